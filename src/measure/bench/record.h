@@ -202,7 +202,7 @@ const char *store_path(struct arena *a, const char *state, const char *id);
 int store_folder(struct host *h, const char *path, struct err *e);
 /* The mode of a file there. */
 unsigned store_mode(const char *path);
-/* Whether a result could be kept; what is made for it stays. */
+/* Whether a result could be kept; nothing is made. */
 int store_try(struct host *h, const char *state, struct err *e);
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e);
 int store_get(struct arena *a, struct host *h, const struct store_where *w, const char *id,
