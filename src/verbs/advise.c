@@ -51,8 +51,8 @@ static const struct ask_row advise_ask_rows[] = {
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
 	  .arg = "GOAL", .fallback = "latency" },
 	{ "ttft-p95", "time to first token that 95 of 100 requests need: the best deployment that keeps it",
-	  ASK_TIME(advise_ask, ttft_p95), .fallback = "0" },
-	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95), .fallback = "0" },
+	  ASK_TIME(advise_ask, ttft_p95) },
+	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95) },
 	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),
 	  .arg = "N/s", .check = rate_check },
 	{ "sweep", "every mixture of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 ...), and what no other beats",
@@ -118,8 +118,8 @@ static int advise_targets(struct door *d, const struct advise_ask *ask, struct s
 		return 0;
 	if (ask->rate && (ask->users.n || ask->lists.batch.n))
 		return door_refuse(d, EXIT_USAGE, "--rate and --users are mutually exclusive");
-	s->ttft_p95 = 1e3 * ask->ttft_p95;
-	s->tpot_p95 = 1e3 * ask->tpot_p95;
+	s->ttft_p95 = ask->ttft_p95 > 0 ? 1e3 * ask->ttft_p95 : 0;
+	s->tpot_p95 = ask->tpot_p95 > 0 ? 1e3 * ask->tpot_p95 : 0;
 	if (ask->rate)
 		(void)parse_decimal(ask->rate, &s->rate, &end);
 	else if (!s->batch.n)

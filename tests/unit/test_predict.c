@@ -177,7 +177,7 @@ static void test_names(void **state)
 	finds(&a, "ollama run gpt-oss:120b", "gpt-oss-120b");
 	finds(&a, "allura-org_Qwen3.5-27B-Anko-Q4_K_M", "Qwen3.5-27B");
 	finds(&a, "Qwen_Qwen3.5-2B-Q4_K_M.gguf", "Qwen3.5-2B");
-	finds(&a, "Mistral-Small-3.2-24B-Instruct-2506", "Mistral-Small-3.2-24B-Instruct-2506");
+	finds(&a, "Mistral-Small-3.2-24B-Instruct-2506", "Mistral-Small-24B");
 	finds(&a, "unsloth/GLM-4.7-Flash-GGUF", "GLM-4.7-Flash");
 	model_sizes("Nemotron-3-Nano-30B-A3B", &total, &active);
 	close_to("total", total, 30e9, 1e-9);
