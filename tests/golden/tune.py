@@ -13,9 +13,9 @@ import random
 import signal
 import time
 
-from common import end_suite, expect, fits, gputune, put, refuses, run, scratch, snapshot, start, finish
+from common import end_suite, expect, fits, gputune, machines, put, refuses, run, scratch, snapshot, start, finish
 
-MACHINE = "demo:dgx-spark"
+MACHINE = machines / "dgx-spark"
 # The job reads the overlay as any program reads the machine; its noise is the same in each run of this test. dd makes page faults.
 WORK = """s=1; o=$1
 [ -f $o/noise ] && read s < $o/noise
