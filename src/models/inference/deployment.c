@@ -88,6 +88,7 @@ static double most_requests(const struct ask *q, const struct memory_footprint *
 void memory_use(const struct ask *q, struct memory_footprint *m)
 {
 	double context = q->depth + q->prompt + q->output, split = q->tp * q->pp, room;
+	struct memory_footprint now;
 
 	*m = (struct memory_footprint){ .limit = place_memory_bytes(&q->place) };
 	m->weights = weights_total(q) / split;
@@ -107,11 +108,13 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	m->fits = m->total <= m->limit;
 	room = m->limit - (m->total - m->cache - m->state);
 	m->most_requests = m->per_sequence > 0 ? most_requests(q, m, room) : 0;
-	m->usual_requests =
-		m->per_sequence > 0 && q->engine == ENGINE_VLLM && !q->place.gpu->unified
-			? most_requests(q, m, room + m->reserve - (1 - VLLM_PART) * m->limit)
-			: m->most_requests;
 	m->most_context = most_context(q, room);
+	/* Engines admit by what is in the cache now: on average half of an answer is. */
+	now = *m;
+	now.per_sequence = cache_of(q, context - q->output / 2) + state_of(q);
+	if (q->engine == ENGINE_VLLM && !q->place.gpu->unified)
+		room += m->reserve - (1 - VLLM_PART) * m->limit;
+	m->usual_requests = now.per_sequence > 0 ? most_requests(q, &now, room) : 0;
 }
 
 /* What comes of a way to serve: one engine, or several copies of it that share the requests. */

@@ -143,17 +143,16 @@ static const char *measured_on(enum hardware h)
 {
 	static const char *const on[] = { "GB10", "H100 and H200", "B200, B300 and GB200" };
 
-	return h < HARDWARES ? on[h] : "all kinds";
+	return on[h];
 }
 
-static const char *spread_source(struct arena *a, const struct ask *q, const struct spread *s)
+static const char *spread_source(struct arena *a, const struct spread *s)
 {
 	const char *engine = s->engine == ENGINES ? "all engines" : engine_names[s->engine];
+	const char *tested = s->tested ? arena_printf(a, "coverage tested %d %%", s->tested)
+				       : "coverage untested";
 
-	if (s->engine == q->engine && s->hardware == hardware_of(q->place.gpu))
-		return arena_printf(a, "%s on %s", engine, measured_on(s->hardware));
-	return arena_printf(a, "%s on %s, as too few of %s on %s", engine, measured_on(s->hardware),
-			    engine_names[q->engine], measured_on(hardware_of(q->place.gpu)));
+	return arena_printf(a, "%s on %s, %s", engine, measured_on(s->hardware), tested);
 }
 
 static const struct spread *infer_predict_spread_of(const struct ask *q, int measure)
@@ -165,11 +164,9 @@ static const struct spread *infer_predict_spread_of(const struct ask *q, int mea
 		const struct spread *s = &spreads[i];
 
 		if (s->measure != measure || s->many != (q->batch > 1 || q->rate > 0) ||
-		    (s->engine != ENGINES && s->engine != q->engine) ||
-		    (s->hardware != HARDWARES && s->hardware != h))
+		    (s->engine != ENGINES && s->engine != q->engine) || s->hardware != h)
 			continue;
-		if (!best || (s->engine != ENGINES) + (s->hardware != HARDWARES) >
-				     (best->engine != ENGINES) + (best->hardware != HARDWARES))
+		if (!best || s->engine != ENGINES)
 			best = s;
 	}
 	return best;
@@ -299,7 +296,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	for (int i = 0; i < MEASURES; i++) {
 		out->spread[i] = infer_predict_spread_of(k, i);
 		if (out->spread[i])
-			out->whose[i] = spread_source(a, k, out->spread[i]);
+			out->whose[i] = spread_source(a, out->spread[i]);
 	}
 	out->ttft = with_spread(out, out->spread[MEASURE_TTFT], out->served.ttft);
 	out->tpot = with_spread(out, out->spread[MEASURE_TPOT], out->served.tpot);

@@ -11,14 +11,16 @@
 #include "models/inference/query.h"
 #include "models/inference/schedule.h"
 
-/* Measured over predicted: the tenth and the ninetieth of a hundred, of one class. */
+/* Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware.
+ */
 struct spread {
-	enum engine engine;	/* ENGINES: all of them */
-	enum hardware hardware; /* HARDWARES: both */
-	int measure;		/* enum measure */
-	bool many;		/* more than one request at a time */
+	enum engine engine; /* ENGINES: all of them */
+	enum hardware hardware;
+	int measure; /* enum measure */
+	bool many;   /* more than one request at a time */
 	double low, high;
 	int rows, families;
+	int tested; /* % of a family's rows inside the others' bounds; 0: untested */
 };
 
 extern const struct spread spreads[];
