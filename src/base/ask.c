@@ -315,7 +315,7 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 			       r->argument ? "" : "; expected ",
 			       r->argument ? "" : ask_value_name(r));
 	if (r->check && r->check(text, &why)) {
-		err_set(e, -EINVAL, "%s %s", ask_name(a, r), why.text);
+		err_set(e, -EINVAL, "%s: %s", ask_name(a, r), why.text);
 		if (why.hint[0])
 			err_hint(e, "%s", why.hint);
 		return -EINVAL;

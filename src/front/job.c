@@ -67,12 +67,12 @@ int job_start(struct job *j, char **argv, const struct job_how *how, struct err 
 	int fds[2], hold[2], error = 0;
 
 	if (pipe2(fds, O_CLOEXEC))
-		return err_set(e, -errno, "no pipe: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a pipe: %s", strerror(errno));
 	if (pipe2(hold, O_CLOEXEC)) {
 		error = errno;
 		close(fds[0]);
 		close(fds[1]);
-		return err_set(e, -error, "no pipe: %s", strerror(error));
+		return err_set(e, -error, "cannot create a pipe: %s", strerror(error));
 	}
 	*j = (struct job){ .group = how->own_group, .pid = fork() };
 	if (j->pid == 0)
@@ -81,13 +81,13 @@ int job_start(struct job *j, char **argv, const struct job_how *how, struct err 
 	job_place(j, how, hold);
 	if (j->pid < 0) {
 		close(fds[0]);
-		return err_set(e, -errno, "no process: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a process: %s", strerror(errno));
 	}
 	if (read(fds[0], &error, sizeof(error)) == (ssize_t)sizeof(error) && error) {
 		waitpid(j->pid, NULL, 0);
 		job_over(j);
 		j->pid = 0;
-		err_set(e, -error, "%s cannot be run: %s", argv[0], strerror(error));
+		err_set(e, -error, "cannot run %s: %s", argv[0], strerror(error));
 	}
 	close(fds[0]);
 	return -error;

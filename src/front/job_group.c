@@ -100,7 +100,7 @@ static const char *ask_manager(struct arena *a, const char *unit, const char *pi
 
 	if (r == 0 && result.status == 0)
 		return NULL;
-	return arena_printf(a, "systemd makes no scope for it (%s)",
+	return arena_printf(a, "systemd could not create a scope for it (%s)",
 			    r ? strerror(-r) : command_last_line(a, result.errors, SAID));
 }
 
@@ -121,7 +121,7 @@ static void enter_scope(struct host *h, struct arena *a, const char *mount, pid_
 		nanosleep(&nap, NULL);
 	}
 	if (!out->why)
-		out->why = "systemd did not put it into its scope in time";
+		out->why = "systemd did not move it into its scope in time";
 }
 
 /* --- by hand ---------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void enter_folder(struct host *h, struct arena *a, const char *mount, pid
 	}
 	if (r)
 		out->why =
-			arena_printf(a, "no control group can be made for it (%s)", strerror(-r));
+			arena_printf(a, "cannot create a control group for it (%s)", strerror(-r));
 	else
 		out->dir = dir;
 	out->ours = r == 0;
@@ -166,7 +166,7 @@ void job_group_make(struct host *h, struct arena *a, pid_t pid, long long high_b
 
 	*out = (struct job_group){ .high_bytes = high_bytes };
 	if (!mount) {
-		out->why = "the kernel has no control groups of version 2 here";
+		out->why = "this kernel has no cgroup v2";
 		return;
 	}
 	if (host_exists(h, "/run/systemd/system"))
@@ -177,9 +177,9 @@ void job_group_make(struct host *h, struct arena *a, pid_t pid, long long high_b
 		return;
 	out->name = path_name(out->dir);
 	if (host_read_line(h, arena_printf(a, "%s/memory.max", out->dir), now, sizeof(now)))
-		out->why = "control groups do not govern memory here";
+		out->why = "the memory controller of cgroups is not available here";
 	else if (strcmp(now, "max") == 0)
-		out->why = "its control group was given no limit";
+		out->why = "no limit could be set on its control group";
 	else {
 		out->max_bytes = strtoll(now, NULL, 10);
 		out->limits = true;

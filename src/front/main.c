@@ -127,9 +127,8 @@ static bool flush_output(struct run *r)
 {
 	if (!fflush(r->out) && !ferror(r->out))
 		return true;
-	complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
-		      r->out != stdout ? " to " : "", r->out != stdout ? r->print.output : "",
-		      strerror(errno));
+	complain_text(EXIT_BLIND, "cannot write the result%s%s: %s", r->out != stdout ? " to " : "",
+		      r->out != stdout ? r->print.output : "", strerror(errno));
 	return false;
 }
 
@@ -142,8 +141,8 @@ static int close_output(struct run *r, const struct late *late, int code)
 	     lost = r->partial && fsync(fileno(r->out));
 
 	if (r->out != stdout && (fclose(r->out) || lost) && !bad) {
-		complain_text(EXIT_BLIND, "the result could not be written to %s: %s",
-			      r->print.output, strerror(errno));
+		complain_text(EXIT_BLIND, "cannot write the result to %s: %s", r->print.output,
+			      strerror(errno));
 		bad = true;
 	}
 	if (r->partial)
@@ -159,8 +158,8 @@ static const struct {
 } elsewhere[] = {
 	{ "update upgrade", "the package manager that installed gputune updates it; \"gputune "
 			    "stack check\" judges drivers and libraries" },
-	{ "uninstall remove", "first \"gputune undo --all\" and \"gputune persist remove\", then "
-			      "the package manager" },
+	{ "uninstall remove", "first run \"gputune undo --all\" and \"gputune persist remove\", "
+			      "then use the package manager" },
 };
 
 static const struct verb *find_verb(const char *name)
@@ -172,7 +171,7 @@ static const struct verb *find_verb(const char *name)
 
 	if (v)
 		return v;
-	err_set(&e, 0, "there is no verb \"%s\"", name);
+	err_set(&e, 0, "unknown verb \"%s\"", name);
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (words_have(elsewhere[i].words, name, strlen(name)))
 			err_hint(&e, "%s", elsewhere[i].what);
@@ -266,7 +265,7 @@ static int flush_stdout(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return EXIT_CLEAN;
-	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
+	return complain_text(EXIT_BLIND, "cannot write the text: %s", strerror(errno));
 }
 
 /* "gputune" on a terminal. */

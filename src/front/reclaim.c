@@ -49,14 +49,15 @@ static int reclaim_refused(int code, struct err *e)
 {
 	switch (code) {
 	case -ENOENT:
-		err_set(e, code, "page cache cannot be given up in part here: there is no %s",
+		err_set(e, code, "page cache cannot be released in part here: %s does not exist",
 			RECLAIM);
-		err_hint(e, "it takes Linux 5.19 and control groups of version 2; \"echo 1 > "
-			    "/proc/sys/vm/drop_caches\" gives up all of it");
+		err_hint(e, "this requires Linux 5.19 and cgroup v2; \"echo 1 > "
+			    "/proc/sys/vm/drop_caches\" releases all of it");
 		return code;
 	case -EINVAL:
-		err_set(e, code, "this kernel would move programs to swap as well");
-		err_hint(e, "Linux 6.9 can leave them; or switch swap off meanwhile (swapoff -a)");
+		err_set(e, code, "this kernel would also move program memory to swap");
+		err_hint(e, "Linux 6.9 can avoid that; or turn swap off during the release "
+			    "(swapoff -a)");
 		return code;
 	default:
 		return err_set(e, code, "%s: %s", RECLAIM, strerror(-code));
@@ -70,7 +71,7 @@ int reclaim_cache(struct host *h, struct reclaim *r, struct err *e)
 
 	r->before_kb = r->after_kb = meminfo_kb(h, "MemFree:");
 	if (r->before_kb < 0)
-		return err_set(e, -ENODATA, "free memory cannot be read");
+		return err_set(e, -ENODATA, "cannot read free memory");
 	while (r->after_kb < r->want_kb && !r->why) {
 		long long step = r->want_kb - r->after_kb, was = r->after_kb;
 		int code;
@@ -85,11 +86,11 @@ int reclaim_cache(struct host *h, struct reclaim *r, struct err *e)
 		/* Others take memory meanwhile, so that one idle step says little. */
 		idle = r->after_kb - was < step / IDLE_PART ? idle + 1 : 0;
 		if (code || r->after_kb < 0)
-			r->why = code == -EINTR ? "it was interrupted" : "it failed under way";
+			r->why = code == -EINTR ? "interrupted" : "failed partway";
 		else if (r->after_kb < r->want_kb && idle == IDLE_MAX)
-			r->why = "the kernel gives up no more";
+			r->why = "the kernel releases no more";
 		else if (r->after_kb < r->want_kb && r->took_s > RECLAIM_LIMIT_S)
-			r->why = "the time for it was over";
+			r->why = "the time limit was reached";
 	}
 	return 0;
 }

@@ -178,7 +178,7 @@ static int no_field(struct arena *a, const json_t *const *results, size_t n, con
 	}
 	json_object_foreach((json_t *)(uintptr_t)results[0], key, v)
 		text_printf(&keys, "%s%s", keys.len ? ", " : "", key);
-	err_hint(e, "it has %.200s", keys.len ? keys.s : "none");
+	err_hint(e, "fields: %.200s", keys.len ? keys.s : "none");
 	text_free(&keys);
 	return -EINVAL;
 }

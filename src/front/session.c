@@ -138,8 +138,8 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title, int cod
 		how = run_style(r);
 		doc_term(r->out, d, &how);
 	} else {
-		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->name, format,
-				     run_formats(r));
+		return complain_text(EXIT_USAGE, "%s does not support format %s; it supports %s",
+				     r->name, format, run_formats(r));
 	}
 	return code;
 }
@@ -285,8 +285,8 @@ int run_agree(struct run *r, const struct doc *shown, const char *question)
 	if (r->print.yes)
 		return 0;
 	if (!isatty(STDIN_FILENO))
-		return -complain_text(EXIT_USAGE, "nobody can be asked here: say --yes, or "
-						  "--dry-run to look");
+		return -complain_text(EXIT_USAGE,
+				      "cannot prompt here: give --yes, or --dry-run to preview");
 	fflush(r->out);
 	fprintf(stderr, "%s [y/N] ", question);
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y')
@@ -303,7 +303,7 @@ static int session_wait(void *ctx, long long end_ms)
 	if (!r->waiter) {
 		r->waiter = ARENA_NEW(&r->arena, struct waiter);
 		if (!waiter_open(r->waiter, false))
-			return -complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+			return -complain_text(EXIT_BLIND, "cannot create a descriptor for signals");
 	}
 	while ((k = waiter_until(r->waiter, end_ms)) != WAKE_TIME)
 		if (k == WAKE_STOP)
@@ -348,7 +348,7 @@ static int print_list(struct run *r, const void *answer, int code)
 	TEXT_AUTO t = { 0 };
 
 	if (!verb_answer_csv(&t, r->verb, r->ask, answer))
-		return complain_text(EXIT_USAGE, "csv is of lists, and this result is none");
+		return complain_text(EXIT_USAGE, "csv requires a list, and this result is not one");
 	fputs(t.s, r->out);
 	return code;
 }
@@ -364,7 +364,7 @@ static int print_answer(struct run *r, const void *answer, int code)
 
 	if (drawing && run_wants_json(r))
 		return complain_text(EXIT_USAGE,
-				     "either --as or --format json, which draws nothing");
+				     "give either --as or --format json, which draws nothing");
 	if (drawing)
 		return drawing->write(r->out, r->ask, answer, code);
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
@@ -393,9 +393,10 @@ static int check_result_file(const struct run *r)
 	fclose(f);
 	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"", r->verb->result->name);
 	if (n && !strstr(head, schema))
-		return complain_text(EXIT_USAGE,
-				     "%s is there and is no result of gputune %s; it is left alone",
-				     path, r->name);
+		return complain_text(
+			EXIT_USAGE,
+			"%s exists and is not a result of gputune %s; it was left unchanged", path,
+			r->name);
 	return 0;
 }
 
@@ -452,7 +453,7 @@ static int check_new_file(struct run *r)
 	r->door.to_file = r->print.json || r->print.output;
 	r->door.file = r->verb->makes && r->verb->makes(r->ask) ? r->print.output : NULL;
 	return r->door.file && lstat(r->door.file, &st) == 0
-		       ? complain_text(EXIT_USAGE, "%s is there already: only a new file is made",
+		       ? complain_text(EXIT_USAGE, "%s already exists: only a new file is written",
 				       r->door.file)
 		       : 0;
 }

@@ -208,7 +208,7 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 	if (fd >= 0 && (f = fdopen(fd, "w")) != NULL)
 		n = stack_samples_write(s, f);
 	if (s->n_places && (!f || fclose(f) != 0))
-		complain_text(0, "%s could not be written: %s", path, strerror(errno));
+		complain_text(0, "cannot write %s: %s", path, strerror(errno));
 	else if (!quiet && n)
 		fprintf(stderr,
 			"gputune: stacks of %zu processes in %s; sampling took %.2f s of CPU\n", n,

@@ -215,7 +215,7 @@ static void write_questions(struct page *p, const struct verb *const *verbs, con
 			fprintf(p->out,
 				"\n### %s\n\n%s.%s\n\n| Key | Value | Meaning |\n|---|---|---|\n",
 				name, v->summary,
-				v->own_process ? " Not of libgputune: the program does it." : "");
+				v->own_process ? " Not in libgputune: use the program." : "");
 			json_object_foreach(json_object_get(schema, "properties"), key, row)
 				write_question_row(p, key, row);
 		}
@@ -237,23 +237,20 @@ static int write_page(const char *folder)
 		return 1;
 	}
 	fprintf(p.out,
-		"# Results and questions\n\n"
-		"What `--format json` prints, key by key. This page is made by the build, of the "
-		"rows that the results are written\nfrom; their JSON Schemas are installed in "
-		"`share/gputune/schemas`. A key ends in its unit. What is not known is null, never "
-		"0.\nLater versions add keys.\n\n"
-		"A fact is `{\"value\": V, \"from\": \"/sys/...\"}` where it was seen, `{\"seen\": "
-		"\"denied\", \"error\": \"EACCES\", \"from\": ...}` where it was not,\nand absent "
-		"where nobody asked; a set is a text, \"0-4,10-14\".\n\n"
-		"`list[].key` is a key of each item, `object.NAME` one under a name that the run "
-		"gives, `_UNIT` a unit that it gives.\n");
+		"# Results and questions\n\nThe keys of `--format json`. The build generates this "
+		"page from the rows that results are written\nfrom; their JSON Schemas are "
+		"installed in `share/gputune/schemas`. A key ends in its unit. Unknown values are "
+		"null, never 0.\nLater versions add keys.\n\nA fact is `{\"value\": V, \"from\": "
+		"\"/sys/...\"}` if it was read, `{\"seen\": \"denied\", \"error\": \"EACCES\", "
+		"\"from\": ...}` if it was not,\nand absent if it was not requested; a set is a "
+		"text, \"0-4,10-14\".\n\n`list[].key` is a key of each item, `object.NAME` one "
+		"under a name given by the run, `_UNIT` a unit given by the run.\n");
 	for (const struct result_shape *const *r = result_shapes(&p.arena); *r; r++)
 		write_result(&p, *r);
-	fprintf(p.out, "\n## Questions\n\nWhat each verb is asked: on a command line `--key-name "
-		       "VALUE`, of "
-		       "libgputune and Python a JSON object of these keys\n(`gputune_ask`, "
-		       "[API.md](API.md)). A number may be a text with its unit; times are in "
-		       "seconds, shares are fractions.\n");
+	fprintf(p.out, "\n## Questions\n\nThe options of each verb: on a command line `--key-name "
+		       "VALUE`, in libgputune and Python a JSON object with these "
+		       "keys\n(`gputune_ask`, [API.md](API.md)). A number may be a text with its "
+		       "unit; times are in seconds, shares are fractions.\n");
 	write_questions(&p, answering_verbs, "");
 	bad = ferror(p.out);
 	bad |= fclose(p.out);
@@ -271,8 +268,8 @@ int main(int argc, char **argv)
 	for (const struct result_shape *const *r = result_shapes(&a); *r; r++, n++) {
 		if (!schema_expected((*r)->name, argv + 2)) {
 			fprintf(stderr,
-				"%s is missing: behind its verb in src/verbs/meson.build, or in "
-				"schemas/meson.build\n",
+				"%s is missing: add it after its verb in src/verbs/meson.build, or "
+				"in schemas/meson.build\n",
 				(*r)->name);
 			return 1;
 		}
@@ -282,6 +279,6 @@ int main(int argc, char **argv)
 	arena_free(&a);
 	if (n == argc - 2)
 		return write_page(argv[1]);
-	fprintf(stderr, "meson.build names results that there are not\n");
+	fprintf(stderr, "meson.build lists unknown results\n");
 	return 1;
 }

@@ -323,7 +323,7 @@ const char *chart_figure(struct arena *a, double v, double low, double high, con
 
 	unit = unit ? unit : "";
 	if (!isfinite(v))
-		return "not known";
+		return "unknown";
 	if (!isfinite(low) || !isfinite(high))
 		return arena_printf(a, "%s%s%s", figure_number(a, v), gap, unit);
 	return arena_printf(a, "%s%s%s (%s to %s)", figure_number(a, v), gap, unit,

@@ -381,10 +381,10 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 	if (c->interval)
 		chart_legend(&t, "-o-", c->interval, how);
 	if (isfinite(c->threshold) && c->threshold > 0)
-		chart_legend(
-			&t, ":",
-			arena_printf(a, "less than %.3g %% is no difference", 100 * c->threshold),
-			how);
+		chart_legend(&t, ":",
+			     arena_printf(a, "less than %.3g %% counts as no difference",
+					  100 * c->threshold),
+			     how);
 	return arena_strdup(a, t.s);
 }
 

@@ -216,7 +216,7 @@ static const char *ratios_about(struct arena *a, const struct chart_ratios *c)
 {
 	TEXT_AUTO t = { 0 };
 
-	text_add(&t, "1 is no difference.");
+	text_add(&t, "1 means no difference.");
 	for (size_t i = 0; i < c->n && i < TOLD; i++)
 		if (isfinite(c->rows[i].ratio))
 			text_printf(&t, " %s.", ratio_sentence(a, &c->rows[i]));
@@ -341,7 +341,7 @@ static const char *lane_sentence(struct arena *a, const struct chart_timeline *c
 			most = fmax(most, l->y[i]);
 		}
 	if (!(most >= least))
-		return arena_printf(a, "%s: not told.", l->name);
+		return arena_printf(a, "%s: unknown.", l->name);
 	return arena_printf(a, "%s: %s to %s %s.", l->name, figure_number(a, least),
 			    figure_number(a, most), l->unit ? l->unit : "");
 }
@@ -436,7 +436,7 @@ static void svg_timeline_notes(struct canvas *v, const struct chart_timeline *c)
 	for (size_t i = 0; i < c->n_spans; i++)
 		all += fmax(c->spans[i].to - c->spans[i].from, 0);
 	canvas_note(v, SIGN_SPAN,
-		    arena_printf(v->a, "throttled: %zu times, %s s together; %s", c->n_spans,
+		    arena_printf(v->a, "throttled: %zu times, %s s in total; %s", c->n_spans,
 				 figure_number(v->a, all), c->spans[0].name));
 }
 

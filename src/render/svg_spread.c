@@ -93,7 +93,7 @@ static void cumulative(struct canvas *v, const struct spread *s, double top)
 	scale_widen(&part, 100);
 	scale_settle(&part, 2, true);
 	canvas_axis_y(v, &part, LEFT, s->w, top, LOWER);
-	canvas_text(v, LEFT, top - 6, "start", "soft", v->w, "% of them lie below");
+	canvas_text(v, LEFT, top - 6, "start", "soft", v->w, "% of them are below");
 	canvas_path(
 		v, &(struct canvas_path){ x, y, k, &s->x, &part, LEFT, top, s->w, LOWER, "l1 d1" });
 	canvas_line(v, LEFT, top + LOWER, LEFT + s->w, top + LOWER, "axis");

@@ -327,8 +327,8 @@ static void svg_topology_legend(struct drawing *d, int y)
 		{ "switch", "PCIe switch", false },
 		{ "root", "host bridge", false },
 		{ "link", "PCIe link", true },
-		{ "slow", "slower than both ends can", true },
-		{ "tight", "narrow as it is built", true },
+		{ "slow", "slower than both ends support", true },
+		{ "tight", "narrow by design", true },
 		{ "nvlink", "NVLink", true },
 	};
 	int x = MARGIN;
@@ -405,8 +405,8 @@ const char *svg_topology(struct arena *a, const struct machine *m)
 	svg_text(&t, MARGIN, 30, "start", "strong", 18, d.width - 2 * MARGIN,
 		 arena_printf(a, "Topology of %s", d.s.name));
 	svg_text(&t, MARGIN, 50, "start", "soft", 12, d.width - 2 * MARGIN,
-		 d.s.machine->n ? "PCIe links as they are now, upwards from each device, of what "
-				  "the device can."
+		 d.s.machine->n ? "PCIe links at their current speed, upwards from each device, "
+				  "relative to what the device supports."
 				: "No GPU, network adapter or NVMe disk found on the PCI bus.");
 	draw_machine(&d);
 	svg_topology_legend(&d, below);
@@ -554,7 +554,8 @@ static int draw_all(struct text *t, struct scene s)
 			   arena_printf(s.a, "Topology of %s", s.name));
 	c.y = draw_wrapped(t, TALL_MARGIN, c.y, TALL_WIDTH - 2 * TALL_MARGIN, SIZE, "soft",
 			   s.machine->n
-				   ? "PCIe links as they are now, of what the device can."
+				   ? "PCIe links at their current speed, relative to what the "
+				     "device supports."
 				   : "No GPU, network adapter or NVMe disk found on the PCI bus.") +
 	      GAP;
 	if (s.machine->n)

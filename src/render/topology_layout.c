@@ -346,7 +346,7 @@ const char *fabric_text(struct arena *a, const struct machine *m)
 			    most > fewest ? " to " : "",
 			    most > fewest ? arena_printf(a, "%zu", most) : "", speed ? ", " : "",
 			    speed ? figure(a, "MB/s", speed) : "",
-			    speed ? " a link and direction" : "");
+			    speed ? " per link and direction" : "");
 }
 
 static int by_address(const void *a, const void *b)
@@ -441,15 +441,14 @@ const char *bottleneck_text(struct arena *a, const struct narrow *spots, size_t 
 	if (n)
 		return arena_printf(
 			a, "%s: %s%s%s%s: %s",
-			spots[0].fault ? "Bottleneck" : "Narrowest, as it is built", spots[0].name,
+			spots[0].fault ? "Bottleneck" : "Narrowest, by design", spots[0].name,
 			strstr(spots[0].name, spots[0].address) ? "" : " (",
 			strstr(spots[0].name, spots[0].address) ? "" : spots[0].address,
 			strstr(spots[0].name, spots[0].address) ? "" : ")", spots[0].reason);
 	if (!machine->n)
 		return "";
-	return any_link(machine)
-		       ? "No bottleneck: every link that was seen is as fast as both its ends."
-		       : "No PCI Express link was seen here.";
+	return any_link(machine) ? "No bottleneck: every visible link is as fast as both its ends."
+				 : "No PCI Express link found here.";
 }
 
 static void place_words(struct arena *a, struct text *t, const struct topology_place *p)

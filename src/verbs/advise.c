@@ -42,10 +42,10 @@ static const struct ask_row advise_ask_rows[] = {
 	{ ASK_PART_OF(advise_ask, w, infer_model_shape) },
 	{ "weights", "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0 and others",
 	  ASK_TEXT(advise_ask, weights), .arg = "FORMAT", .proposal = format_proposal },
-	{ "kv", "keys and values in bf16, fp8, q8_0 and others", ASK_TEXT(advise_ask, cache), .arg = "FORMAT" },
+	{ "kv", "KV cache format: bf16, fp8, q8_0 and others", ASK_TEXT(advise_ask, cache), .arg = "FORMAT" },
 	{ "tp", "tensor parallelism (default: all GPUs of a stage)", ADVISE_WHOLE(lists.tp, 1, 4096) },
 	{ "pp", "pipeline stages", ADVISE_WHOLE(lists.pp, 1, 4096) },
-	{ "copies", "so many engines beside each other share the requests", ADVISE_WHOLE(lists.copies, 1, 4096) },
+	{ "copies", "data-parallel replicas, which share the requests", ADVISE_WHOLE(lists.copies, 1, 4096) },
 	{ ASK_PART(advise_ask, target, target_ask) },
 	{ ASK_PART(advise_ask, machine, machine_ask) },
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
@@ -55,18 +55,19 @@ static const struct ask_row advise_ask_rows[] = {
 	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95) },
 	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),
 	  .arg = "N/s", .check = rate_check },
-	{ "sweep", "every mixture of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 ...), and what no other beats",
+	{ "sweep", "evaluate every combination of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 "
+	  "...) and show the Pareto front",
 	  ASK_FLAG(advise_ask, sweep) },
-	{ "prompt", "tokens of a prompt", ASK_NUMBERS(advise_ask, lists.prompt, 1, QUESTION_TOKENS) },
-	{ "output", "tokens of an answer", ASK_NUMBERS(advise_ask, lists.output, 1, QUESTION_TOKENS) },
-	{ "context", "tokens of a request before its answer; what --prompt does not name was there before",
+	{ "prompt", "prompt tokens", ASK_NUMBERS(advise_ask, lists.prompt, 1, QUESTION_TOKENS) },
+	{ "output", "output tokens", ASK_NUMBERS(advise_ask, lists.output, 1, QUESTION_TOKENS) },
+	{ "context", "context tokens before the answer; those beyond --prompt are already in the cache",
 	  ASK_NUMBERS(advise_ask, context, 1, QUESTION_TOKENS) },
-	{ "depth", "tokens that are in the cache before the prompt",
+	{ "depth", "tokens in the cache before the prompt",
 	  ASK_NUMBERS(advise_ask, lists.depth, 0, QUESTION_TOKENS) },
 	{ "batch", "concurrent requests", ADVISE_WHOLE(lists.batch, 1, QUESTION_REQUESTS) },
-	{ "users", "concurrent requests, as --batch", ADVISE_WHOLE(users, 1, QUESTION_REQUESTS) },
-	{ "chunk", "tokens of prompts that one step takes", ASK_NUMBERS(advise_ask, lists.chunk, 16, 1e7) },
-	{ "draft", "tokens guessed ahead", ADVISE_WHOLE(lists.draft, 0, 64) },
+	{ "users", "concurrent requests, same as --batch", ADVISE_WHOLE(users, 1, QUESTION_REQUESTS) },
+	{ "chunk", "prompt tokens per step (prefill chunk)", ASK_NUMBERS(advise_ask, lists.chunk, 16, 1e7) },
+	{ "draft", "speculative tokens", ADVISE_WHOLE(lists.draft, 0, 64) },
 	{ ASK_PART_OF(advise_ask, w, infer_engine_shape) },
 	{ ASK_PART_OF(advise_ask, w, infer_guess_shape) },
 	{ ASK_PART(advise_ask, constants, constants_ask) },
@@ -167,8 +168,7 @@ static int advise_context(struct door *d, double all, struct infer_options *w)
 	if (w->prompt <= 0)
 		w->prompt = all;
 	else if (all < w->prompt)
-		return door_refuse(d, EXIT_USAGE, "--context counts the prompt in: %g is less",
-				   all);
+		return door_refuse(d, EXIT_USAGE, "--context includes the prompt: %g is less", all);
 	else
 		w->depth = all - w->prompt;
 	return 0;
@@ -200,7 +200,7 @@ static int advise_words(struct door *d, const struct advise_ask *ask, struct inf
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].list->n > 1)
 			return door_refuse(d, EXIT_USAGE,
-					   "--%s takes one number; lists are for --sweep",
+					   "--%s takes one number; lists require --sweep",
 					   rows[i].name);
 		if (rows[i].list->n)
 			*rows[i].to = rows[i].list->items[0];
@@ -301,8 +301,7 @@ static int advise_answer(struct door *d, const struct advise_ask *ask, struct ad
 		return code;
 	if (ask->users.n && ask->lists.batch.n)
 		return door_refuse(d, EXIT_USAGE,
-				   "--users and --batch both say how many requests run at a time: "
-				   "give one of them");
+				   "--users and --batch both set the concurrency: give one");
 	*w = ask->w;
 	code = sweeps(ask) ? advise_lists(d, ask, sweep) : advise_words(d, ask, w, &facts);
 	if (code)
@@ -350,7 +349,7 @@ VERB_PAGE(advise_page_any, advise_page_of, advise_ask, advise_answer)
 const struct verb advise_verb = {
 	.name = "advise",
 	.group = VERB_MODELS,
-	.summary = "what would make serving a model faster, and by how much",
+	.summary = "changes that make serving a model faster, with their gain",
 	.about = "Evaluates changes of formats, parallelism, machines, concurrency, speculation, "
 		 "prefix "
 		 "cache, engine and model. Ranks them for --goal: gain with interval, and cost. "
@@ -361,13 +360,13 @@ const struct verb advise_verb = {
 		 "sweep",
 	.examples = EXAMPLES(
 		{ "advise --model llama-3.3-70b --weights nvfp4 --on dgx-spark",
-		  "what would make an answer faster" },
+		  "changes that reduce latency" },
 		{ "advise --model llama-3.1-8b --on h100 --goal throughput", "for another goal" },
 		{ "advise --model llama-3.3-70b --on \"8x h100\" --ttft-p95 500ms --tpot-p95 30ms "
 		  "--rate 4/s",
 		  "the best deployment for a target" },
 		{ "advise --model Qwen3-8B --on h100 --sweep --batch 1-64 --weights bf16,fp8",
-		  "all combinations, and the best of them" }),
+		  "all combinations and the Pareto front" }),
 	.ask = &advise_ask_shape,
 	.answer = advise_ask_any,
 	.result = &advise_result,

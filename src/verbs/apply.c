@@ -19,11 +19,11 @@ struct apply_ask {
 };
 
 static const struct ask_row apply_ask_rows[] = {
-	{ "PLAN", "the changes of this plan, which plan -o wrote, and no others",
+	{ "PLAN", "make exactly the changes of this plan (written by plan -o)",
 	  ASK_TEXT(apply_ask, plan), .argument = true, .files = true },
 	{ "approved", "the plan of this hash, which a person approved, once",
 	  ASK_TEXT(apply_ask, approved), .arg = "HASH" },
-	{ "boot", "apply what persist keeps for every boot, as the boot-time unit does",
+	{ "boot", "apply the values that persist keeps for every boot, as the boot-time unit does",
 	  ASK_FLAG(apply_ask, boot) },
 	{ ASK_PART(apply_ask, machine, machine_ask) },
 	{ ASK_PART(apply_ask, settings, profile_ask) },
@@ -73,7 +73,7 @@ static bool all_is_refused(const struct planned *p, struct err *e)
 			p->plan.changes[0].s->id);
 	else
 		err_set(e, -EPERM, "all %zu changes are refused; nothing was written", p->plan.n);
-	err_hint(e, "\"gputune plan\" says why, and which of them --allow lifts");
+	err_hint(e, "\"gputune plan\" shows the reasons and which refusals --allow lifts");
 	return true;
 }
 
@@ -103,8 +103,8 @@ static bool is_blind(const struct planned *p, struct err *e)
 	}
 	if (!n)
 		return false;
-	err_set(e, -EIO, "%zu of the settings asked for could not be seen: %s: %s", n, first, why);
-	err_hint(e, "whether they are in force is not known; the kernel's log may say what fails");
+	err_set(e, -EIO, "%zu of the requested settings are unreadable: %s: %s", n, first, why);
+	err_hint(e, "whether they are in effect is unknown; check the kernel log for errors");
 	return true;
 }
 
@@ -208,9 +208,10 @@ static int check_alone(struct door *d, const struct apply_ask *ask)
 						  : NULL;
 
 	if (ask->plan || ask->approved)
-		return door_refuse(d, EXIT_USAGE, "either a plan or --boot");
+		return door_refuse(d, EXIT_USAGE, "give either a plan or --boot");
 	if (other)
-		return door_refuse(d, EXIT_USAGE, "--boot sets what %s asks for, and takes no --%s",
+		return door_refuse(d, EXIT_USAGE,
+				   "--boot applies the entries of %s and does not accept --%s",
 				   PERSIST_REQUEST, other);
 	return 0;
 }
@@ -308,9 +309,9 @@ const struct verb apply_verb = {
 	.exits = "3: all changes were refused or rolled back; 4: a rollback is incomplete",
 	.words = "fix set improve change configure mend",
 	.examples =
-		EXAMPLES({ "apply --dry-run", "look first" },
-			 { "sudo apply --only net --yes", "network settings, without a question" },
-			 { "sudo apply plan.json", "exactly the changes of a plan" },
+		EXAMPLES({ "apply --dry-run", "preview first" },
+			 { "sudo apply --only net --yes", "network settings, without a prompt" },
+			 { "sudo apply plan.json", "exactly the changes in a plan" },
 			 { "apply --host demo:dgx-spark --overlay try --yes",
 			   "try it on a captured machine" }),
 	.ask = &apply_ask_shape,

@@ -35,7 +35,7 @@ int gpus_check(const char *list, struct err *e)
 	arena_free(&a);
 	if (some && !bad)
 		return 0;
-	return err_set(e, -EINVAL, "takes indices or UUIDs like 0-3, not \"%s\"", list);
+	return err_set(e, -EINVAL, "expected indices or UUIDs like 0-3, got \"%s\"", list);
 }
 
 int cpus_check(const char *list, struct err *e)
@@ -45,10 +45,10 @@ int cpus_check(const char *list, struct err *e)
 	int code = 0;
 
 	if (idset_parse(&a, list, &asked) || !idset_count(&asked))
-		code = err_set(e, -EINVAL, "takes a list like 0-3,8, not \"%s\"", list);
+		code = err_set(e, -EINVAL, "expected a list like 0-3,8, got \"%s\"", list);
 	else if (!idset_contains(&allowed, &asked))
-		code = err_set(e, -EINVAL, "%s: this process may only run on %s", list,
-			       idset_format(&a, &allowed));
+		code = err_set(e, -EINVAL, "cannot run on %s: this process may run only on %s",
+			       list, idset_format(&a, &allowed));
 	arena_free(&a);
 	return code;
 }
@@ -68,20 +68,20 @@ const char *bench_proposal(size_t i)
 }
 
 static const struct ask_row bench_ask_rows[] = {
-	{ "gpus", "run on these GPUs alone: 0-3", ASK_TEXT(bench_ask, gpus), .arg = "LIST",
+	{ "gpus", "run only on these GPUs: 0-3", ASK_TEXT(bench_ask, gpus), .arg = "LIST",
 	  .check = gpus_check },
-	{ "dir", "disk: measure with a file of its own in this folder", ASK_TEXT(bench_ask, dir),
-	  .arg = "DIR", .files = true },
-	{ "files", "model-load: read this file, or the files of this folder",
+	{ "dir", "disk: folder for the test file", ASK_TEXT(bench_ask, dir), .arg = "DIR",
+	  .files = true },
+	{ "files", "model-load: read this file, or the files in this folder",
 	  ASK_TEXT(bench_ask, files), .arg = "PATH", .files = true },
 };
 const struct ask_shape bench_ask_shape = ASK_SHAPE(bench_ask, "Measurement", bench_ask_rows);
 
 static const struct ask_row bench_peer_rows[] = {
 	{ "peer",
-	  "tcp, rdma: the other machine, where \"bench serve\" runs; collectives: where rank 0 is",
+	  "tcp, rdma: the machine that runs \"bench serve\"; collectives: the address of rank 0",
 	  ASK_TEXT(bench_ask, peer), .arg = "HOST[:PORT]" },
-	{ "token", "the file with the secret that both machines know", ASK_TEXT(bench_ask, token),
+	{ "token", "the file with the secret that both machines share", ASK_TEXT(bench_ask, token),
 	  .arg = "FILE", .files = true },
 };
 const struct ask_shape bench_peer_shape = ASK_SHAPE(bench_ask, "Measurement", bench_peer_rows);
@@ -92,18 +92,18 @@ static int seed_check(const char *text, struct err *e)
 
 	if (parse_u64(text, &v) == 0 && v)
 		return 0;
-	return err_set(e, -EINVAL, "takes a whole number above 0, not \"%s\"", text);
+	return err_set(e, -EINVAL, "expected a whole number above 0, got \"%s\"", text);
 }
 
 static const struct ask_row pairs_ask_rows[] = {
-	{ "for", "measure each case for this long: 10s, 500ms, 2m", ASK_TIME(pairs_ask, seconds) },
-	{ "min-effect", "less is no difference", ASK_SHARE(pairs_ask, min_effect, 0.0001, 1),
-	  .fallback = "1%" },
-	{ "budget", "take no longer than this (default: 10m; of many settings 2h)",
+	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(pairs_ask, seconds) },
+	{ "min-effect", "smallest effect that counts; less is no difference",
+	  ASK_SHARE(pairs_ask, min_effect, 0.0001, 1), .fallback = "1%" },
+	{ "budget", "time limit (default: 10m; 2h for many settings)",
 	  ASK_TIME(pairs_ask, budget_s) },
-	{ "timeout", "one run of the workload may take so long", ASK_TIME(pairs_ask, limit_s),
+	{ "timeout", "time limit for one run of the workload", ASK_TIME(pairs_ask, limit_s),
 	  .fallback = "10m" },
-	{ "seed", "the order of an earlier proof again (default: by chance)",
+	{ "seed", "repeat the order of an earlier proof (default: random)",
 	  ASK_TEXT(pairs_ask, seed), .arg = "N", .check = seed_check },
 };
 const struct ask_shape pairs_ask_shape = ASK_SHAPE(pairs_ask, "Measurement", pairs_ask_rows);

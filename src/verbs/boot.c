@@ -49,7 +49,7 @@ static int verb_boot_look(struct boot *b, size_t i, struct persist_targets *cach
 	if (!k)
 		return -ENODEV;
 	target = persist_target(a, b->m, row->id, k, cache);
-	b->told[i] = "the setting has no such place on this machine";
+	b->told[i] = "this machine has no such knob";
 	if (!target)
 		return -ENODEV;
 	r = knob_get(b->h, a, k, &now, &e);
@@ -195,11 +195,11 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 
 	if (!there)
 		return page > 4096 ? arena_printf(a,
-						  "this kernel has no huge pages of that size: its "
-						  "base page is %lld KiB",
+						  "this kernel does not support huge pages of that "
+						  "size: its base page is %lld KiB",
 						  page / 1024)
-				   : "this kernel has no huge pages of that size";
-	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
+				   : "this kernel does not support huge pages of that size";
+	return arena_printf(a, "the kernel granted %s: not enough contiguous memory", now);
 }
 
 /* Whether our change of the knob was written before the last boot. */
@@ -230,15 +230,15 @@ static void verb_boot_argument(struct door *d, struct host *h, const struct mach
 		return;
 	}
 	out->state = VERIFY_DIFFERS;
-	out->sentence = "the drop-in does not ask for it any more";
+	out->sentence = "the drop-in no longer sets it";
 	if (knob_get(h, d->arena, &row->knob, &asked, &ignored) ||
 	    !knob_same(&row->knob, asked, row->value))
 		return;
 	out->state = is_of_earlier_boot(d, h, &row->knob) ? VERIFY_DIFFERS : VERIFY_WAITS;
 	out->sentence = out->state == VERIFY_DIFFERS
 				? VERIFY_NOT_BROUGHT
-				: "the running kernel was not started with it: update-grub or "
-				  "kernel-install, then a reboot";
+				: "the running kernel was started without it: run update-grub or "
+				  "kernel-install, then reboot";
 }
 
 static void verb_boot_limit(const struct machine *m, struct verify_row *out)
@@ -248,7 +248,8 @@ static void verb_boot_limit(const struct machine *m, struct verify_row *out)
 	out->knob = (struct knob){ KNOB_FILE, PERSIST_LIMITS, "" };
 	out->state = good ? VERIFY_IN_FORCE : VERIFY_DIFFERS;
 	out->now = good ? "unlimited" : "limited";
-	out->sentence = good ? NULL : "this process is limited; new sessions are not";
+	out->sentence =
+		good ? NULL : "this process has the old limit; new sessions have the new one";
 }
 
 static void verb_boot_knob(struct door *d, struct host *h, const struct machine *m,
@@ -477,7 +478,7 @@ int boot_verify(struct door *d, struct host *h, struct machine **m, struct verif
 					"Report of this boot, written by " PERSIST_UNIT_NAME
 					" at %s%s%s.",
 					report.time ? report.time : "an unknown time",
-					report.asked ? "; reboot asked for by " : "",
+					report.asked ? "; reboot requested by " : "",
 					report.asked ? report.asked : "");
 		return 0;
 	}
@@ -485,7 +486,7 @@ int boot_verify(struct door *d, struct host *h, struct machine **m, struct verif
 	if (code)
 		return code;
 	boot_compare(d, h, *m, rows, n, NULL, out);
-	*heading = "There is no report of this boot; this is what is to be seen now.";
+	*heading = "No report of this boot; showing the current state.";
 	return 0;
 }
 
@@ -514,10 +515,10 @@ int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verif
 	if (code)
 		return code;
 	if (h->id.captured)
-		return door_refuse(d, EXIT_USAGE, "a captured machine is not rebooted");
+		return door_refuse(d, EXIT_USAGE, "cannot reboot a captured machine");
 	if (!n)
 		return door_refuse(d, EXIT_USAGE,
-				   "nothing is kept for the next boot: there would be nothing to "
+				   "nothing is kept for the next boot, so there is nothing to "
 				   "verify; see \"gputune persist install\"");
 	doc_text(shown,
 		 "This reboots the machine. %zu values are kept; at boot " PERSIST_UNIT_NAME
@@ -536,7 +537,7 @@ int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verif
 		return door_refuse(d, EXIT_NOT_APPLIED, "systemctl reboot failed: %.200s",
 				   code ? strerror(-code) : res.errors);
 	}
-	*heading = "The machine reboots; this is what was to be seen before.";
+	*heading = "The machine reboots now; this was the state before.";
 	return EXIT_CLEAN;
 }
 
@@ -577,7 +578,7 @@ static int verb_boot_apply(struct boot *b, struct verify *v)
 		code = code ? code : EXIT_FINDINGS;
 	for (size_t i = 0; i < v->n; i++)
 		if (v->rows[i].state == VERIFY_DIFFERS && !verb_boot_already_reported(v, i))
-			door_warn(d, "%s: %s asked for, %s%s%s", v->rows[i].id, v->rows[i].wanted,
+			door_warn(d, "%s: %s requested, %s%s%s", v->rows[i].id, v->rows[i].wanted,
 				  v->rows[i].now ? v->rows[i].now : "not seen",
 				  v->rows[i].sentence ? ": " : "",
 				  v->rows[i].sentence ? v->rows[i].sentence : "");
@@ -598,7 +599,7 @@ int boot_apply(struct door *d, struct host **h, const struct machine_ask *from, 
 		*m = b.m;
 		return code;
 	}
-	door_warn(d, "%s asks for nothing", PERSIST_REQUEST);
+	door_warn(d, "%s requests nothing", PERSIST_REQUEST);
 	*m = door_machine(d, *h, &(const struct door_look){ 0 });
 	return EXIT_CLEAN;
 }
@@ -610,7 +611,7 @@ int boot_plan(struct door *d, struct host *h, const struct change_ask *change, s
 	int code = persist_installed(d, h, &b.rows, &b.n);
 
 	if (code == 0 && !b.n)
-		door_warn(d, "%s asks for nothing", PERSIST_REQUEST);
+		door_warn(d, "%s requests nothing", PERSIST_REQUEST);
 	code = code ? code : door_recover_first(d, h, &who, true);
 	if (code)
 		return code;

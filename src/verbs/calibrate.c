@@ -17,14 +17,14 @@ struct calibrate_ask {
 };
 
 static const struct ask_row calibrate_ask_rows[] = {
-	{ "FILE", "outputs of benchmarks", ASK_TEXTS(calibrate_ask, files), .argument = true,
+	{ "FILE", "benchmark outputs", ASK_TEXTS(calibrate_ask, files), .argument = true,
 	  .files = true },
-	{ "log", "an output of a benchmark; may be given several times",
-	  ASK_TEXTS(calibrate_ask, logs), .arg = "FILE", .files = true },
-	{ "from-bench", "take what gputune bench has kept of this machine",
+	{ "log", "a benchmark output; may be given several times", ASK_TEXTS(calibrate_ask, logs),
+	  .arg = "FILE", .files = true },
+	{ "from-bench", "use saved gputune bench results of this machine",
 	  ASK_FLAG(calibrate_ask, from_bench) },
-	{ "forget", "remove what is kept for this machine", ASK_FLAG(calibrate_ask, forget) },
-	{ "dry-run", "show the fit and keep nothing", ASK_FLAG(calibrate_ask, dry_run),
+	{ "forget", "remove the constants kept for this machine", ASK_FLAG(calibrate_ask, forget) },
+	{ "dry-run", "show the fit without keeping it", ASK_FLAG(calibrate_ask, dry_run),
 	  .letter = 'n' },
 	{ ASK_PART(calibrate_ask, state, state_ask) },
 	{ ASK_PART_OF(calibrate_ask, w, infer_model_shape) },
@@ -97,7 +97,8 @@ static int calibrate_logs(struct door *d, const struct ask_texts *paths, struct 
 		if (!text)
 			return -EXIT_USAGE;
 		if (memchr(text, '\0', len))
-			return door_refuse(d, EXIT_USAGE, "%s: no text: it holds NUL bytes", path);
+			return door_refuse(d, EXIT_USAGE, "%s: not a text file: contains NUL bytes",
+					   path);
 		if (logs_read(d->arena, path, text, runs, &e) < 0)
 			return door_fail(d, EXIT_USAGE, &e);
 	}
@@ -159,7 +160,7 @@ static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
 	int code;
 
 	if (ask->forget && !calibrate_reads_nothing(ask))
-		return door_refuse(d, EXIT_USAGE, "--forget stands alone");
+		return door_refuse(d, EXIT_USAGE, "--forget cannot be combined with other options");
 	q->ask = ask;
 	q->w = ask->w;
 	q->w.on = ask->target.on;
@@ -202,16 +203,16 @@ const struct verb calibrate_verb = {
 	.name = "calibrate",
 	.group = VERB_MODELS,
 	.summary = "fit predictions to measurements of this machine",
-	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and "
-		 "trtllm-bench, and with --from-bench results of gputune bench, and fits the "
-		 "constants of predict. Shows each figure before and after; what helps is kept. "
-		 "Without FILE: what is kept.",
+	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and trtllm-bench, "
+		 "and with --from-bench results of gputune bench, and fits the constants of "
+		 "predict. Shows each figure before and after; keeps constants that help. Without "
+		 "FILE: shows the kept constants.",
 	.exits = "1: no constants were kept, or the kept ones no longer apply",
 	.words = "fitting",
-	.examples = EXAMPLES({ "calibrate", "what is kept" },
+	.examples = EXAMPLES({ "calibrate", "the kept constants" },
 			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",
 			       "an output of vllm bench serve" },
-			     { "calibrate --from-bench", "by gputune's own benches" }),
+			     { "calibrate --from-bench", "from gputune's own benches" }),
 	.ask = &calibrate_ask_shape,
 	.answer = calibrate_ask_any,
 	.result = &calibrate_result,

@@ -147,13 +147,13 @@ static void move(struct arena *a, const struct mover *m, const struct record_cas
 		if (sheet > 0 && s->s.median < sheet)
 			h.most = s->s.median / sheet;
 		h.from = usual > 0 ? arena_printf(a,
-						  "%s %s: %.4g %s measured (%s), usual are %.4g to "
-						  "%.4g (%s)",
+						  "%s %s: %.4g %s measured (%s), usual range %.4g "
+						  "to %.4g (%s)",
 						  c->bench, c->name, s->s.median, s->unit_text, id,
 						  s->band.low, s->band.high, s->band.source)
 				   : arena_printf(a,
-						  "%s %s: %.4g %s measured (%s); what is usual is "
-						  "not known, so it only bounds",
+						  "%s %s: %.4g %s measured (%s); usual range "
+						  "unknown, so it is only a bound",
 						  c->bench, c->name, s->s.median, s->unit_text, id);
 		if (h.scale > 0 || h.most > 0)
 			add(a, list, n, h);
@@ -182,8 +182,8 @@ static void calibration_links(struct arena *a, const struct bench_facts *f,
 			    .id = FIT_LINK,
 			    .value = fmin(1, c->series[0].s.median / place->gpu->link),
 			    .from = arena_printf(a,
-						 "collectives %s: %.4g GB/s of bus bandwidth "
-						 "measured (%s), the link has %.4g GB/s one way",
+						 "collectives %s: %.4g GB/s bus bandwidth measured "
+						 "(%s), the link has %.4g GB/s one way",
 						 c->name, c->series[0].s.median, id,
 						 place->gpu->link) });
 }
@@ -282,8 +282,8 @@ int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state
 	json_decref(j);
 	if (code)
 		return door_refuse(d, EXIT_USAGE,
-				   "%s cannot be written: %s; --state DIR keeps it elsewhere, "
-				   "--dry-run does not keep it",
+				   "cannot write %s: %s; --state DIR keeps it elsewhere, --dry-run "
+				   "does not keep it",
 				   *path, strerror(-code));
 	return 0;
 }
@@ -294,7 +294,7 @@ int calibrate_forget(struct door *d, struct host *h, const struct state_ask *sta
 	int code = host_remove(h, path_of(d, state, at));
 
 	if (code)
-		return door_refuse(d, EXIT_USAGE, "%s cannot be removed: %s", path_of(d, state, at),
+		return door_refuse(d, EXIT_USAGE, "cannot remove %s: %s", path_of(d, state, at),
 				   strerror(-code));
 	return 0;
 }
@@ -311,11 +311,11 @@ static const char *calibration_changed(struct arena *a, const struct calibration
 				was = k->pairs[f].value;
 		if (!was || strcmp(was, at->pairs[i].value) != 0)
 			return strcmp(at->pairs[i].name, "machine") == 0
-				       ? "it is of another machine"
-				       : arena_printf(a, "%s was %s, is %s", at->pairs[i].name,
-						      was ? was : "not there", at->pairs[i].value);
+				       ? "it belongs to another machine"
+				       : arena_printf(a, "%s was %s, now %s", at->pairs[i].name,
+						      was ? was : "missing", at->pairs[i].value);
 	}
-	return k->n_pairs > at->n ? "something of this machine is gone since" : NULL;
+	return k->n_pairs > at->n ? "some hardware of this machine is no longer present" : NULL;
 }
 
 bool calibrate_stored(struct door *d, struct host *h, const struct state_ask *state,
@@ -337,7 +337,7 @@ bool calibrate_stored(struct door *d, struct host *h, const struct state_ask *st
 	if (code == -EACCES && !state->state)
 		return false; /* the folder is root's: there may be none */
 	if (code) {
-		out->why_not = arena_printf(d->arena, "it cannot be read: %s", strerror(-code));
+		out->why_not = arena_printf(d->arena, "cannot be read: %s", strerror(-code));
 		return true;
 	}
 	if (calibration_file_read(d->arena, text, out, &e) < 0)
@@ -417,9 +417,9 @@ static const char *calibration_use_one(struct door *d, const char *name,
 	if (kept->why_not || !used)
 		return arena_printf(d->arena, "%s; the calibration %s is not used: %s",
 				    fits->origin, kept->path,
-				    kept->why_not ? kept->why_not : "it is of other models");
-	return arena_printf(d->arena, "calibrated %s on %s (%s); else %s", kept->time, kept->from,
-			    kept->path, fits->origin);
+				    kept->why_not ? kept->why_not : "it belongs to other models");
+	return arena_printf(d->arena, "calibrated %s on %s (%s); otherwise %s", kept->time,
+			    kept->from, kept->path, fits->origin);
 }
 
 static void use_stored(struct door *d, const struct stored_question *q, struct fits *fits)
@@ -461,7 +461,7 @@ int door_fits(struct door *d, const struct constants_ask *ask, const char *on,
 static const struct ask_row constants_ask_rows[] = {
 	{ "calibration", "constants that replace the built-in ones",
 	  ASK_TEXT(constants_ask, calibration), .arg = "FILE", .files = true },
-	{ "no-calibration", "the built-in constants, whatever calibrate has kept",
+	{ "no-calibration", "use the built-in constants, ignoring those kept by calibrate",
 	  ASK_FLAG(constants_ask, no_calibration) },
 	{ ASK_PART(constants_ask, state, state_ask) },
 };

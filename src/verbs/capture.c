@@ -23,22 +23,22 @@ static int output_check(const char *path, struct err *e)
 	static const char *const ends[] = { ".tgz", ".txz", ".gz", ".xz", ".zst", ".bz2" };
 
 	if (strcmp(path, "-") == 0)
-		return err_set(e, -EINVAL, "needs a file here, not \"-\"");
+		return err_set(e, -EINVAL, "expected a file, not \"-\"");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (str_ends(path, ends[i]))
 			return err_set(e, -EINVAL,
 				       "%s: a capture is a folder or an uncompressed tar; name it "
-				       ".tar, and compress that",
+				       ".tar and compress that file",
 				       path);
 	return 0;
 }
 
 static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
-	{ "output", "the capture: a tar where PATH ends in .tar, else a folder",
+	{ "output", "the capture: a tar if PATH ends in .tar, else a folder",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
-	{ "from", "what an owner posted: nvidia-bug-report.log.gz, a sosreport, a text",
+	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
 	  ASK_TEXTS(capture_ask, from), .arg = "FILE", .files = true },
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
 	  ASK_FLAG(capture_ask, no_redact) },
@@ -52,13 +52,14 @@ struct capture_answer {
 };
 
 static const struct shape_row capture_rows[] = {
-	{ "path", "Where it was stored.", SHAPE_TEXT(capture_answer, path) },
-	{ "places", "Files, links and folders in it.", SHAPE_COUNT(capture_answer, places) },
-	{ "answers", "Kinds of answers of libraries and tools in it.",
+	{ "path", "Path of the capture.", SHAPE_TEXT(capture_answer, path) },
+	{ "places", "Files, links and folders in the capture.",
+	  SHAPE_COUNT(capture_answer, places) },
+	{ "answers", "Kinds of answers from libraries and tools in the capture.",
 	  SHAPE_COUNT(capture_answer, answers) },
 	{ "redacted", "Names, addresses and serial numbers are replaced.",
 	  SHAPE_FLAG(capture_answer, redacted) },
-	{ "partial", "Made of what somebody posted: what that does not show is unknown.",
+	{ "partial", "Made from posted files; what they do not show is unknown.",
 	  SHAPE_FLAG(capture_answer, partial) },
 };
 static const struct shape capture_shape = SHAPE(capture_answer, capture);
@@ -66,7 +67,7 @@ static const struct shape capture_shape = SHAPE(capture_answer, capture);
 const struct result_shape capture_result = {
 	.name = "capture",
 	.title = "gputune capture",
-	.meaning = "What was stored of a machine.",
+	.meaning = "Contents of a capture.",
 	.shape = &capture_shape,
 	.exit_codes = 1u << EXIT_CLEAN,
 };
@@ -115,8 +116,8 @@ static int from_posted(struct door *d, const struct capture_ask *ask, struct cap
 		return door_fail(d, EXIT_BLIND, &e);
 	}
 	if (listed && !p->n_functions)
-		door_warn(d, "lspci shows some functions alone: they are left out, as the others "
-			     "would seem absent");
+		door_warn(d, "some functions in lspci lack the rest of their device: left out, as "
+			     "the others would seem absent");
 	store(d, ask, record, &code, out);
 	posted_close(p);
 	return code;
@@ -132,7 +133,7 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	if (!ask->output)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"capture needs -o PATH: a new folder, or a name that ends in .tar");
+			"capture requires -o PATH: a new folder, or a name that ends in .tar");
 	if (ask->from.n)
 		return from_posted(d, ask, out);
 	h = door_host(d, &ask->machine);
@@ -144,7 +145,7 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	observations_read_machine(d->arena, h, m, &ignored);
 	store(d, ask, h, &code, out);
 	if (code == EXIT_CLEAN && fact_or(&m->euid, 0) != 0)
-		door_warn(d, "captured as a normal user: what only root may read is missing");
+		door_warn(d, "captured as a normal user: data that only root can read is missing");
 	host_close(h);
 	return code;
 }
@@ -156,8 +157,8 @@ static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
 
 	(void)ask;
 	(void)view;
-	doc_text(d, "%s: %zu places and %zu kinds of answers%s%s", c->path, c->places, c->answers,
-		 c->partial ? " of what was posted" : "",
+	doc_text(d, "%s: %zu paths and %zu kinds of answers%s%s", c->path, c->places, c->answers,
+		 c->partial ? " from posted files" : "",
 		 c->redacted ? ", redacted" : ", with all names, addresses and serial numbers");
 	return d;
 }
@@ -170,14 +171,14 @@ const struct verb capture_verb = {
 	.group = VERB_LOOK,
 	.summary = "save this machine to a file, to check it elsewhere",
 	.about = "Records everything that check and show read; every command runs on it elsewhere "
-		 "with --host. Serial numbers, addresses and names are replaced unless "
-		 "--no-redact. --from makes one of what somebody posted: nvidia-bug-report, "
-		 "sosreport, or lspci and nvidia-smi.",
+		 "with --host. Replaces serial numbers, addresses and names unless --no-redact. "
+		 "--from makes a capture from posted files: nvidia-bug-report, sosreport, or lspci "
+		 "and nvidia-smi.",
 	.words = "snapshot dump export save bugreport bug-report support send share",
 	.examples = EXAMPLES(
 		{ "capture -o node7.tar", "this machine" },
-		{ "check --host node7.tar", "look at it, here or elsewhere" },
-		{ "capture --from lspci.txt -o posted.tar", "of the text that an owner posted" }),
+		{ "check --host node7.tar", "inspect it, here or elsewhere" },
+		{ "capture --from lspci.txt -o posted.tar", "from text posted by an owner" }),
 	.ask = &capture_ask_shape,
 	.answer = capture_answer_any,
 	.result = &capture_result,

@@ -20,15 +20,15 @@
 enum { PLAN_FILE_MAX = 16 << 20 };
 
 static const struct ask_row change_ask_rows[] = {
-	{ "dry-run", "say what would be done and write nothing", ASK_FLAG(change_ask, dry_run),
+	{ "dry-run", "show the changes without writing anything", ASK_FLAG(change_ask, dry_run),
 	  .letter = 'n' },
-	{ "reason", "why, for the history", ASK_TEXT(change_ask, reason), .letter = 'm',
+	{ "reason", "the reason, for the history", ASK_TEXT(change_ask, reason), .letter = 'm',
 	  .may_be_empty = true },
 };
 const struct ask_shape change_ask_shape = ASK_SHAPE(change_ask, "Change", change_ask_rows);
 
 static const struct ask_row allow_ask_rows[] = {
-	{ "allow", "also what is dangerous or disturbs running work: ids or prefixes",
+	{ "allow", "also allow changes that are dangerous or disturb running work: ids or prefixes",
 	  ASK_TEXT(allow_ask, allow), .arg = "IDS", .join = ',', .may_be_empty = true,
 	  .proposal = setting_proposal },
 };
@@ -54,7 +54,7 @@ void door_look_at_journal(struct door *d, struct host *h)
 				  "interrupted; \"sudo gputune status\" shows it",
 				  TXN_PUBLIC);
 		else if (j.bad_lines)
-			door_warn(d, "%s%s: %zu line%s could not be read: a change may be missing",
+			door_warn(d, "%s%s: %zu line%s unreadable: a change may be missing",
 				  TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
 				  j.bad_lines, j.bad_lines == 1 ? "" : "s");
 		else if (j.mended)
@@ -72,7 +72,7 @@ int door_journal(struct door *d, struct host *h, bool all, struct journal *j)
 	if (code == 0)
 		return 0;
 	if (code == -EACCES || code == -EPERM)
-		err_hint(&e, "the journal is root's: run it with sudo");
+		err_hint(&e, "only root can read the journal: use sudo");
 	return door_fail(d, code == -EPROTONOSUPPORT ? EXIT_STUCK : EXIT_BLIND, &e);
 }
 
@@ -107,8 +107,8 @@ int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_
 	if (demo_overlay(d->arena, from))
 		return door_demo_ready(d, from);
 	return door_refuse(d, EXIT_USAGE,
-			   "a captured machine is not changed: --overlay DIR takes "
-			   "the changes, --dry-run shows them");
+			   "a captured machine cannot be changed: --overlay DIR stores the "
+			   "changes, --dry-run shows them");
 }
 
 struct fact_str door_exact_knob(void *ctx, struct arena *a, const struct knob *k)
@@ -153,7 +153,7 @@ static json_t *read_plan(const char *file, json_error_t *why)
 	else if (!room || ferror(f))
 		snprintf(why->text, sizeof(why->text), "cannot be read");
 	else if (n > PLAN_FILE_MAX)
-		snprintf(why->text, sizeof(why->text), "larger than any plan");
+		snprintf(why->text, sizeof(why->text), "too large for a plan");
 	else
 		j = json_loadb(room, n, JSON_REJECT_DUPLICATES, why);
 	if (room)
@@ -218,7 +218,7 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 	if (settings->profile)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"either a plan or --profile: a plan says itself what is to be written");
+			"give either a plan or --profile: a plan already contains its changes");
 	if (door_check_ids(d, words, n) ||
 	    door_narrow(d, settings->only, settings->skip, &out->profile))
 		return -EXIT_USAGE;
@@ -278,7 +278,7 @@ static void add_change(const void *object, const char *name, void *ctx)
 					      .knob = k,
 					      .before = seen_ok(&now.f) ? now.v : NULL,
 					      .after = x->value,
-					      .why = "asked for by this proof",
+					      .why = "requested by this proof",
 					      .source = x->s->source,
 					      .risk = x->s->risk,
 					      .effect = x->s->effect };
@@ -336,7 +336,7 @@ int door_agreed(struct door *d, const struct doc *shown, const char *question)
 
 	if (!d->agree)
 		return door_refuse(d, EXIT_USAGE,
-				   "nobody can be asked here: say --yes, or --dry-run to look");
+				   "cannot prompt here: give --yes, or --dry-run to preview");
 	code = d->agree(d->ctx, shown, question);
 	if (code == -EXIT_NOT_APPLIED)
 		door_warn(d, "declined: nothing was changed");
@@ -384,7 +384,7 @@ int door_recover_first(struct door *d, struct host *h, const struct txn_who *who
 		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
 			continue;
 		if (dry_run) {
-			door_warn(d, "transaction %lu was interrupted; it is rolled back first",
+			door_warn(d, "transaction %lu was interrupted; rolling it back first",
 				  j.items[i].txn);
 			return 0;
 		}
@@ -397,8 +397,7 @@ int door_recover_first(struct door *d, struct host *h, const struct txn_who *who
 		code = txn_recover(h, d->arena, who, &report, &e);
 		if (code)
 			return door_fail(d, code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
-		door_warn(d, "transaction %lu, which was interrupted, was rolled back",
-			  j.items[i].txn);
+		door_warn(d, "interrupted transaction %lu was rolled back", j.items[i].txn);
 		for (size_t k = 0; k < report.n_leftovers; k++)
 			door_warn(d, "%s", report.leftovers[k]);
 		return 0;

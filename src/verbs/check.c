@@ -21,7 +21,7 @@ static const struct ask_row check_ask_rows[] = {
 	{ ASK_PART(check_ask, machine, machine_ask) },
 	{ ASK_PART(check_ask, since, earlier_ask) },
 	{ ASK_PART(check_ask, settings, profile_ask) },
-	{ "all", "also what is right and what does not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
+	{ "all", "also what passes and what does not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
 	{ DEEP_ROW(check_ask) },
 	{ ASK_PART(check_ask, ranks, ranks_ask) },
 };
@@ -156,18 +156,18 @@ const struct verb check_verb = {
 	.name = "check",
 	.group = VERB_LOOK,
 	.common = true,
-	.summary = "what holds this machine back, and the command that fixes it",
+	.summary = "what slows this machine down, and the command that fixes it",
 	.about = "Judges every setting by the facts of this machine, health first. Prints what "
-		 "needs fixing and what could not be read; --all prints the rest too. Nothing is "
-		 "written.",
-	.exits = "1: something needs fixing; 5: nothing does, but not all could be read",
+		 "needs fixing and what is unreadable; --all prints the rest too. Writes nothing.",
+	.exits =
+		"1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
 	.words = "audit scan test health healthcheck findings slow problems score analyze analyse "
 		 "inspect",
 	.examples = EXAMPLES(
 		{ "check", "everything" },
-		{ "check memory gpu.persistence-mode", "a group of settings, and a single one" },
-		{ "check --profile inference", "what serving a model needs" },
-		{ "check --all --verbose", "with what is right, reasons and sources" },
+		{ "check memory gpu.persistence-mode", "a group of settings and a single setting" },
+		{ "check --profile inference", "for serving a model" },
+		{ "check --all --verbose", "with passed settings, reasons and sources" },
 		{ "check --format json -o check.json", "the result for a script" }),
 	.ask = &check_ask_shape,
 	.answer = check_answer_any,

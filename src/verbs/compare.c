@@ -11,10 +11,10 @@ struct compare_ask {
 };
 
 static const struct ask_row compare_ask_rows[] = {
-	{ "A", "what was before: a result of bench, or the id of a kept one; or a recording",
+	{ "A", "the measurement before: a bench result, the id of a saved one, or a recording",
 	  ASK_TEXT(compare_ask, a), .argument = true, .required = true, .files = true },
-	{ "B", "what was after", ASK_TEXT(compare_ask, b), .argument = true, .required = true,
-	  .files = true },
+	{ "B", "the measurement after", ASK_TEXT(compare_ask, b), .argument = true,
+	  .required = true, .files = true },
 	{ ASK_PART(compare_ask, state, state_ask) },
 };
 static const struct ask_shape compare_ask_shape = ASK_SHAPE(compare_ask, NULL, compare_ask_rows);
@@ -55,9 +55,7 @@ static int compare_answer(struct door *d, const struct compare_ask *ask, struct 
 {
 	out->recorded = recording_is(ask->a);
 	if (out->recorded != recording_is(ask->b))
-		return door_refuse(d, EXIT_USAGE,
-				   "one is a recording and the other is not: they have nothing in "
-				   "common");
+		return door_refuse(d, EXIT_USAGE, "cannot compare a recording with a bench result");
 	return out->recorded ? compare_recordings(d, ask, &out->recordings)
 			     : compare_benches(d, ask, &out->benches);
 }
@@ -90,8 +88,8 @@ const struct verb compare_verb = {
 	.name = "compare",
 	.group = VERB_MEASURE,
 	.summary = "compare two measurements or two recordings",
-	.about = "Compares results of bench (files, or ids of kept ones): ratio of the medians "
-		 "with its interval; better, worse, no difference or not comparable. Of two "
+	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians "
+		 "with its interval; better, worse, no difference or not comparable. For two "
 		 "recordings: each quantity, as higher, lower or no difference.",
 	.exits = "1: something got worse; 5: nothing could be compared",
 	.words = "diff versus vs regression",

@@ -362,7 +362,7 @@ static int back(struct door *d, struct host *h, struct data_view *out)
 				   *e.text ? ": " : "", e.text);
 	(void)package_stored(a, h, arena_printf(a, "%s/" PACKAGE_NAME, folder), &now, &e);
 	code = keep(d, h, folder, &now, &last);
-	out->done = "went back";
+	out->done = "went backwards";
 	package_close(&last);
 	package_close(&now);
 	return code;

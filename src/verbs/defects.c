@@ -20,11 +20,11 @@ struct defects_ask {
 };
 
 static const struct ask_row defects_ask_rows[] = {
-	{ "rootfs", "look into this root file system, an unpacked container image for example",
+	{ "rootfs", "check this root file system, such as an unpacked container image",
 	  ASK_TEXT(defects_ask, rootfs), .arg = "DIR", .files = true },
 	{ "component", "only defects of this component: nccl", ASK_TEXT(defects_ask, component) },
 	{ "deep", "also stored images, and large libraries", ASK_FLAG(defects_ask, deep) },
-	{ "all", "also what is in range but needs more, and what could not be seen",
+	{ "all", "also defects in range with further conditions, and unreadable ones",
 	  ASK_FLAG(defects_ask, all), .letter = 'a' },
 	{ ASK_PART(defects_ask, machine, machine_ask) },
 };
@@ -71,7 +71,8 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 		host_close(image);
 	host_close(h);
 	if (!rows->n)
-		return door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
+		return door_refuse(d, EXIT_USAGE, "no known defects for component \"%s\"",
+				   ask->component);
 	return out->count[DEFECT_HERE] > out->security || out->baseline.count[BASELINE_TORN]
 		       ? EXIT_FINDINGS
 		       : EXIT_CLEAN;
@@ -92,7 +93,7 @@ struct defects_explain_ask {
 	const char *id;
 };
 static const struct ask_row explain_rows[] = {
-	{ "ID", "the defect, as \"defects list\" names it", ASK_TEXT(defects_explain_ask, id),
+	{ "ID", "a defect id from \"defects list\"", ASK_TEXT(defects_explain_ask, id),
 	  .argument = true, .required = true },
 };
 static const struct ask_shape defects_explain_ask_shape =
@@ -102,7 +103,7 @@ struct defects_search_ask {
 	struct ask_texts words;
 };
 static const struct ask_row search_rows[] = {
-	{ "WORDS", "words of a symptom, or a line of a log", ASK_TEXTS(defects_search_ask, words),
+	{ "WORDS", "words of a symptom, or a log line", ASK_TEXTS(defects_search_ask, words),
 	  .argument = true, .required = true },
 };
 static const struct ask_shape defects_search_ask_shape =
@@ -140,7 +141,8 @@ static int defects_list_answer(struct door *d, const struct defects_list_ask *as
 	for (size_t i = 0; i < rows_narrow(&rows, ask->component); i++)
 		listing_add(d, out, rows.rows[i]);
 	return out->n ? EXIT_CLEAN
-		      : door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
+		      : door_refuse(d, EXIT_USAGE, "no known defects for component \"%s\"",
+				    ask->component);
 }
 
 static int defects_explain_answer(struct door *d, const struct defects_explain_ask *ask,
@@ -152,7 +154,7 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 	listing_begin(d, &rows, out);
 	row = defect_row(&rows, ask->id);
 	if (!row)
-		return door_refuse(d, EXIT_USAGE, "no known defect is called \"%s\"", ask->id);
+		return door_refuse(d, EXIT_USAGE, "unknown defect \"%s\"", ask->id);
 	out->one = true;
 	listing_add(d, out, row);
 	return EXIT_CLEAN;
@@ -225,7 +227,7 @@ static int defects_lint_answer(struct door *d, const struct defects_lint_ask *as
 		if (!json_is_array(list))
 			lint_problem(
 				d, out, file,
-				list ? "rows stand in a list"
+				list ? "rows must be in a list"
 				     : arena_printf(d->arena, "line %d: %s", why.line, why.text));
 		json_array_foreach(list, k, row)
 		{
@@ -234,7 +236,7 @@ static int defects_lint_answer(struct door *d, const struct defects_lint_ask *as
 			if (defect_row_check(d->arena, row, true, &e))
 				lint_problem(d, out, file,
 					     arena_printf(d->arena, "%s: %s",
-							  id ? id : "a row without an id", e.text));
+							  id ? id : "a row has no id", e.text));
 			else
 				out->rows++;
 		}
@@ -271,9 +273,9 @@ VERB_PAGE_OF(lint_page, page_defects_lint, defects_linted)
 
 static const struct verb defects_check_verb = {
 	.name = "check",
-	.summary = "which known defects are on this machine, and where",
-	.about = "Holds packages, Python environments, libraries, containers, kernel, driver and "
-	         "firmware against the known defects. No program of them is run.",
+	.summary = "find known defects on this machine",
+	.about = "Compares packages, Python environments, libraries, containers, kernel, driver and firmware with "
+	  "the known defects. Runs none of their programs.",
 	.exits = "1: a defect is here that breaks or slows something, or a release is torn",
 	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
 		{ "defects check --rootfs image", "an unpacked image" }),
@@ -284,8 +286,8 @@ static const struct verb defects_check_verb = {
 
 static const struct verb defects_list_verb = {
 	.name = "list",
-	.summary = "the defects that are known",
-	.about = "Lists the rows, whether they are of this machine or not.",
+	.summary = "list the known defects",
+	.about = "Lists all rows, including those that do not apply to this machine.",
 	.examples = EXAMPLES({ "defects list", "all" }, { "defects list nccl", "of NCCL" }),
 	.ask = &defects_list_ask_shape, .answer = list_answer_any, .result = &defects_list_result,
 	.page = list_page,
@@ -293,8 +295,8 @@ static const struct verb defects_list_verb = {
 
 static const struct verb defects_explain_verb = {
 	.name = "explain",
-	.summary = "one defect: cause, worth, what mends it, sources",
-	.about = "Prints what is known of a defect, and who confirmed it.",
+	.summary = "one defect: cause, effect, fix, sources",
+	.about = "Prints the details of a defect and who confirmed it.",
 	.examples = EXAMPLES({ "defects explain nccl-arm-cas-gcc9", "a hang of NCCL on Arm" },
 		{ "defects explain nccl-arm-cas-gcc9 --format json", "its row" }),
 	.ask = &defects_explain_ask_shape, .answer = explain_answer_any,
@@ -303,8 +305,8 @@ static const struct verb defects_explain_verb = {
 
 static const struct verb defects_search_verb = {
 	.name = "search",
-	.summary = "defects by words of a symptom or a line of a log",
-	.about = "Looks for words in titles, symptoms and causes, and for the log lines of rows.",
+	.summary = "find defects by words of a symptom or a log line",
+	.about = "Searches words in titles, symptoms and causes, and the log lines of rows.",
 	.exits = "1: nothing was found",
 	.examples = EXAMPLES({ "defects search hang nccl", "by words" },
 		{ "defects search \"illegal instruction\"", "by a message" }),
@@ -314,11 +316,10 @@ static const struct verb defects_search_verb = {
 
 static const struct verb defects_lint_verb = {
 	.name = "lint",
-	.summary = "whether files of defects are right, by their own examples",
-	.about = "Checks keys, conditions and versions of rows, and holds each row against its "
-	         "examples.",
-	.exits = "1: a row is wrong",
-	.examples = EXAMPLES({ "defects lint nccl.json", "before it is sent" },
+	.summary = "check files of defects against their own examples",
+	.about = "Checks keys, conditions and versions of rows, and tests each row with its examples.",
+	.exits = "1: a row is invalid",
+	.examples = EXAMPLES({ "defects lint nccl.json", "before you send it" },
 		{ "defects lint nccl.json torch.json", "several files" }),
 	.ask = &defects_lint_ask_shape, .answer = lint_answer_any, .result = &defects_lint_result,
 	.page = lint_page, .reads = READS_FILES,
@@ -332,11 +333,11 @@ static const struct verb *const defects_subs[] = {
 const struct verb defects_verb = {
 	.name = "defects",
 	.group = VERB_LOOK,
-	.summary = "known defects of drivers, kernels, libraries and firmware that are here",
-	.about = "Holds this machine, its containers and environments against rows of known "
-	         "defects (check), and shows these (list, explain, search, lint).",
+	.summary = "known defects of the installed drivers, kernels, libraries and firmware",
+	.about = "Compares this machine, its containers and environments with known defects (check), and shows "
+	  "the rows (list, explain, search, lint).",
 	.words = "known bugs issues vulnerabilities cve advisories regressions",
-	.examples = EXAMPLES({ "defects check", "what is known to be broken here" },
+	.examples = EXAMPLES({ "defects check", "known defects on this machine" },
 		{ "defects search hang nccl", "by words of a symptom" }),
 	.subs = defects_subs,
 };

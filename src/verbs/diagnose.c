@@ -26,7 +26,7 @@ struct judged_ask {
 
 static const struct ask_row judged_ask_rows[] = {
 	MODEL_ROW(judged_ask, model),
-	{ "all", "also causes that were excluded", ASK_FLAG(judged_ask, all), .letter = 'a' },
+	{ "all", "also excluded causes", ASK_FLAG(judged_ask, all), .letter = 'a' },
 };
 static const struct ask_shape judged_ask_shape = ASK_SHAPE(judged_ask, NULL, judged_ask_rows);
 
@@ -41,12 +41,12 @@ struct job_ask {
 static const struct ask_row job_ask_rows[] = {
 	{ "PID", "with --attach: the first process of the job", ASK_TEXT(job_ask, pid),
 	  .argument = true },
-	{ "attach", "look at a job that runs: the tree of process PID, or all that use GPUs",
+	{ "attach", "watch a running job: the process tree of PID, or all processes that use GPUs",
 	  ASK_FLAG(job_ask, attach) },
-	{ "for", "look at the job for this long", ASK_TIME(job_ask, for_s), .min = 0.1,
-	  .max = 86400, .fallback = "20s" },
-	{ "interval", "how often to look", ASK_TIME(job_ask, interval_s), .min = 0.1, .max = 3600,
-	  .fallback = "500ms" },
+	{ "for", "watch the job for this long", ASK_TIME(job_ask, for_s), .min = 0.1, .max = 86400,
+	  .fallback = "20s" },
+	{ "interval", "interval between samples", ASK_TIME(job_ask, interval_s), .min = 0.1,
+	  .max = 3600, .fallback = "500ms" },
 	{ ASK_PART(job_ask, judged, judged_ask) },
 	{ ASK_PART(job_ask, machine, machine_ask) },
 };
@@ -63,7 +63,7 @@ static int run_check(const char *text, struct err *e)
 
 	if (equals && equals > text && equals[1])
 		return 0;
-	return err_set(e, -EINVAL, "takes NAME=FILE,FILE, not \"%s\"", text);
+	return err_set(e, -EINVAL, "expected NAME=FILE,FILE, got \"%s\"", text);
 }
 
 static const struct ask_row run_files_ask_rows[] = {
@@ -97,8 +97,8 @@ static int pid_of(struct door *d, const struct job_ask *ask, int *out)
 
 	*out = 0;
 	if (ask->pid && (parse_u64(ask->pid, &v) || v == 0 || v > 0x7fffffff))
-		return door_refuse(d, EXIT_USAGE,
-				   "--attach takes the number of a process, not \"%s\"", ask->pid);
+		return door_refuse(d, EXIT_USAGE, "--attach takes a process number, got \"%s\"",
+				   ask->pid);
 	*out = (int)v;
 	return 0;
 }
@@ -134,7 +134,7 @@ static int diagnose_attach(struct diagnosing *g, const struct job_ask *ask)
 		return -EXIT_USAGE;
 	g->ask.live = true;
 	g->names = arena_array(d->arena, 1, sizeof(*g->names));
-	g->names[0] = "what runs now";
+	g->names[0] = "running now";
 	g->ask.names = g->names;
 	g->ask.n_runs = 1;
 	if (attach_open(d->arena, h, door_machine(d, h, &(struct door_look){ 0 }), pid, &g->ev, &s,
@@ -205,8 +205,7 @@ static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 	int code = 0;
 
 	if (!realpath(folder, real) || host_list(h, real, a, &names, &n))
-		code = door_refuse(g->d, EXIT_USAGE, "%s cannot be listed: %s", folder,
-				   strerror(errno));
+		code = door_refuse(g->d, EXIT_USAGE, "cannot list %s: %s", folder, strerror(errno));
 	for (size_t i = 0; i < n && !code; i++) {
 		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
 		struct stat st;
@@ -235,8 +234,8 @@ static int add_run(struct diagnosing *g, const char *name, size_t *run)
 {
 	if (is_taken(g, name))
 		return door_refuse(g->d, EXIT_USAGE,
-				   "two runs are called \"%s\": files of one run stand together, "
-				   "--run NAME=FILE,FILE",
+				   "two runs are named \"%s\": give all files of a run in one "
+				   "option, --run NAME=FILE,FILE",
 				   name);
 	if (g->ask.n_runs >= DIAGNOSE_RUNS_MAX)
 		return door_refuse(g->d, EXIT_USAGE, "more than %d runs", DIAGNOSE_RUNS_MAX);
@@ -313,9 +312,9 @@ static int one_world(struct diagnosing *g)
 			if (world[k] > 0 && ev->files[k].run == ev->files[i].run &&
 			    (world[k] > world[i] || world[k] < world[i]))
 				return door_refuse(g->d, EXIT_USAGE,
-						   "%s is of %.0f GPUs and %s of %.0f: these are "
-						   "two runs; name them: --run NAME=FILE, as "
-						   "--run %.0f=%s --run %.0f=%s",
+						   "%s has %.0f GPUs and %s has %.0f: these are "
+						   "two runs; name them: --run NAME=FILE, as --run "
+						   "%.0f=%s --run %.0f=%s",
 						   ev->files[k].path, world[k], ev->files[i].path,
 						   world[i], world[k], ev->files[k].path, world[i],
 						   ev->files[i].path);
@@ -333,13 +332,12 @@ static int diagnose_files(struct diagnosing *g, const struct run_files_ask *ask)
 		return code;
 	if (!g->ask.n_runs)
 		return door_refuse(g->d, EXIT_USAGE,
-				   "diagnose training needs files: logs, traces, recordings");
+				   "diagnose training requires files: logs, traces, recordings");
 	if (!g->read) {
 		for (size_t i = 0; i < g->view.n_troubles; i++)
 			door_warn(g->d, "%s", g->troubles[i].why);
-		return door_refuse(
-			g->d, EXIT_BLIND,
-			"none of the files could be read as something of a training run");
+		return door_refuse(g->d, EXIT_BLIND,
+				   "no data of a training run found in the files");
 	}
 	return one_world(g);
 }
@@ -426,12 +424,11 @@ static unsigned diagnose_confine(const void *ask)
 
 static const struct verb diagnose_training_verb = {
 	.name = "training",
-	.summary = "what slows a training run down, by its files",
-	.about = "Reads logs of trainers, torch.profiler traces, nsys exports, NCCL logs, "
-		 "nccl-tests, nvidia-smi and recordings, in any mixture. Prints tokens/s, MFU, "
-		 "where step time goes, scaling between runs, and the bottleneck with its "
-		 "evidence and cost.",
-	.exits = "0: healthy as far as seen; 1: a bottleneck was found; 5: cannot tell",
+	.summary = "find what slows down a training run, from its files",
+	.about = "Reads trainer logs, torch.profiler traces, nsys exports, NCCL logs, nccl-tests, "
+		 "nvidia-smi and recordings, in any combination. Prints tokens/s, MFU, step time "
+		 "by part, scaling between runs, and the bottleneck with its evidence and cost.",
+	.exits = "0: no bottleneck found; 1: a bottleneck was found; 5: undecided",
 	.examples = EXAMPLES(
 		{ "diagnose training job.rec train.log", "a recording of the run and its log" },
 		{ "diagnose training --run small=w8 --run large=w16 --model llama-3.1-8b",
@@ -451,14 +448,14 @@ static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, &di
 const struct verb diagnose_verb = {
 	.name = "diagnose",
 	.group = VERB_MODELS,
-	.summary = "what slows a training run down",
+	.summary = "find what slows down a training run",
 	.about = "--attach watches a running job by NVML and /proc for --for and names its "
 		 "bottleneck: each cause certain, likely, possible or excluded, with the "
 		 "evidence. \"diagnose training\" reads the files of a run, \"diagnose hang\" "
 		 "says why a job does not go on.",
-	.exits = "0: healthy as far as seen; 1: a bottleneck was found; 5: cannot tell",
+	.exits = "0: no bottleneck found; 1: a bottleneck was found; 5: undecided",
 	.words = "bottleneck slow-training straggler profiler",
-	.examples = EXAMPLES({ "diagnose training job.rec train.log", "by the files of a run" },
+	.examples = EXAMPLES({ "diagnose training job.rec train.log", "from the files of a run" },
 			     { "diagnose --attach", "the job that uses the GPUs now" }),
 	.ask = &job_ask_shape,
 	.subs = diagnose_subs,

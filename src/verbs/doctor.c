@@ -148,7 +148,7 @@ static void verb_doctor_look(struct doctoring *g)
 			    : g->ask->passive ? "--passive was given"
 					      : NULL;
 	if (!g->plan.forbidden)
-		door_progress(g->d, "testing, about %.0f s at most",
+		door_progress(g->d, "running tests, at most about %.0f s",
 			      doctor_tests_seconds(&g->plan));
 	doctoring_measure(g, &g->plan, &g->record, g->e.not_run, &path);
 	if (live && clock_mono_s() - begin < 1)
@@ -223,9 +223,9 @@ static const char *verb_doctor_nothing_to_write(struct arena *a, const struct pl
 		if (p->changes[i].gate)
 			return arena_printf(a, "refused: %s", p->changes[i].refusal);
 	if (p->n_advice)
-		return arena_printf(a, "nothing that gputune writes mends it: %s",
+		return arena_printf(a, "gputune has no setting that fixes it: %s",
 				    p->advice[0].sentence);
-	return "the profile wants nothing else than what is set";
+	return "the profile's target values are already set";
 }
 
 /* What waits for a boot would be measured as if it had been set, and taken back for nothing. */
@@ -239,8 +239,8 @@ static void leave_for_later(struct arena *a, struct plan *p)
 		c->gate = GATE_LATER;
 		c->refusal = arena_printf(
 			a,
-			"%s is not in force at once, so that measuring again would tell nothing: "
-			"\"gputune apply --only %s\", then look again after the boot",
+			"%s does not take effect immediately, so a new measurement would show "
+			"nothing: run \"gputune apply --only %s\" and measure again after a reboot",
 			c->s->id, c->s->id);
 	}
 }
@@ -324,8 +324,8 @@ static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, cons
 
 	return door_agreed(g->d, page_plan(a, p->m, &p->plan, &how),
 			   arena_printf(a,
-					"Make %zu changes for %s, measure again, and take them "
-					"back if that does not help?",
+					"Make %zu changes for %s, measure again, and undo them if "
+					"they do not help?",
 					plan_open_changes(&p->plan), id));
 }
 
@@ -399,7 +399,7 @@ static int verb_doctor_judge(struct doctoring *g, const struct examined *x, cons
 	if (!verb_doctor_stopped(g))
 		doctoring_measure(g, tests, after, why, &path);
 	if (verb_doctor_stopped(g)) {
-		out->trouble = "interrupted: it was taken back";
+		out->trouble = "interrupted: the changes were undone";
 		return txn_trial_revert(trial, NULL, e);
 	}
 	gone = verb_doctor_is_gone(g, x, p, after, tests, why, path);
@@ -491,7 +491,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 	}
 	code = verb_doctor_agreed(g, &p, x->d->id);
 	if (code) {
-		out->trouble = "not agreed to";
+		out->trouble = "declined";
 		return code == -EXIT_USAGE ? EXIT_USAGE : 0;
 	}
 	return try_held(g, x, &p.plan, out);
@@ -519,7 +519,7 @@ static int doctoring_fix(struct doctoring *g)
 			break;
 	}
 	if (!fixable)
-		door_warn(g->d, "nothing was found that a setting mends");
+		door_warn(g->d, "no cause found that a setting fixes");
 	return code;
 }
 
@@ -541,7 +541,7 @@ static int no_diagnosis(struct doctoring *g, const char *name)
 
 	for (size_t i = 0; (id = diagnosis_proposal(i)); i++)
 		near_word_try(&near, id, id);
-	err_set(&e, -EINVAL, "there is no diagnosis \"%s\"", name);
+	err_set(&e, -EINVAL, "unknown diagnosis \"%s\"", name);
 	err_hint_near(&e, near.word, "\"gputune doctor list\" lists them");
 	return door_fail(g->d, EXIT_USAGE, &e);
 }
@@ -581,8 +581,7 @@ static int verb_doctor_choose(struct doctoring *g)
 
 	ids = door_words(g->d, g->ask->only, &n);
 	if (g->ask->only && !n)
-		return door_refuse(g->d, EXIT_USAGE, "--only needs ids, and \"%s\" names none",
-				   g->ask->only);
+		return door_refuse(g->d, EXIT_USAGE, "--only: no ids in \"%s\"", g->ask->only);
 	if (n && !doctor_only(a, ids, n, &only, &bad))
 		return no_diagnosis(g, bad);
 	if (n && !words->n) {
@@ -728,14 +727,14 @@ static const struct ask_row doctor_ask_rows[] = {
 	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
 	{ "all", "also causes that were excluded or do not apply, and diagnoses that hardly fit",
 	  ASK_FLAG(doctor_ask, all), .letter = 'a' },
-	{ "passive", "only look: run no test", ASK_FLAG(doctor_ask, passive) },
-	{ "for", "run each test for this long: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
+	{ "passive", "passive: run no tests", ASK_FLAG(doctor_ask, passive) },
+	{ "for", "time for each test: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
 	{ ASK_PART(doctor_ask, bench, bench_ask) },
 	{ .kind = ASK_KIND_PART, .offset = offsetof(struct doctor_ask, bench), .part = &bench_peer_shape,
 	  .size = sizeof(struct bench_ask) },
 	{ "fix", "apply the fix, measure again, and undo it if it does not help",
 	  ASK_FLAG(doctor_ask, fix) },
-	{ "keep", "with --fix: keep also what does not help; undo takes it back", ASK_FLAG(doctor_ask, keep) },
+	{ "keep", "with --fix: keep the fix even if it does not help; undo reverts it", ASK_FLAG(doctor_ask, keep) },
 	{ PROFILE_ROW(doctor_ask) },
 	{ ASK_PART(doctor_ask, allow, allow_ask) },
 	{ ASK_PART(doctor_ask, change, change_ask) },
@@ -749,11 +748,11 @@ VERB_HEAD(doctor_head, doctor_view, m)
 
 static const struct verb doctor_list_verb = {
 	.name = "list",
-	.summary = "every diagnosis with its symptom",
+	.summary = "every diagnosis and its symptom",
 	.about = "Lists every diagnosis, the words that describe its symptom, and its tests.",
 	.words = "symptoms diagnoses causes",
 	.examples = EXAMPLES({ "doctor list", "all of them" },
-		{ "doctor list --format json", "for a script" }),
+		{ "doctor list --format json", "for scripts" }),
 	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
 };
 
@@ -764,15 +763,14 @@ const struct verb doctor_verb = {
 	.group = VERB_LOOK,
 	.common = true,
 	.summary = "diagnose a problem, fix it, and measure whether the fix helped",
-	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, "
-	         "growing counters and short tests. Network tests need --peer and --token, "
-	         "loading --files or --dir. --fix applies a fix, measures again, and undoes it "
-	         "unless it helped.",
-	.exits = "1: a cause was found; 5: what was asked for could not be tested",
+	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, growing counters and "
+	  "short tests. Network tests require --peer and --token, loading --files or --dir. --fix applies a fix, "
+	  "measures again, and undoes it unless it helped.",
+	.exits = "1: a cause was found; 5: the requested diagnosis could not be tested",
 	.words = "diagnosis problem symptom trouble troubleshoot debug broken repair",
-	.examples = EXAMPLES({ "doctor", "everything that can be seen on this machine" },
+	.examples = EXAMPLES({ "doctor", "everything visible on this machine" },
 		{ "doctor slow nccl", "a symptom in your own words" },
-		{ "doctor gpu --passive", "one topic, without any test" },
+		{ "doctor gpu --passive", "one topic, without tests" },
 		{ "doctor \"engine hangs\" train.log", "words and what a program printed" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
 	.ask = &doctor_ask_shape, .subs = doctor_subs,

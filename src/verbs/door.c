@@ -104,9 +104,9 @@ void door_note(struct door *d, const char *fmt, ...)
 /* --- which machine ---------------------------------------------------------------------------- */
 
 static const struct ask_row machine_ask_rows[] = {
-	{ "host", "look at a captured machine (folder or tar) instead of this one",
+	{ "host", "use a captured machine (folder or tar) instead of this one",
 	  ASK_TEXT(machine_ask, capture), .letter = 'H', .arg = "CAPTURE", .files = true },
-	{ "overlay", "with --host: changes go to this folder, the capture stays as it is",
+	{ "overlay", "with --host: write changes to this folder instead of the capture",
 	  ASK_TEXT(machine_ask, overlay), .arg = "DIR", .files = true },
 };
 const struct ask_shape machine_ask_shape = ASK_SHAPE(machine_ask, "Machine", machine_ask_rows);
@@ -141,7 +141,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 	if (!from->capture && !from->overlay)
 		return d->live(d->ctx);
 	if (!from->capture) {
-		door_refuse(d, EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		door_refuse(d, EXIT_USAGE, "--overlay requires --host CAPTURE");
 		return NULL;
 	}
 	h = overlay ? host_open_overlay(from->capture, overlay, &e)
@@ -163,17 +163,14 @@ bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 			continue;
 		holder = holder ? holder : txn_holder(h, d->arena);
 		if (holder)
-			door_warn(d,
-				  "%s is under way: what it has changed is taken back when it ends",
-				  holder);
+			door_warn(d, "%s is running: its changes are undone when it ends", holder);
 		else if (strcmp(t->op, TXN_PROVE) == 0)
 			door_warn(d,
-				  "a proof was interrupted and its changes are in force "
-				  "(transaction %lu): \"gputune undo\" takes them back",
+				  "a proof was interrupted and its changes are still in effect "
+				  "(transaction %lu): \"gputune undo\" undoes them",
 				  t->txn);
 		else
-			door_warn(d,
-				  "transaction %lu was interrupted: \"gputune undo\" takes it back",
+			door_warn(d, "transaction %lu was interrupted: \"gputune undo\" undoes it",
 				  t->txn);
 		open = open || !holder;
 	}
@@ -229,7 +226,7 @@ static int only_check(const char *arg, struct err *e)
 {
 	if (arg[strspn(arg, ", \t")])
 		return 0;
-	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
+	return err_set(e, -EINVAL, "no ids in \"%s\"", arg);
 }
 
 /* clang-format off */
@@ -238,7 +235,7 @@ static int only_check(const char *arg, struct err *e)
 	  .arg = "IDS", .join = ',', .proposal = setting_proposal, .check = only_check,            \
 	  .may_be_empty = true }
 #define SKIP_ROW(type)                                                                             \
-	{ "skip", "all but these settings", ASK_TEXT(type, skip), .arg = "IDS", .join = ',',       \
+	{ "skip", "all settings except these", ASK_TEXT(type, skip), .arg = "IDS", .join = ',',       \
 	  .proposal = setting_proposal, .may_be_empty = true }
 /* clang-format on */
 
@@ -313,7 +310,7 @@ struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
 
 static const struct ask_row state_ask_rows[] = {
 	{ "state",
-	  "where results are kept (default: " BENCH_STATE " of root, ~/.local/state/gputune of "
+	  "folder of saved results (default: " BENCH_STATE " of root, ~/.local/state/gputune of "
 	  "other users)",
 	  ASK_TEXT(state_ask, state), .arg = "DIR", .files = true },
 };
@@ -393,7 +390,7 @@ int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask
 	if (!w.beside && !ask->state && h->id.euid != 0)
 		r = err_set(e, -EACCES, "neither XDG_STATE_HOME nor HOME is an absolute path");
 	if (r)
-		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
+		err_hint(e, "--state DIR saves results elsewhere, --json FILE in a file");
 	return r;
 }
 
@@ -427,6 +424,6 @@ const struct ledger *door_ledger(struct door *d, struct host *h, const struct ma
 	for (size_t i = 0; i < l->n_bad && i < LEDGER_BAD_MAX; i++)
 		door_warn(d, "%s:%zu: skipped: %s", l->file, l->bad[i].line, l->bad[i].why);
 	if (l->n_bad > LEDGER_BAD_MAX)
-		door_warn(d, "%s: %zu more lines were skipped", l->file, l->n_bad - LEDGER_BAD_MAX);
+		door_warn(d, "%s: skipped %zu more lines", l->file, l->n_bad - LEDGER_BAD_MAX);
 	return l;
 }

@@ -39,7 +39,7 @@ static int facts_of(struct arena *a, const char *path, const json_t *j, struct m
 
 	if (!schema || strcmp(schema, "gputune.show/1") != 0 || !subject ||
 	    strcmp(subject, "all") != 0)
-		return bad(e, path, "it is no result of \"gputune show --format json\"");
+		return bad(e, path, "not a result of \"gputune show --format json\"");
 	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, &why)
 		       ? bad(e, path, why.text)
 		       : 0;
@@ -56,7 +56,7 @@ static int read_result(struct arena *a, const char *path, struct machine *m, str
 		return err_set(e, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > READING_MAX) {
 		close(fd);
-		return bad(e, path, "it is no file of a size that a reading has");
+		return bad(e, path, "invalid file size for a reading");
 	}
 	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
 	close(fd);
@@ -95,12 +95,12 @@ static int compare_readings(const char *path, const struct machine *now, const s
 	    strcmp(now->nodename.v, then->nodename.v) != 0) {
 		err_set(e, -EINVAL, "%s: a reading of %s, not of %s", path, then->nodename.v,
 			now->nodename.v);
-		err_hint(e, "captures carry other names, unless taken with --no-redact; \"gputune "
+		err_hint(e, "names differ in captures unless taken with --no-redact; \"gputune "
 			    "show --format json\" keeps them");
 		return -EINVAL;
 	}
 	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "it was not read before this one");
+		return bad(e, path, "it is not older than this reading");
 	return 0;
 }
 

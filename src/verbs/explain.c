@@ -22,7 +22,7 @@ static const char *setting_meant(const char *word)
 }
 
 static const struct ask_row explain_ask_rows[] = {
-	{ "ID", "the setting, or a part of its id or title", ASK_TEXT(explain_ask, id),
+	{ "ID", "a setting, or a part of its id or title", ASK_TEXT(explain_ask, id),
 	  .argument = true, .required = true, .proposal = setting_proposal,
 	  .meant = setting_meant },
 	{ ASK_PART(explain_ask, machine, machine_ask) },
@@ -109,12 +109,12 @@ static struct doc *page_found(struct arena *a, const char *text, const struct li
 	struct doc *d = doc_new(a);
 	struct node *t;
 
-	doc_text(d, "%zu settings have \"%s\" in id or title:", l->n_settings, text);
-	t = DOC_TABLE(d, NULL, "Setting", "~What it is");
+	doc_text(d, "%zu settings match \"%s\" in id or title:", l->n_settings, text);
+	t = DOC_TABLE(d, NULL, "Setting", "~Description");
 	for (size_t i = 0; i < l->n_settings; i++)
 		NODE_ROW(d, t, cell_as(STYLE_CODE, l->settings[i]->id),
 			 cell(l->settings[i]->title));
-	doc_text(d, "\"gputune explain ID\" says everything about one of them.");
+	doc_text(d, "\"gputune explain ID\" shows one of them in full.");
 	return d;
 }
 
@@ -147,14 +147,14 @@ const struct verb explain_verb = {
 	.name = "explain",
 	.group = VERB_LOOK,
 	.summary = "one setting: why, risk, sources, and its state here",
-	.about = "Prints why a setting matters, when it applies, how it is read, written and "
-		 "undone. Then its risk, what each profile wants, its sources, and its state on "
-		 "this machine. A part of a name finds the settings that have it.",
+	.about = "Prints why a setting matters, when it applies, and how it is read, written and "
+		 "undone. Also its risk, the value in each profile, its sources, and its state on "
+		 "this machine. A part of a name lists the matching settings.",
 	.words = "why describe docs about",
-	.examples = EXAMPLES({ "explain memory.swappiness", "one setting" },
-			     { "explain dirty", "all settings with that word in id or title" },
-			     { "explain cpu.governor --profile low-latency",
-			       "what another profile wants of it" }),
+	.examples = EXAMPLES(
+		{ "explain memory.swappiness", "one setting" },
+		{ "explain dirty", "all settings that match in id or title" },
+		{ "explain cpu.governor --profile low-latency", "its value in another profile" }),
 	.ask = &explain_ask_shape,
 	.answer = explain_answer_any,
 	.result = &explain_result,

@@ -35,8 +35,8 @@ static const struct ask_row fleet_ask_rows[] = {
 	{ ASK_PART(fleet_ask, settings, profile_ask) },
 	{ "golden", "compare with the machine of this result or capture",
 	  ASK_TEXT(fleet_ask, golden), .arg = "FILE", .files = true },
-	{ "values", "compare also the values of what is right", ASK_FLAG(fleet_ask, values) },
-	{ "all", "also what differs only between platforms", ASK_FLAG(fleet_ask, all) },
+	{ "values", "also compare values that pass", ASK_FLAG(fleet_ask, values) },
+	{ "all", "also differences that only follow from the platform", ASK_FLAG(fleet_ask, all) },
 };
 static const struct ask_shape fleet_ask_shape = ASK_SHAPE(fleet_ask, NULL, fleet_ask_rows);
 
@@ -91,9 +91,9 @@ static void gather_file(struct gather *g, const char *path)
 	if (fd < 0 || fstat(fd, &st)) {
 		refuse(g, path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
-		refuse(g, path, "it is no regular file");
+		refuse(g, path, "not a regular file");
 	} else if (st.st_size > FLEET_FILE_MAX) {
-		refuse(g, path, "it is larger than any result");
+		refuse(g, path, "too large for a result");
 	} else {
 		/* It may grow while it is read; what is there now has to be whole. */
 		text_reserve(&g->buffer, (size_t)st.st_size + 1);
@@ -135,7 +135,7 @@ static void gather_capture(struct gather *g, const char *path)
 	if (text)
 		gather_text(g, path, text, strlen(text));
 	else
-		refuse(g, path, "its findings are no text");
+		refuse(g, path, "its findings are not text");
 	free(text);
 	json_decref(j);
 	arena_free(&own);
@@ -217,7 +217,7 @@ static void gather_folder(struct gather *g, const char *path, int depth)
 	if (n < 0)
 		refuse(g, path, strerror(errno));
 	else if (depth == FOLDERS_DEEP)
-		refuse(g, path, "it lies too many folders deep");
+		refuse(g, path, "too many folders deep");
 	for (int i = 0; i < n; i++) {
 		struct text child = { 0 };
 
@@ -251,7 +251,7 @@ static void gather_path(struct gather *g, const char *path, int depth, bool name
 	if (capture || (S_ISREG(st.st_mode) && str_ends(path, ".tar")))
 		gather_capture(g, path);
 	else if (S_ISDIR(st.st_mode) && g->golden)
-		refuse(g, path, "the golden machine is one file or capture");
+		refuse(g, path, "--golden takes one file or capture");
 	else if (S_ISDIR(st.st_mode))
 		gather_folder(g, path, depth);
 	else if (named && !g->golden && str_ends(path, ".db"))
@@ -322,15 +322,15 @@ VERB_PAGE(fleet_page_any, fleet_page, fleet_ask, fleet)
 const struct verb fleet_verb = {
 	.name = "fleet",
 	.group = VERB_MANY,
-	.summary = "compare many machines: what differs, who stands out",
+	.summary = "compare many machines and find differences and outliers",
 	.about = "Reads results of check, status, verify and bench, and captures, of many "
-		 "machines. Reports which are equal, what differs, who stands out in its "
-		 "platform, and with --golden who differs from that machine.",
-	.exits = "1: something differs; 5: a file could not be read",
+		 "machines. Reports which are equal, what differs, the outliers in each platform, "
+		 "and with --golden the differences from that machine.",
+	.exits = "1: a difference was found; 5: a file could not be read",
 	.words = "outliers hosts ansible",
 	.examples = EXAMPLES(
-		{ "fleet results/", "a folder with a result of each machine" },
-		{ "fleet results/ --golden results/node1.json", "what differs from one of them" },
+		{ "fleet results/", "a folder with one result per machine" },
+		{ "fleet results/ --golden results/node1.json", "differences from one of them" },
 		{ "fleet -", "a line of JSON a node, as pdsh, clush and ansible write it" },
 		{ "fleet history.db", "machines of a history (gputune since), as last seen" },
 		{ "fleet node1.tar node2.tar --only memory", "captures, one group" }),

@@ -9,7 +9,7 @@ struct history_ask {
 };
 
 static const struct ask_row history_ask_rows[] = {
-	{ "TRANSACTION", "the one of this number, with every change in it",
+	{ "TRANSACTION", "the transaction with this number, with all its changes",
 	  ASK_COUNT(history_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(history_ask, machine, machine_ask) },
 };
@@ -36,8 +36,7 @@ static int look(struct door *d, struct host *h, const struct history_ask *ask,
 	if (ask->transaction) {
 		out->only = history_find(&out->journal, (unsigned long)ask->transaction);
 		if (!out->only)
-			return door_refuse(d, EXIT_USAGE, "there is no transaction %lld",
-					   ask->transaction);
+			return door_refuse(d, EXIT_USAGE, "no transaction %lld", ask->transaction);
 	}
 	code = believed_code(door_believes(d, h), EXIT_CLEAN);
 	out->m = door_machine(d, h, &(const struct door_look){ 0 });
@@ -75,7 +74,7 @@ const struct verb history_verb = {
 	.words = "log transactions",
 	.examples =
 		EXAMPLES({ "history", "all transactions" }, { "history 1", "one with its changes" },
-			 { "history --format json", "for a script" }),
+			 { "history --format json", "for scripts" }),
 	.ask = &history_ask_shape,
 	.answer = history_answer_any,
 	.result = &history_result,

@@ -74,8 +74,8 @@ static int write_anew(struct door *d, struct host *h, const struct journal_ask *
 		return code;
 	d->unreadable = false;
 	if (j->bad_lines && how == TXN_REPAIR)
-		door_warn(d, "what is lost in both files cannot be mended; \"gputune journal "
-			     "repair --force\" gives it up");
+		door_warn(d, "lines lost in both files cannot be repaired; \"gputune journal "
+			     "repair --force\" discards them");
 	return 0;
 }
 
@@ -101,14 +101,15 @@ static int repair_answer(struct door *d, const struct journal_ask *ask,
 {
 	if (ask->force)
 		return tend(d, ask, TXN_GIVE_UP,
-			    "Forget what cannot be read? Nobody can undo it afterwards.", out);
-	return tend(d, ask, TXN_REPAIR, "Write the journal's files anew?", out);
+			    "Discard unreadable lines? Their changes can then no longer be undone.",
+			    out);
+	return tend(d, ask, TXN_REPAIR, "Rewrite the journal's files?", out);
 }
 
 static int compact_answer(struct door *d, const struct journal_ask *ask,
 			  struct journal_verb_answer *out)
 {
-	return tend(d, ask, TXN_COMPACT, "Move what is over to the history?", out);
+	return tend(d, ask, TXN_COMPACT, "Move finished transactions to the history?", out);
 }
 
 /* --- export ----------------------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static const struct verb check_verb = {
 	.about = "Reads the journal, its copy and the history line by line.",
 	.exits = "1: one file needs repair; 4: lines are lost in both",
 	.examples = EXAMPLES({ "journal check", "all of it" },
-			     { "journal check --format json", "for a script" }),
+			     { "journal check --format json", "for scripts" }),
 	.ask = &machine_ask_shape,
 	.answer = check_answer_any,
 	.result = &journal_result,
@@ -187,16 +188,16 @@ static const struct verb check_verb = {
 
 static const struct ask_row repair_ask_rows[] = {
 	JOURNAL_ROWS,
-	{ "force", "forget what both files have lost", ASK_FLAG(journal_ask, force) },
+	{ "force", "discard what both files have lost", ASK_FLAG(journal_ask, force) },
 };
 static const struct ask_shape repair_ask_shape = ASK_SHAPE(journal_ask, NULL, repair_ask_rows);
 
 static const struct verb repair_verb = {
 	.name = "repair",
-	.summary = "restore what one file lacks from the other",
-	.about = "Restores what the journal or its copy lacks from the other; --force also "
-		 "forgets what both have lost.",
-	.examples = EXAMPLES({ "journal repair --dry-run", "look first" },
+	.summary = "restore lines that one file lacks from the other",
+	.about = "Restores lines that the journal or its copy lacks from the other; --force also "
+		 "discards lines lost in both.",
+	.examples = EXAMPLES({ "journal repair --dry-run", "preview first" },
 			     { "sudo journal repair", "repair it" }),
 	.ask = &repair_ask_shape,
 	.answer = repair_answer_any,
@@ -213,9 +214,9 @@ static const struct ask_shape compact_ask_shape = ASK_SHAPE(journal_ask, NULL, c
 static const struct verb compact_verb = {
 	.name = "compact",
 	.summary = "move finished transactions to the history",
-	.about = "Moves finished transactions to the history. This also happens by itself when "
+	.about = "Moves finished transactions to the history. This also happens automatically when "
 		 "the journal grows long.",
-	.examples = EXAMPLES({ "journal compact --dry-run", "look first" },
+	.examples = EXAMPLES({ "journal compact --dry-run", "preview first" },
 			     { "sudo journal compact", "do it now" }),
 	.ask = &compact_ask_shape,
 	.answer = compact_answer_any,
@@ -230,8 +231,8 @@ static const struct verb_format export_formats[] = { { "term", export_lines }, {
 
 static const struct verb export_verb = {
 	.name = "export",
-	.summary = "every line that can be read",
-	.about = "Prints every readable line of the history and the journal as it is; --format "
+	.summary = "print every readable line",
+	.about = "Prints every readable line of the history and the journal unchanged; --format "
 		 "json is the result of history.",
 	.examples = EXAMPLES({ "journal export", "the lines" },
 			     { "journal export --format json", "transactions, for a script" }),

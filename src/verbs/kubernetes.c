@@ -51,9 +51,9 @@ static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExec
 static const struct ask_row kubernetes_ask_rows[] = {
 	{ "node", "this node's name (default: NODE_NAME of the environment)",
 	  ASK_TEXT(kubernetes_ask, node), .arg = "NAME" },
-	{ "interval", "how often to look", ASK_TIME(kubernetes_ask, interval_s), .fallback = "30s",
-	  .min = 0.1, .max = 86400 },
-	{ "once", "one look, and its exit code", ASK_FLAG(kubernetes_ask, once) },
+	{ "interval", "interval between samples", ASK_TIME(kubernetes_ask, interval_s),
+	  .fallback = "30s", .min = 0.1, .max = 86400 },
+	{ "once", "one check, and its exit code", ASK_FLAG(kubernetes_ask, once) },
 	{ "only", "only these settings: ids, or groups like gpu", ASK_TEXT(kubernetes_ask, only) },
 	{ "taint", "while it is unhealthy, also taint the node: what a taint does to pods",
 	  ASK_CHOICE(kubernetes_ask, taint, effects), .arg = "EFFECT" },

@@ -21,20 +21,19 @@ static int release_check(const char *text, struct err *e)
 {
 	if (strchr(text, '.') && !text[strspn(text, "0123456789.")])
 		return 0;
-	return err_set(e, -EINVAL, "takes a release like 2.28.9, not \"%.40s\"", text);
+	return err_set(e, -EINVAL, "expected a release like 2.28.9, got \"%.40s\"", text);
 }
 
 static const struct ask_row lint_ask_rows[] = {
-	{ "FILE", "files to look through", ASK_TEXTS(lint_ask, files), .argument = true,
-	  .files = true },
-	{ "COMMAND", "a command line to look through", ASK_TEXTS(lint_ask, command),
-	  .argument = true, .behind = true },
+	{ "FILE", "files to check", ASK_TEXTS(lint_ask, files), .argument = true, .files = true },
+	{ "COMMAND", "a command line to check", ASK_TEXTS(lint_ask, command), .argument = true,
+	  .behind = true },
 	{ ASK_PART(lint_ask, machine, machine_ask) },
-	{ "rootfs", "look into this root file system, an unpacked container image for example",
+	{ "rootfs", "check this root file system, such as an unpacked container image",
 	  ASK_TEXT(lint_ask, rootfs), .arg = "DIR", .files = true },
-	{ "env", "a Python environment to look into; may be given several times",
+	{ "env", "a Python environment to check; may be given several times",
 	  ASK_TEXT(lint_ask, env), .arg = "DIR", .join = ',', .files = true },
-	{ "nccl", "the NCCL that will read it (default: what is installed)",
+	{ "nccl", "the NCCL version to check for (default: the installed one)",
 	  ASK_TEXT(lint_ask, nccl), .arg = "VERSION", .check = release_check },
 };
 static const struct ask_shape lint_ask_shape = ASK_SHAPE(lint_ask, NULL, lint_ask_rows);
@@ -66,7 +65,7 @@ static int lint_named_file(struct linting *w, const char *path)
 	if (strspn(text, " \t\r\n") == len) {
 		w->lint.file = path;
 		lint_add(&w->lint, LINT_WARNING, "empty", 0, path, NULL, NULL,
-			 "there is nothing in this file: nothing was judged");
+			 "the file is empty: nothing was judged");
 		w->lint.file = NULL;
 	}
 	return 0;
@@ -286,11 +285,11 @@ static unsigned lint_confine(const void *ask)
 const struct verb lint_verb = {
 	.name = "lint",
 	.group = VERB_LOOK,
-	.summary = "mistakes in NCCL and engine variables, scripts and command lines",
-	.about = "Reads environments, shell and Slurm scripts, compose files and the command "
-		 "behind \"--\". Finds variables and options that the installed NCCL or engine "
-		 "ignores, or that harm on this machine. Without FILE: this machine's own files. "
-		 "Nothing is run.",
+	.summary = "find mistakes in NCCL and engine variables, scripts and command lines",
+	.about =
+		"Reads environments, shell and Slurm scripts, compose files and the command after "
+		"\"--\". Finds variables and options that the installed NCCL or engine ignores, or "
+		"that harm on this machine. Without FILE: this machine's own files. Runs nothing.",
 	.exits = "1: an error or a warning was found",
 	.words = "env environment variables validate nccl",
 	.examples = EXAMPLES({ "lint", "this machine's own files and this shell" },

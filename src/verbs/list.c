@@ -57,7 +57,7 @@ static void list_profiles(struct door *d, struct listing *out)
 		if (str_ends(names[i], ".ini"))
 			list_name(d->arena, out,
 				  arena_strndup(d->arena, names[i], strlen(names[i]) - 4),
-				  arena_printf(d->arena, "of this site: %s/%s", folder, names[i]));
+				  arena_printf(d->arena, "custom: %s/%s", folder, names[i]));
 	host_close(h);
 }
 
@@ -128,7 +128,7 @@ static int list_answer(struct door *d, const struct list_ask *ask, struct listin
 	int code;
 
 	if (what != LISTED_SETTINGS && (settings.only || settings.skip))
-		return door_refuse(d, EXIT_USAGE, "--only and --skip narrow settings, not %s",
+		return door_refuse(d, EXIT_USAGE, "--only and --skip filter settings, not %s",
 				   listed_names[what]);
 	if (what > LISTED_FACTS)
 		return list_names(d, what, out);
@@ -165,15 +165,14 @@ const struct verb list_verb = {
 	.name = "list",
 	.group = VERB_LOOK,
 	.summary = "names to use: settings, profiles, models, machines, engines, benches",
-	.about = "Lists names that other verbs take: settings (the default), facts, profiles, "
-		 "models, machines, engines or benches. demos are captured machines to try things "
-		 "on.",
+	.about = "Lists names that other verbs take: settings (default), facts, profiles, models, "
+		 "machines, engines, benches, or demos (captured machines to try things on).",
 	.words = "ls names ids catalog catalogue",
-	.examples =
-		EXAMPLES({ "list", "all settings" }, { "list models", "models that predict knows" },
-			 { "list profiles", "what settings can be checked against" },
-			 { "list demos", "captured machines for --host" },
-			 { "list facts --format json", "paths of all facts, for a script" }),
+	.examples = EXAMPLES({ "list", "all settings" },
+			     { "list models", "models that predict supports by name" },
+			     { "list profiles", "profiles for check" },
+			     { "list demos", "captured machines for --host" },
+			     { "list facts --format json", "paths of all facts, for a script" }),
 	.ask = &list_ask_shape,
 	.answer = list_answer_any,
 	.result = &list_result,

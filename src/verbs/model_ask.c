@@ -52,7 +52,7 @@ const char *gpu_proposal(size_t i)
 }
 
 static const struct ask_row target_ask_rows[] = {
-	{ "on", "for this machine: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
+	{ "on", "machines by name: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
 	  ASK_TEXT(target_ask, on), .arg = "MACHINE", .proposal = gpu_proposal },
 };
 const struct ask_shape target_ask_shape = ASK_SHAPE(target_ask, "Machine", target_ask_rows);
@@ -68,8 +68,7 @@ int door_place(struct door *d, const struct target_ask *named, const struct mach
 
 	*place = NULL;
 	if (named->on && from->capture)
-		return door_refuse(d, EXIT_USAGE,
-				   "--on and --host both say on which machine: one of them");
+		return door_refuse(d, EXIT_USAGE, "--on and --host both set the machine: give one");
 	if (named->on)
 		return 0;
 	h = door_host(d, from);
@@ -92,9 +91,9 @@ int door_place(struct door *d, const struct target_ask *named, const struct mach
 /* clang-format off */
 #define MODEL_ROWS(type)                                                                                   \
 	MODEL_ROW(type, model),                                                                            \
-	{ "params", "parameters, for a model that is not in the list: 8e9, 8B",                            \
+	{ "params", "total parameters, for a model that is not in the list: 8e9, 8B",                            \
 	  ASK_REAL(type, hint.total, 1e6, 1e14) },                                                         \
-	{ "active", "parameters that a token uses", ASK_REAL(type, hint.active, 1e6, 1e14) }
+	{ "active", "active parameters per token", ASK_REAL(type, hint.active, 1e6, 1e14) }
 
 static const struct ask_row infer_model_rows[] = { MODEL_ROWS(infer_options) };
 const struct ask_shape infer_model_shape = ASK_SHAPE(infer_options, "Model", infer_model_rows);
@@ -102,7 +101,7 @@ const struct ask_shape infer_model_shape = ASK_SHAPE(infer_options, "Model", inf
 static const struct ask_row infer_format_rows[] = {
 	{ "weights", "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0 and others",
 	  ASK_TEXT(infer_options, weights), .arg = "FORMAT", .proposal = format_proposal },
-	{ "kv", "keys and values in bf16, fp8, q8_0 and others",
+	{ "kv", "KV cache format: bf16, fp8, q8_0 and others",
 	  ASK_TEXT(infer_options, cache), .arg = "FORMAT" },
 	{ "tp", "tensor parallelism (default: all GPUs of a stage)", ASK_COUNT(infer_options, tp, 1, 4096) },
 	{ "pp", "pipeline stages", ASK_COUNT(infer_options, pp, 1, 4096) },
@@ -110,9 +109,9 @@ static const struct ask_row infer_format_rows[] = {
 const struct ask_shape infer_format_shape = ASK_SHAPE(infer_options, "Model", infer_format_rows);
 
 static const struct ask_row infer_load_rows[] = {
-	{ "prompt", "tokens of a prompt", ASK_REAL(infer_options, prompt, 1, QUESTION_TOKENS) },
-	{ "output", "tokens of an answer", ASK_REAL(infer_options, output, 1, QUESTION_TOKENS) },
-	{ "depth", "tokens that are in the cache before the prompt",
+	{ "prompt", "prompt tokens", ASK_REAL(infer_options, prompt, 1, QUESTION_TOKENS) },
+	{ "output", "output tokens", ASK_REAL(infer_options, output, 1, QUESTION_TOKENS) },
+	{ "depth", "tokens in the cache before the prompt",
 	  ASK_REAL(infer_options, depth, 0, QUESTION_TOKENS), .fallback = "0" },
 	{ "batch", "concurrent requests", ASK_COUNT(infer_options, batch, 1, QUESTION_REQUESTS) },
 };
@@ -122,24 +121,24 @@ static int engine_check(const char *text, struct err *e)
 {
 	if (engine_parse(text) != ENGINES)
 		return 0;
-	return err_set(e, -EINVAL, "takes vllm, sglang, tensorrt-llm, llama.cpp or ollama, not \"%.40s\"", text);
+	return err_set(e, -EINVAL, "expected vllm, sglang, tensorrt-llm, llama.cpp or ollama, got \"%.40s\"", text);
 }
 
 static const struct ask_row infer_engine_rows[] = {
 	{ "engine", "vllm, sglang, tensorrt-llm, llama.cpp or ollama", ASK_TEXT(infer_options, engine),
 	  .arg = "ENGINE", .names = engine_names, .n_names = ENGINES, .check = engine_check },
-	{ "rounds", "requests of a user, one after the other; 1: all begin at once",
+	{ "rounds", "sequential requests per user; 1: all start at once",
 	  ASK_REAL(infer_options, rounds, 1, 1e6) },
 	{ "eager", "without CUDA graphs", ASK_FLAG(infer_options, eager) },
 };
 const struct ask_shape infer_engine_shape = ASK_SHAPE(infer_options, "Load", infer_engine_rows);
 
 static const struct ask_row infer_guess_rows[] = {
-	{ "cached", "part of the prompt that the prefix cache has, 0 to 1",
+	{ "cached", "prefix-cache hit ratio, 0 to 1",
 	  ASK_REAL(infer_options, cached, 0, 1), .arg = "PART" },
-	{ "accept", "part of the guesses that are right, 0 to 1 (default: 0.7)",
+	{ "accept", "acceptance rate of speculative tokens, 0 to 1 (default: 0.7)",
 	  ASK_REAL(infer_options, accept, 0, 1), .arg = "PART" },
-	{ "draft-cost", "a guess's time as part of a step's", ASK_REAL(infer_options, draft_cost, 0, 10),
+	{ "draft-cost", "time of one draft token as a share of a step", ASK_REAL(infer_options, draft_cost, 0, 10),
 	  .arg = "PART", .fallback = "0.05" },
 };
 const struct ask_shape infer_guess_shape = ASK_SHAPE(infer_options, "Load", infer_guess_rows);
@@ -196,7 +195,7 @@ static int loader_check(const char *text, struct err *e)
 {
 	if (text[strspn(text, "0123456789.")])
 		return 0;
-	return err_set(e, -EINVAL, "needs a unit: %.20sms or %.20ss, not \"%.20s\"", text, text,
+	return err_set(e, -EINVAL, "expected a unit: %.20sms or %.20ss, not \"%.20s\"", text, text,
 		       text);
 }
 
@@ -209,46 +208,47 @@ const struct ask_shape train_model_shape = ASK_SHAPE(train_options, "Model", tra
 static const struct ask_row train_ask_rows[] = {
 	{ "parallel", "ddp, zero-1, zero-2, zero-3, fsdp or hsdp (default: the least sharding that fits)",
 	  ASK_TEXT(train_ask, w.way), .arg = "WAY", TRAIN_NAMES(train_way_names) },
-	{ "global-batch", "samples of one step, of all GPUs", ASK_COUNT(train_ask, w.global_batch, 1, 1e8) },
-	{ "micro-batch", "samples of one forward pass on one GPU (default: the most that fit)",
+	{ "global-batch", "samples per step, over all GPUs", ASK_COUNT(train_ask, w.global_batch, 1, 1e8) },
+	{ "micro-batch", "samples per forward pass on one GPU (default: the most that fit)",
 	  ASK_COUNT(train_ask, w.micro_batch, 1, 1e6) },
-	{ "accumulation", "micro-batches of one step", ASK_COUNT(train_ask, w.accumulation, 1, 1e6) },
-	{ "sequence", "tokens of a sample (default: 2048)", ASK_COUNT(train_ask, w.sequence, 1, 1e7) },
+	{ "accumulation", "micro-batches per step", ASK_COUNT(train_ask, w.accumulation, 1, 1e6) },
+	{ "sequence", "tokens per sample (default: 2048)", ASK_COUNT(train_ask, w.sequence, 1, 1e7) },
 	{ "precision", "fp32, tf32, bf16 (default), fp16 or fp8",
 	  ASK_TEXT(train_ask, w.precision), .arg = "FORMAT", TRAIN_NAMES(train_precision_names) },
-	{ "checkpointing", "activations recomputed: none, selective or full",
+	{ "checkpointing", "recomputed activations: none, selective or full",
 	  ASK_TEXT(train_ask, w.recompute), .arg = "KIND", TRAIN_NAMES(train_recompute_names) },
 	{ "optimizer", "adamw (default), adamw-bf16, adamw-8bit, adafactor, lion, sgd or muon",
 	  ASK_TEXT(train_ask, w.optimizer), .arg = "NAME", TRAIN_NAMES(train_optimizer_names) },
 	{ "attention", "eager, flash (default) or flash3",
 	  ASK_TEXT(train_ask, w.attention), .arg = "KERNEL", TRAIN_NAMES(train_attention_names) },
 	{ "compile", "with torch.compile or other fused kernels", ASK_FLAG(train_ask, compile) },
-	{ "no-overlap", "communication waits for computation", ASK_FLAG(train_ask, no_overlap) },
+	{ "no-overlap", "communication does not overlap computation", ASK_FLAG(train_ask, no_overlap) },
 	{ "tp", "tensor parallelism (default: 1)", ASK_COUNT(train_ask, w.tp, 1, 4096) },
 	{ "pp", "pipeline stages", ASK_COUNT(train_ask, w.pp, 1, 4096) },
-	{ "shard", "ranks that share one copy, of hsdp (default: a machine's)",
+	{ "shard", "ranks that share one replica, for hsdp (default: those of one machine)",
 	  ASK_COUNT(train_ask, w.shard, 1, 100000) },
-	{ "bucket", "gradients of one message (default: 25 MiB of ddp, 500 MB of zero)",
+	{ "bucket", "gradient bucket size (default: 25 MiB for ddp, 500 MB for zero)",
 	  ASK_REAL(train_ask, w.bucket_bytes, 1e4, 1e12), .arg = "BYTES", .unit = "bytes",
 	  .units = byte_units, .example = "25MiB" },
-	{ "trained", "parameters that are trained, of adapters (default: all)",
+	{ "trained", "trainable parameters, for adapters (default: all)",
 	  ASK_REAL(train_ask, w.trained, 1, 1e14) },
-	{ "loader", "what one loader worker takes for a sample, measured",
+	{ "loader", "measured time of one loader worker per sample",
 	  ASK_TIME(train_ask, w.loader_s), .check = loader_check },
-	{ "workers", "loader workers of each rank", ASK_COUNT(train_ask, w.workers, 1, 10000) },
-	{ "network", "between machines, one way, for each GPU (400 Gb/s are 50)",
+	{ "workers", "loader workers per rank", ASK_COUNT(train_ask, w.workers, 1, 10000) },
+	{ "network", "network bandwidth between machines, one way, per GPU (400 Gb/s are 50)",
 	  ASK_REAL(train_ask, w.network_gbs, 1e-3, 1e4), .arg = "GB/s", .unit = "GB/s",
 	  .units = rate_units, .example = "400Gb/s" },
-	{ "all-reduce", "bus bandwidth that was measured between these GPUs, or a table of it by size (nccl-tests)",
+	{ "all-reduce", "measured bus bandwidth between these GPUs, or a table of it by size (nccl-tests)",
 	  ASK_TEXT(train_ask, all_reduce), .arg = "GB/s|FILE", .files = true },
 };
 const struct ask_shape train_ask_shape = ASK_SHAPE(train_ask, "Training", train_ask_rows);
 
 static const struct ask_row train_parts_rows[] = {
-	{ "tp-overlap", "tensor parallel communication beside multiplications", ASK_FLAG(train_ask, tp_overlap) },
-	{ "cp", "ranks that share one sequence (context parallel)", ASK_COUNT(train_ask, w.cp, 1, 4096) },
-	{ "ep", "ranks that share the experts", ASK_COUNT(train_ask, w.ep, 1, 4096) },
-	{ "interleave", "chunks of the model on each pipeline stage", ASK_COUNT(train_ask, w.interleave, 1, 1000) },
+	{ "tp-overlap", "overlap tensor-parallel communication with matrix multiplications", ASK_FLAG(train_ask,
+	  tp_overlap) },
+	{ "cp", "ranks that share one sequence (context parallelism)", ASK_COUNT(train_ask, w.cp, 1, 4096) },
+	{ "ep", "ranks that share the experts (expert parallelism)", ASK_COUNT(train_ask, w.ep, 1, 4096) },
+	{ "interleave", "model chunks per pipeline stage (interleaving)", ASK_COUNT(train_ask, w.interleave, 1, 1000) },
 };
 const struct ask_shape train_parts_shape = ASK_SHAPE(train_ask, "Training", train_parts_rows);
 /* clang-format on */
@@ -267,7 +267,7 @@ int door_train_options(struct door *d, const struct train_ask *ask, bool capture
 	w->overlap = ask->no_overlap ? 0 : -1;
 	w->tp_overlap = ask->tp_overlap ? 1 : -1;
 	if (!w->model)
-		return door_refuse(d, EXIT_USAGE, "predict training needs --model");
+		return door_refuse(d, EXIT_USAGE, "predict training requires --model");
 	if (isdigit((unsigned char)w->model[0]) && strchr(w->model, ':')) {
 		if (train_shape_parse(w->model, &file->arch, &e) < 0)
 			return door_fail(d, EXIT_USAGE, &e);
@@ -295,7 +295,7 @@ int door_train_effect(struct door *d, const struct train_ask *ask, const struct 
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given && !rows[i].used)
-			return door_refuse(d, EXIT_USAGE, "--%s changes nothing without %s",
+			return door_refuse(d, EXIT_USAGE, "--%s has no effect without %s",
 					   rows[i].name, rows[i].needs);
 	return 0;
 }
@@ -315,7 +315,7 @@ static int named_curve(struct door *d, const char *text, struct train_config *q)
 		if (!(v > 0 && v < 1e5))
 			return door_refuse(d, EXIT_USAGE,
 					   "--all-reduce takes GB/s of bus bandwidth above 0 and "
-					   "below 100000, not \"%s\"",
+					   "below 100000, got \"%s\"",
 					   text);
 		if (q->place.gpus > 1)
 			train_curve_flat(d->arena, q, v, between);
@@ -323,8 +323,7 @@ static int named_curve(struct door *d, const char *text, struct train_config *q)
 	}
 	if (access(text, F_OK))
 		return door_refuse(d, EXIT_USAGE,
-				   "--all-reduce takes GB/s or a file, and \"%s\" is neither",
-				   text);
+				   "--all-reduce takes GB/s or a file; \"%s\" is neither", text);
 	table = door_file(d, text, MOST_CURVE, &len, NULL);
 	if (!table)
 		return -EXIT_USAGE;
@@ -344,8 +343,8 @@ static void stored_gemm(struct arena *a, const struct bench_facts *facts, struct
 		return;
 	q->gemm_flops = train_gemm_usual(q) * s->s.median / ((s->band.low + s->band.high) / 2);
 	q->gemm_from = arena_printf(a,
-				    "gemm bf16:8192: %.4g TFLOP/s measured (%s), usual are %.4g to "
-				    "%.4g: multiplications are moved by that",
+				    "gemm bf16:8192: %.4g TFLOP/s measured (%s), usual range %.4g "
+				    "to %.4g: matrix multiplications are scaled by that",
 				    s->s.median, id, s->band.low, s->band.high);
 	if (q->n_notes < TRAIN_NOTES)
 		q->notes[q->n_notes++] = q->gemm_from;

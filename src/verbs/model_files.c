@@ -74,7 +74,7 @@ char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool
 		return door_input(d, most, len, cut);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
-			    fd < 0 ? strerror(errno) : "it is no file");
+			    fd < 0 ? strerror(errno) : "not a file");
 		if (fd >= 0)
 			close(fd);
 		return NULL;
@@ -130,7 +130,7 @@ static int add_header(struct door *d, const char *path, double *bytes)
 	}
 	text = malloc((size_t)len);
 	if (!text || read_whole(fd, text, (size_t)len) != (ssize_t)len)
-		code = door_refuse(d, EXIT_USAGE, "%s ends before its header does", path);
+		code = door_refuse(d, EXIT_USAGE, "%s is truncated within its header", path);
 	else if (safetensors_read(text, (size_t)len, bytes, &e) < 0)
 		code = door_refuse(d, EXIT_USAGE, "%s: %s", path, e.text);
 	free(text);

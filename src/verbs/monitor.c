@@ -17,7 +17,7 @@ static const struct ask_row monitor_ask_rows[] = {
 	{ "format", "term, json (default in a pipe), otlp; with --once prom, openmetrics",
 	  .kind = ASK_KIND_NOTE },
 	MONITOR_ASK_ROWS,
-	{ "once", "one look", ASK_FLAG(monitor_ask, once) },
+	{ "once", "one reading", ASK_FLAG(monitor_ask, once) },
 	{ "otlp", "post each look to this OpenTelemetry collector (OTLP/HTTP, JSON)",
 	  ASK_TEXT(monitor_ask, otlp), .arg = "URL",
 	  .example = "http://127.0.0.1:4318/v1/metrics" },
@@ -48,11 +48,11 @@ static void look_at_settings(struct monitor_looks *s)
 	}
 	if (held)
 		snprintf(s->note + strlen(s->note), sizeof(s->note) - strlen(s->note),
-			 ", %zu settings of ours in force", held);
+			 ", %zu gputune settings in effect", held);
 	if (drifted)
 		snprintf(s->bad, sizeof(s->bad),
-			 "%zu of our settings not as we left them (%s%s); \"gputune status\" tells "
-			 "more",
+			 "%zu gputune settings changed since they were applied (%s%s); \"gputune "
+			 "status\" shows them",
 			 drifted, which, drifted > 1 ? ", ..." : "");
 	arena_free(&a);
 }
@@ -62,10 +62,10 @@ static void look_at_settings(struct monitor_looks *s)
 static int monitor_check(struct door *d, const struct monitor_ask *ask)
 {
 	if (ask->for_s > 0 && ask->once)
-		return door_refuse(d, EXIT_USAGE, "--once is one look: no --for");
+		return door_refuse(d, EXIT_USAGE, "--once takes one reading and excludes --for");
 	if (ask->recording && (ask->for_s > 0 || ask->machine.capture || ask->interval_s > 0))
 		return door_refuse(d, EXIT_USAGE,
-				   "%s is played as it was taken: no --host, --interval or --for",
+				   "%s is a recording: --host, --interval and --for do not apply",
 				   ask->recording);
 	return 0;
 }
@@ -243,7 +243,7 @@ void monitor_tape_show(const struct monitor_tape *t, size_t i, struct monitor_mo
 	snprintf(out->note, sizeof(out->note), "recording, %.1f of %.1f s", (double)t->ms[i] / 1e3,
 		 (double)t->ms[t->n - 1] / 1e3);
 	if (!t->rec.end.whole)
-		snprintf(out->bad, sizeof(out->bad), "cut off at its end");
+		snprintf(out->bad, sizeof(out->bad), "truncated");
 }
 
 int monitor_tape_read(struct door *d, const struct monitor_ask *ask, struct monitor_tape *t)
@@ -258,7 +258,7 @@ int monitor_tape_read(struct door *d, const struct monitor_ask *ask, struct moni
 	if (recording_read(d->arena, path, &t->rec, tape_keep, t, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	if (t->full)
-		return door_refuse(d, EXIT_USAGE, "%s is longer than fits into 512 MiB", path);
+		return door_refuse(d, EXIT_USAGE, "%s is too long: exceeds 512 MiB", path);
 	if (!t->n)
 		return door_refuse(d, EXIT_USAGE, "%s has no rows", path);
 	t->line = monitor_line_make(d->arena, &t->rec.mon);
@@ -403,7 +403,7 @@ const struct verb monitor_verb = {
 		 "lines of JSON. \"gputune top\" is the same on a screen with keys.",
 	.words = "usage utilization utilisation dmon",
 	.examples = EXAMPLES({ "monitor", "a page each second, until Ctrl-C" },
-			     { "monitor --once", "one look" },
+			     { "monitor --once", "one reading" },
 			     { "monitor job.rec", "the last page of a recording" },
 			     { "monitor --once --format prom -o gputune.prom",
 			       "for the textfile folder of a node exporter" },

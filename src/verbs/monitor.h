@@ -18,10 +18,11 @@ struct monitor_ask {
 /* The rows of monitor_ask that monitor and top have in common. */
 /* clang-format off */
 #define MONITOR_ASK_ROWS                                                                                               \
-	{ "RECORDING", "a recording that is played again", ASK_TEXT(monitor_ask, recording), .argument = true,         \
+	{ "RECORDING", "a recording to replay", ASK_TEXT(monitor_ask, recording), .argument = true,         \
 	  .files = true },                                                                                             \
-	{ "interval", "how often to look (default: 1s)", ASK_TIME(monitor_ask, interval_s), .min = 0.1, .max = 3600 }, \
-	{ "for", "end after this long: 10s, 2m", ASK_TIME(monitor_ask, for_s), .min = 0.1, .max = 86400 }
+	{ "interval", "interval between readings (default: 1s)", ASK_TIME(monitor_ask, interval_s), .min = 0.1, \
+	  .max = 3600 }, \
+	{ "for", "stop after this time: 10s, 2m", ASK_TIME(monitor_ask, for_s), .min = 0.1, .max = 86400 }
 /* clang-format on */
 
 /* What is shown of a moment. */

@@ -234,12 +234,12 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 		node_span(d, line,
 			  f->capped_by ? cellf(d, ", limited by %s.", f->capped_by) : cell("."));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
-		node_span(d, line, cell(" Root sees more."));
+		node_span(d, line, cell(" Root can read more."));
 	if (!how->all && how->part == CHECK_WHOLE &&
 	    f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
 		node_span(d, line,
 			  cell_as(STYLE_MUTED,
-				  " --all lists the rest; \"gputune explain ID\" says more."));
+				  " --all lists the rest; \"gputune explain ID\" shows details."));
 }
 
 /* The gravest that are to be fixed: findings stand in this order. */
@@ -312,7 +312,7 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 
 	if (!s->n_opinions)
 		return;
-	doc_heading(d, 2, "What the profiles want");
+	doc_heading(d, 2, "Target values by profile");
 	t = DOC_TABLE(d, NULL, "!Profile", "!Platform", "~Wanted", "~Because", "Source");
 	for (size_t i = 0; i < s->n_opinions; i++) {
 		const struct recommendation *o = &s->opinions[i];
@@ -324,17 +324,16 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 	}
 	node_drop_empty(t);
 	if (s->want)
-		doc_text(d, "On a machine the default's value can follow from its facts; the table "
-			    "is the fallback.");
+		doc_text(d, "On this machine the default's value may follow from its facts; the "
+			    "table shows the fallback.");
 }
 
 /* Beside the profiles: vendors, also those that the profile vendor does not take, and whether the
  * default follows them. */
 static void vendors_table(struct doc *d, const struct setting *s)
 {
-	struct node *t =
-		DOC_TABLE(d, "What vendors set", "By", "~Where", "~Wanted", "~Because",
-			  "The default", "~Why it differs", "~Source", "As of", "Evidence");
+	struct node *t = DOC_TABLE(d, "What vendors set", "By", "~Where", "~Wanted", "~Because",
+				   "The default", "~Reason", "~Source", "As of", "Evidence");
 
 	for (const struct vendor_opinion *w = NULL; (w = vendor_next(s, w));) {
 		struct recommendation o = vendor_recommends(w);
@@ -359,7 +358,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 		return;
 	c.knob = setting_place(d->arena, s, f->items[0].objects[0]);
 	plan_owners(d->arena, m, &c);
-	t = DOC_TABLE(d, "Who sets it here", "~By", "To", "~At boot");
+	t = DOC_TABLE(d, "Set here by", "~By", "To", "~At boot");
 	for (size_t i = 0; i < c.n_owners; i++)
 		NODE_ROW(d, t, cell(c.owners[i].what),
 			 cell(c.owners[i].value ? c.owners[i].value : "?"),
@@ -378,7 +377,7 @@ static void recommendations_here(struct doc *d, const struct setting *s,
 
 	if (s->n_opinions)
 		return;
-	doc_heading(d, 2, "What the profiles want here");
+	doc_heading(d, 2, "Target values here, by profile");
 	t = DOC_TABLE(d, NULL, "!Profile", "!On", "Verdict", "~Wanted", "~Because");
 	for (int p = 0; p < PROFILES; p++)
 		for (size_t i = 0; i < by_profile[p].n; i++) {
@@ -463,7 +462,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
 	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
 	node_pair(d, n, "Gain",
-		  cell(!gain.row ? "unmeasured here"
+		  cell(!gain.row ? "not measured here"
 		       : gain.row->before && gain.row->after
 			       ? arena_printf(a, "measured here: %s (%s to %s)",
 					      ledger_text(a, &gain), gain.row->before,

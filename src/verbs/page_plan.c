@@ -74,8 +74,8 @@ static struct cell lifted_by(struct doc *d, const struct change *c)
 static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
 			      const struct plan_view *how, bool refused)
 {
-	struct node *list = doc_findings(
-		d, refused ? "Refused" : "Changes, in the order in which they are written");
+	struct node *list =
+		doc_findings(d, refused ? "Refused" : "Changes, in the order of writing");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
@@ -212,7 +212,7 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 	fights(d, p);
 	by_hand(d, p);
 	if (plan_open_changes(p))
-		doc_text(d, "\"sudo gputune apply\" makes the changes, \"gputune undo\" takes them "
-			    "back. No gain is measured unless it says \"measured\".");
+		doc_text(d, "\"sudo gputune apply\" makes the changes, \"gputune undo\" undoes "
+			    "them. Gains are measured only where marked \"measured\".");
 	return d;
 }

@@ -85,16 +85,15 @@ const struct verb plan_verb = {
 	.name = "plan",
 	.group = VERB_CHANGE,
 	.summary = "preview the changes: order, risk, and what blocks them",
-	.about = "Turns the findings of check into changes: before and after, reason, risk, when "
-		 "each takes effect, who else sets the value, and what is refused. -o FILE.json "
-		 "keeps the plan for apply; --format shell prints a script. Nothing is written to "
-		 "the machine.",
+	.about = "Turns the findings of check into changes: before and after, reason, risk, "
+		 "effect, owner of the value, and refusals. -o FILE.json saves the plan for apply; "
+		 "--format shell prints a script. Writes nothing to the machine.",
 	.words = "preview dry-run dryrun simulate what-if",
-	.examples = EXAMPLES(
-		{ "plan", "what apply would change" },
-		{ "plan memory --verbose", "a group, with reasons" },
-		{ "plan --profile inference -o plan.json", "keep a plan, to apply exactly this" },
-		{ "plan --format shell", "the same as a commented script" }),
+	.examples = EXAMPLES({ "plan", "what apply would change" },
+			     { "plan memory --verbose", "a group, with reasons" },
+			     { "plan --profile inference -o plan.json",
+			       "save a plan, to apply exactly these changes" },
+			     { "plan --format shell", "the same as a commented script" }),
 	.ask = &plan_ask_shape,
 	.answer = plan_answer_any,
 	.result = &plan_result,

@@ -10,10 +10,10 @@
 
 /* clang-format off */
 #define ROWS_ROW(type) \
-	{ "rows", "every row of a table of measurements, with the errors", ASK_TEXT(type, rows), \
+	{ "rows", "show every row of a measurement table, with the errors", ASK_TEXT(type, rows), \
 	  .arg = "CSV", .files = true }
 #define EXPLAIN_ROW(type) \
-	{ "explain", "the equations with the numbers put in", ASK_FLAG(type, explain) }
+	{ "explain", "show the equations with numbers", ASK_FLAG(type, explain) }
 
 /* --- inference -------------------------------------------------------------------------------- */
 
@@ -35,12 +35,12 @@ static const struct ask_row inference_ask_rows[] = {
 	{ "host", "predict for a captured machine (folder or tar)", .kind = ASK_KIND_NOTE },
 	{ ASK_PART_OF(inference_ask, w, infer_load_shape) },
 	{ ASK_PART_OF(inference_ask, w, infer_engine_shape) },
-	{ "chunk", "tokens of prompts that one step takes", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },
+	{ "chunk", "prompt tokens per step (prefill chunk)", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },
 	{ "rate", "requests that arrive per second, instead of --batch",
 	  ASK_REAL(inference_ask, w.rate, 1e-4, 1e5), .arg = "PER_SECOND" },
-	{ "draft", "tokens guessed ahead", ASK_COUNT(inference_ask, w.draft, 1, 64) },
+	{ "draft", "speculative tokens", ASK_COUNT(inference_ask, w.draft, 1, 64) },
 	{ ASK_PART_OF(inference_ask, w, infer_guess_shape) },
-	{ "claim", "somebody's figure of one request, to be judged", ASK_REAL(inference_ask, claim, 1e-3, 1e6),
+	{ "claim", "a claimed figure of one request, to be judged", ASK_REAL(inference_ask, claim, 1e-3, 1e6),
 	  .arg = "TOKENS/S" },
 	ROWS_ROW(inference_ask),
 	EXPLAIN_ROW(inference_ask),
@@ -86,7 +86,7 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 	if (ask->rows)
 		return inference_rows(d, ask, fits, &out->rows);
 	if (!w.model)
-		return door_refuse(d, EXIT_USAGE, "predict inference needs --model");
+		return door_refuse(d, EXIT_USAGE, "predict inference requires --model");
 	w.on = ask->target.on;
 	if ((code = door_infer_options(d, &w, ask->machine.capture)) != 0 ||
 	    (code = door_place(d, &ask->target, &ask->machine, &w.place, NULL, NULL)) != 0)
@@ -125,15 +125,14 @@ VERB_PAGE(inference_page_any, inference_page, inference_ask, inference_answer)
 static const struct verb inference_verb = {
 	.name = "inference",
 	.summary = "memory, TTFT, TPOT and throughput of serving a model",
-	.about = "Predicts memory, time to first token, time per output token and throughput, "
-		 "each with an interval, and what limits them. The machine is --on, or this one. "
-		 "--explain shows the equations; --rows predicts a table of measurements and "
-		 "shows the errors.",
+	.about = "Predicts memory, TTFT, TPOT and throughput, each with an interval, and what "
+		 "limits them. The machine is --on, or this one. --explain shows the equations; "
+		 "--rows predicts a table of measurements and shows the errors.",
 	.exits = "1: the model does not fit",
 	.words = "ttft tpot itl latency throughput tokens serve serving decode prefill kv-cache "
 		 "context",
 	.examples = EXAMPLES(
-		{ "predict inference --model Qwen3-8B --weights fp8 --on h100", "by names alone" },
+		{ "predict inference --model Qwen3-8B --weights fp8 --on h100", "by name only" },
 		{ "predict inference --model llama-3.3-70b --weights nvfp4 --on \"2x dgx-spark\"",
 		  "on two machines" },
 		{ "predict inference --model llama-3.1-8b --on h200 --prompt 8k --batch 16",
@@ -170,11 +169,11 @@ static const struct ask_row training_ask_rows[] = {
 	{ ASK_PART(training_ask, train, train_ask) },
 	{ ASK_PART_OF(training_ask, train, train_parts_shape) },
 	{ "largest", "the largest micro-batch that fits", ASK_FLAG(training_ask, largest) },
-	{ "what-if", "each change of the way to train, and the best together", ASK_FLAG(training_ask, what_if) },
-	{ "scale", "the same on so many GPUs: 1,2,4,8,16", ASK_NUMBERS(training_ask, scale, 1, 100000),
+	{ "what-if", "each change to the training setup, and the best combination", ASK_FLAG(training_ask, what_if) },
+	{ "scale", "the same on these numbers of GPUs: 1,2,4,8,16", ASK_NUMBERS(training_ask, scale, 1, 100000),
 	  .whole = true, .most = TRAIN_PAGE_POINTS },
-	{ "strong", "--scale: the global batch stays, else it grows", ASK_FLAG(training_ask, strong) },
-	{ "claim", "somebody's figure of all GPUs, to be judged", ASK_REAL(training_ask, claim, 1e-3, 1e12),
+	{ "strong", "--scale: keep the global batch constant (default: it grows)", ASK_FLAG(training_ask, strong) },
+	{ "claim", "a claimed figure of all GPUs, to be judged", ASK_REAL(training_ask, claim, 1e-3, 1e12),
 	  .arg = "TOKENS/S" },
 	ROWS_ROW(training_ask),
 	EXPLAIN_ROW(training_ask),
@@ -212,7 +211,7 @@ static int training_config(struct door *d, const struct training_ask *ask, struc
 	int code;
 
 	if (!ask->train.w.model)
-		return door_refuse(d, EXIT_USAGE, "predict training needs --model");
+		return door_refuse(d, EXIT_USAGE, "predict training requires --model");
 	if ((code = door_train_options(d, &ask->train, ask->machine.capture, &w)) != 0)
 		return code;
 	w.on = ask->target.on;
@@ -223,7 +222,7 @@ static int training_config(struct door *d, const struct training_ask *ask, struc
 	if ((code = door_train_effect(d, &ask->train, q)) != 0)
 		return code;
 	if (ask->strong && !ask->scale.n)
-		return door_refuse(d, EXIT_USAGE, "--strong changes nothing without --scale");
+		return door_refuse(d, EXIT_USAGE, "--strong has no effect without --scale");
 	return door_train_curves(d, &ask->train, &ask->machine,
 				 ask->constants.no_calibration ? NULL : state, q);
 }
@@ -304,9 +303,9 @@ static const struct verb training_verb = {
 	.words = "train finetune fine-tune mfu hfu lora",
 	.examples =
 		EXAMPLES({ "predict training --model Llama-3.1-8B --on \"h100 x8\" --parallel fsdp",
-			   "a step by part, and what limits it" },
+			   "step time by part, and what limits it" },
 			 { "predict training --model Qwen3-8B --on \"2x dgx-spark\" --what-if",
-			   "what would make it faster" },
+			   "changes that make it faster" },
 			 { "predict training --model llama-3.1-8b --on \"h100 x8\" --largest",
 			   "the largest micro-batch that fits" }),
 	.ask = &training_ask_shape,
@@ -328,12 +327,12 @@ const struct verb predict_verb = {
 	.group = VERB_MODELS,
 	.common = true,
 	.summary = "whether a model fits, how fast it runs, and what limits it",
-	.about = "Predicts a model on a machine, each figure with an interval from measurements: "
-		 "served (inference) or trained (training).",
+	.about = "Predicts serving (inference) or training (training) of a model on a machine, "
+		 "each figure with an interval from measurements.",
 	.words = "fit model llm estimate calculator vram",
 	.examples = EXAMPLES(
 		{ "predict inference --model llama-3.1-8b --on dgx-spark", "serve a model" },
-		{ "predict training --model llama-3.1-8b --on \"h100 x8\"", "train one" },
-		{ "list models", "models that are known by name" }),
+		{ "predict training --model llama-3.1-8b --on \"h100 x8\"", "train a model" },
+		{ "list models", "models supported by name" }),
 	.subs = predict_subs,
 };

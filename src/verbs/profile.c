@@ -446,7 +446,7 @@ static const struct verb active_verb =
 	PROFILE_VERB("active", "the profile whose changes are in effect",
 		     "Names the profile of the newest applied change, and lists what is held.",
 		     only_machine_shape, active_any, { "profile active", "here" },
-		     { "profile active --format json", "for a script" });
+		     { "profile active --format json", "for scripts" });
 static const struct verb check_verb = PROFILE_VERB(
 	"check", "whether a profile file is valid, and its waivers still hold",
 	"Reads the file line by line; names the first error, and each waiver that has expired.",

@@ -26,7 +26,7 @@ struct roofline_ask {
 
 static const struct ask_row roofline_ask_rows[] = {
 	{ ASK_PART(roofline_ask, target, target_ask) },
-	{ "from-bench", "take what gputune bench has kept of this machine",
+	{ "from-bench", "use saved gputune bench results of this machine",
 	  ASK_FLAG(roofline_ask, from_bench) },
 	{ "nsys", "CSV of nsys stats, or nsys export --type sqlite", ASK_TEXT(roofline_ask, nsys),
 	  .arg = "FILE", .files = true },
@@ -102,7 +102,7 @@ static void roof_of(struct arena *a, const struct bench_facts *f, const struct t
 	if (out->memory.value > 0)
 		out->copy[COPY_D2D] =
 			(struct roof_limit){ out->memory.value / 2, out->memory.measured,
-					     "half of the memory's, read and written" };
+					     "half of the memory bandwidth, read and written" };
 	sheet(&out->copy[COPY_P2P], g->link, g->source);
 }
 
@@ -161,7 +161,7 @@ static void roofline_product(struct arena *a, const struct record_case *c, struc
 	p->math = roofline_math_of(t);
 	p->time_ms = p->ops / (rate * 1e12) * 1e3;
 	p->launches = 1;
-	p->counted = "by its sizes; each matrix is read or written once";
+	p->counted = "from its sizes; each matrix is read or written once";
 }
 
 /* A rate of memory or of a copy, as a second of it. */
@@ -186,7 +186,7 @@ static void streamed(struct arena *a, const struct record_case *c, struct roof_p
 	p->copy = copy;
 	if (copy)
 		p->way = ways[i].way;
-	p->counted = "by its sizes; a second of it";
+	p->counted = "from its sizes, per second";
 }
 
 /* The newest result of each case alone. */
@@ -252,7 +252,7 @@ static int roofline_kind_of(struct door *d, const char *path, bool *sqlite)
 		close(fd);
 	if (n <= 0)
 		return door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
-				   fd < 0 ? strerror(errno) : "it is no file, or empty");
+				   fd < 0 ? strerror(errno) : "not a file, or empty");
 	*sqlite = n == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0;
 	return 0;
 }
@@ -275,8 +275,8 @@ static int read_nsys(struct door *d, const char *path, struct roof_profile *p)
 		return -EXIT_USAGE;
 	if (memchr(text, '\0', len))
 		return door_refuse(d, EXIT_USAGE,
-				   "%s is neither text nor SQLite; of a .nsys-rep file \"nsys "
-				   "export --type sqlite\" makes what is read here",
+				   "%s is neither text nor SQLite; convert a .nsys-rep file with "
+				   "\"nsys export --type sqlite\"",
 				   path);
 	return roof_read_nsys(d->arena, path, text, p, &e) < 0 ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
@@ -291,8 +291,8 @@ static int read_ncu(struct door *d, const char *path, struct roof_profile *p)
 		return -EXIT_USAGE;
 	if (memchr(text, '\0', len))
 		return door_refuse(d, EXIT_USAGE,
-				   "%s is no text; of a .ncu-rep file \"ncu --import FILE --csv "
-				   "--page raw\" makes what is read here",
+				   "%s is not text; convert a .ncu-rep file with \"ncu --import "
+				   "FILE --csv --page raw\"",
 				   path);
 	return roof_read_ncu(d->arena, path, text, p, &e) < 0 ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
@@ -304,8 +304,8 @@ static int read_points(struct door *d, const struct roofline_ask *ask, const str
 
 	if ((nsys != NULL) + (ncu != NULL) + ask->from_bench > 1)
 		return door_refuse(d, EXIT_USAGE,
-				   "--nsys, --ncu and --from-bench go one at a time");
-	*source = nsys ? nsys : ncu ? ncu : "kept results of gputune bench";
+				   "give only one of --nsys, --ncu and --from-bench");
+	*source = nsys ? nsys : ncu ? ncu : "saved results of gputune bench";
 	if (nsys)
 		return read_nsys(d, nsys, p);
 	if (ncu)
@@ -314,8 +314,8 @@ static int read_points(struct door *d, const struct roofline_ask *ask, const str
 	if (p->n)
 		return 0;
 	return door_refuse(d, EXIT_BLIND,
-			   "no kept result of %s speaks of a roofline; gputune bench gpu-memory "
-			   "gemm copy measures some, --nsys and --ncu read profiles",
+			   "no saved result of %s has roofline data; measure some with gputune "
+			   "bench gpu-memory gemm copy, or give a profile with --nsys or --ncu",
 			   place->taken);
 }
 
@@ -375,7 +375,7 @@ const struct verb roofline_verb = {
 	.words = "kernels flops intensity nsys ncu nsight",
 	.examples = EXAMPLES(
 		{ "roofline --from-bench", "benches of this machine" },
-		{ "roofline --nsys stats.csv --on h100", "kernels of a profile of an H100" }),
+		{ "roofline --nsys stats.csv --on h100", "kernels from a profile on an H100" }),
 	.ask = &roofline_ask_shape,
 	.answer = roofline_ask_any,
 	.result = &roofline_result,

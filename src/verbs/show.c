@@ -36,10 +36,10 @@ static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall" };
 
 /* clang-format off */
 static const struct ask_row show_ask_rows[] = {
-	{ "SUBJECT", "which part of the machine", ASK_TEXT(show_ask, subject), .argument = true,
+	{ "SUBJECT", "a subject, such as gpu or memory", ASK_TEXT(show_ask, subject), .argument = true,
 	  .proposal = subject_proposal, .meant = subject_meant, .strict = true },
 	{ ASK_PART(show_ask, machine, machine_ask) },
-	{ "as", "the drawing of topology, svg-tall for 360 pixels (default: matrix)",
+	{ "as", "format of the topology, svg-tall for 360 pixels (default: matrix)",
 	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
 	{ DEEP_ROW(show_ask) },
 };
@@ -53,7 +53,7 @@ static int show_answer(struct door *d, const struct show_ask *ask, struct show_a
 	struct host *h;
 
 	if (ask->as < DRAWINGS && p->build != page_topology)
-		return door_refuse(d, EXIT_USAGE, "--as belongs to \"gputune show topology\"");
+		return door_refuse(d, EXIT_USAGE, "--as requires \"gputune show topology\"");
 	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
@@ -104,15 +104,15 @@ const struct verb show_verb = {
 	.name = "show",
 	.group = VERB_LOOK,
 	.common = true,
-	.summary = "what this machine is: GPUs, CPUs, memory, links, disks, software",
-	.about = "Prints the facts of a machine: without SUBJECT one screen, with one its table "
-		 "or tree. Needs no root; values that only root may read are marked.",
+	.summary = "facts of this machine: GPUs, CPUs, memory, links, disks, software",
+	.about = "Prints the facts of a machine: without SUBJECT one screen, with one its table or "
+		 "tree. Root is not required; values that only root can read are marked.",
 	.words = "info inventory facts hardware specs nvidia-smi lspci fastfetch",
-	.examples = EXAMPLES(
-		{ "show", "this machine on one screen" },
-		{ "show gpu", "clocks, power, health and links of each GPU" },
-		{ "show topology --as tree", "which device hangs on which CPU and PCIe bridge" },
-		{ "show --format json -o facts.json", "all facts, for a script" }),
+	.examples = EXAMPLES({ "show", "this machine on one screen" },
+			     { "show gpu", "clocks, power, health and links of each GPU" },
+			     { "show topology --as tree",
+			       "which device is attached to which CPU and PCIe bridge" },
+			     { "show --format json -o facts.json", "all facts, for a script" }),
 	.ask = &show_ask_shape,
 	.answer = show_answer_any,
 	.result = &show_result,

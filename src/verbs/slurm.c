@@ -26,17 +26,17 @@ static int scontrol_check(const char *path, struct err *e)
 {
 	if (path[0] == '/')
 		return 0;
-	return err_set(e, -EINVAL, "takes a whole path, not \"%s\"", path);
+	return err_set(e, -EINVAL, "expected an absolute path, got \"%s\"", path);
 }
 
 static const struct ask_row slurm_ask_rows[] = {
 	{ ASK_PART(slurm_ask, since, earlier_ask) },
 	{ ASK_PART(slurm_ask, settings, profile_ask) },
-	{ "dry-run", "say what would be done and write nothing", ASK_FLAG(slurm_ask, dry_run),
+	{ "dry-run", "show the changes without writing anything", ASK_FLAG(slurm_ask, dry_run),
 	  .letter = 'n' },
 	{ "exit-only", "ask Slurm for nothing: a prolog's exit code 1 drains the node",
 	  ASK_FLAG(slurm_ask, exit_only) },
-	{ "scontrol", "where scontrol is, when it is not in /usr/bin or /usr/sbin",
+	{ "scontrol", "path of scontrol, if not in /usr/bin or /usr/sbin",
 	  ASK_TEXT(slurm_ask, scontrol), .arg = "PATH", .files = true, .check = scontrol_check },
 };
 static const struct ask_shape slurm_ask_shape = ASK_SHAPE(slurm_ask, NULL, slurm_ask_rows);
@@ -46,10 +46,10 @@ struct slurm_answer {
 };
 
 static const struct shape_row slurm_rows[] = {
-	{ "node", "As Slurm calls it.", SHAPE_TEXT(slurm_answer, node) },
-	{ "reason", "Why it is unfit; null: it is not.", SHAPE_TEXT(slurm_answer, reason),
-	  .unknown = SHAPE_NULL },
-	{ "done", "What became of the node, or would; null: Slurm was asked for nothing.",
+	{ "node", "Node name in Slurm.", SHAPE_TEXT(slurm_answer, node) },
+	{ "reason", "Why the node is unhealthy; null if it is not.",
+	  SHAPE_TEXT(slurm_answer, reason), .unknown = SHAPE_NULL },
+	{ "done", "What happened to the node, or would happen; null if Slurm was not asked to act.",
 	  SHAPE_TEXT(slurm_answer, done), .unknown = SHAPE_NULL },
 };
 static const struct shape slurm_shape = SHAPE(slurm_answer, slurm);
@@ -57,7 +57,8 @@ static const struct shape slurm_shape = SHAPE(slurm_answer, slurm);
 const struct result_shape slurm_result = {
 	.name = "slurm",
 	.title = "gputune slurm",
-	.meaning = "Whether this node is fit for Slurm's jobs, and what was done about it.",
+	.meaning =
+		"Whether this node is healthy enough for Slurm jobs, and what was done about it.",
 	.shape = &slurm_shape,
 	.exit_codes = 1u << EXIT_CLEAN | 1u << EXIT_FINDINGS,
 };
@@ -86,9 +87,9 @@ static int scontrol(struct slurm *s, const char *const *words, const char **outp
 		argv[n++] = arena_strdup(s->d->arena, *words);
 	code = command_run(s->d->arena, argv, SCONTROL_MS, SCONTROL_BYTES, &res);
 	if (code == -ETIME)
-		return err_set(e, code, "scontrol gave no answer within %d ms", SCONTROL_MS);
+		return err_set(e, code, "scontrol did not answer within %d ms", SCONTROL_MS);
 	if (code)
-		return err_set(e, code, "scontrol cannot be run: %s", strerror(-code));
+		return err_set(e, code, "cannot run scontrol: %s", strerror(-code));
 	if (res.status) {
 		const char *said = *res.errors ? res.errors : res.output;
 
@@ -134,12 +135,13 @@ static int act(struct slurm *s, bool dry, const char *reason, const char **done)
 		code = dry ? 0 : update(s, reason, &e);
 		break;
 	case NODE_UNDRAIN:
-		*done = dry ? "would be brought back" : "brought back";
+		*done = dry ? "would be resumed" : "resumed";
 		code = dry ? 0 : update(s, NULL, &e);
 		break;
 	case NODE_THEIRS:
-		*done = now.drained ? "was drained by somebody else and is left alone"
-				    : "was taken out by somebody else and is left alone";
+		*done = now.drained
+				? "was drained by another user and is left unchanged"
+				: "was taken out of service by another user and is left unchanged";
 		break;
 	case NODE_LEAVE:
 		*done = now.drained ? "stays drained" : *done;
@@ -194,7 +196,7 @@ static int slurm_prepare(struct door *d, const char *scontrol, struct slurm *s)
 			     .node = node_name(d->arena),
 			     .scontrol = scontrol ? scontrol : "scontrol" };
 	if (!node_name_ok(s->node))
-		return door_refuse(d, EXIT_USAGE, "\"%s\" is no name of a node", s->node);
+		return door_refuse(d, EXIT_USAGE, "invalid node name \"%s\"", s->node);
 	if (conf && conf[0] == '/')
 		s->conf = arena_printf(d->arena, "SLURM_CONF=%s", conf);
 	else if (scontrol)
@@ -230,7 +232,7 @@ static int slurm_answer(struct door *d, const struct slurm_ask *ask, bool prolog
 
 		if (look(&s, &now, &e) == 0 && now.drained && now.ours)
 			return door_refuse(d, EXIT_BLIND,
-					   "not everything could be seen: node %s stays drained",
+					   "some checks are unreadable: node %s stays drained",
 					   s.node);
 		return EXIT_CLEAN;
 	}
@@ -264,11 +266,11 @@ static struct doc *slurm_page(struct arena *a, const void *ask, const void *answ
 
 static const struct verb healthcheck_verb = {
 	.name = "healthcheck",
-	.summary = "drain this node when it is unhealthy, resume it when healthy",
+	.summary = "drain this node if it is unhealthy, resume it if healthy",
 	.about = "A HealthCheckProgram: drains the node when a health check of high severity "
 		 "fails (with --only: any of those). Resumes it only if gputune drained it. "
 		 "Unreadable checks never drain or resume a node.",
-	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "look first" },
+	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "preview first" },
 			     { "slurm healthcheck --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,
 	.answer = healthcheck_answer,
@@ -278,12 +280,12 @@ static const struct verb healthcheck_verb = {
 
 static const struct verb prolog_verb = {
 	.name = "prolog",
-	.summary = "before a job: drain this node when it is unhealthy",
-	.about = "Drains the node and exits with 1 when it is unhealthy, so that the job is "
-		 "queued again. Unreadable checks never drain a node.",
+	.summary = "before a job: drain this node if it is unhealthy",
+	.about = "Drains the node and exits with 1 if it is unhealthy; Slurm then requeues the "
+		 "job. Unreadable checks never drain a node.",
 	.exits = "1: the node is unhealthy",
 	.examples =
-		EXAMPLES({ "slurm prolog --dry-run", "look first" },
+		EXAMPLES({ "slurm prolog --dry-run", "preview first" },
 			 { "slurm prolog --exit-only", "no Slurm command: the exit code drains" },
 			 { "slurm prolog --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,

@@ -13,8 +13,8 @@ struct status_ask {
 static const struct ask_row status_ask_rows[] = {
 	{ ASK_PART(status_ask, machine, machine_ask) },
 	{ "exit-code",
-	  "0 only where nothing of ours is left, now or for the next boot, and every line of the "
-	  "journal could be read",
+	  "exit 0 only if no change of gputune remains, now or for the next boot, and every "
+	  "journal line is readable",
 	  ASK_FLAG(status_ask, exit_code) },
 };
 static const struct ask_shape status_ask_shape = ASK_SHAPE(status_ask, NULL, status_ask_rows);
@@ -129,14 +129,14 @@ const struct verb status_verb = {
 	.name = "status",
 	.group = VERB_CHANGE,
 	.summary = "whether applied changes are still in effect",
-	.about = "For each change that is not undone: in effect, changed since, restored, lost at "
-		 "a reboot, or waiting for one.",
-	.exits = "1: something is not as it was left; 4: a transaction is incomplete",
+	.about = "Shows each change that is not undone: in effect, changed since, restored, lost "
+		 "at a reboot, or waiting for one.",
+	.exits = "1: a value changed since it was applied; 4: a transaction is incomplete",
 	.words = "state drift active changes pending",
 	.examples = EXAMPLES(
 		{ "status", "all changes" },
-		{ "status --exit-code", "for a script: 0 only if nothing of gputune is left" },
-		{ "status --format json", "for a script" }),
+		{ "status --exit-code", "for a script: 0 only if no change of gputune remains" },
+		{ "status --format json", "for scripts" }),
 	.ask = &status_ask_shape,
 	.answer = status_answer_any,
 	.result = &status_result,

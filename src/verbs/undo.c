@@ -18,14 +18,14 @@ struct undo_ask {
 };
 
 static const struct ask_row undo_ask_rows[] = {
-	{ "TRANSACTION", "the one of this number; \"gputune history\" lists them",
+	{ "TRANSACTION", "the transaction with this number; \"gputune history\" lists them",
 	  ASK_COUNT(undo_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(undo_ask, machine, machine_ask) },
 	{ ASK_PART(undo_ask, settings, only_ask) },
 	{ "approved", "what apply --approved made of this hash in this boot",
 	  ASK_TEXT(undo_ask, approved), .arg = "HASH" },
 	{ "all", "undo all transactions", ASK_FLAG(undo_ask, all), .letter = 'a' },
-	{ "force", "restore also what somebody changed since", ASK_FLAG(undo_ask, force) },
+	{ "force", "also restore values changed by others since", ASK_FLAG(undo_ask, force) },
 	{ ASK_PART(undo_ask, change, change_ask) },
 };
 static const struct ask_shape undo_ask_shape = ASK_SHAPE(undo_ask, NULL, undo_ask_rows);
@@ -101,8 +101,8 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
 	if (!s->txn && host_exists(h, PERSIST_REQUEST))
-		door_warn(d, "what is kept for the next boot stays: \"gputune persist remove\" "
-			     "takes it back");
+		door_warn(d, "values kept for the next boot remain: \"gputune persist remove\" "
+			     "removes them");
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
 }
 
@@ -119,7 +119,7 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 	if (ask->approved && (s.txn || s.all || s.force || ask->settings.only))
 		return door_refuse(d, EXIT_USAGE, "--approved says all of what is undone");
 	if (s.txn && s.all)
-		return door_refuse(d, EXIT_USAGE, "either a transaction or --all");
+		return door_refuse(d, EXIT_USAGE, "give either a transaction or --all");
 	s.only = door_words(d, ask->settings.only, &s.n_only);
 	code = door_check_overlay(d, &ask->machine, s.dry);
 	if (code)
@@ -153,16 +153,16 @@ const struct verb undo_verb = {
 	.name = "undo",
 	.group = VERB_CHANGE,
 	.common = true,
-	.summary = "restore the values from before",
-	.about = "Undoes the newest transaction, the one of that number, the settings of --only, "
-		 "or with --all everything. A value that was changed since is left alone unless "
-		 "--force. Changes of absent devices stay pending.",
-	.exits = "3: nothing was undone; 4: something is still to be undone",
+	.summary = "restore the old values",
+	.about = "Undoes the newest transaction, the one with the given number, the settings of "
+		 "--only, or with --all everything. A value changed since is left unchanged unless "
+		 "--force. Changes on absent devices stay pending.",
+	.exits = "3: nothing was undone; 4: some changes remain to be undone",
 	.words = "rollback revert restore reset back roll-back unapply",
-	.examples = EXAMPLES({ "undo --dry-run", "look first" },
+	.examples = EXAMPLES({ "undo --dry-run", "preview first" },
 			     { "sudo undo", "the newest transaction" },
 			     { "sudo undo --only memory", "settings of one group" },
-			     { "sudo undo --all --yes", "everything, without a question" }),
+			     { "sudo undo --all --yes", "everything, without a prompt" }),
 	.ask = &undo_ask_shape,
 	.answer = undo_answer_any,
 	.result = &undo_result,

@@ -11,11 +11,11 @@ struct verify_ask {
 };
 
 static const struct ask_row verify_ask_rows[] = {
-	{ "PLAN", "what this plan asks for, instead of what the journal holds",
-	  ASK_TEXT(verify_ask, plan), .argument = true, .files = true },
+	{ "PLAN", "a plan to compare with, instead of the journal", ASK_TEXT(verify_ask, plan),
+	  .argument = true, .files = true },
 	{ "boot", "compare the files of persist with the values in effect",
 	  ASK_FLAG(verify_ask, boot) },
-	{ "reboot", "reboot now; the boot-time unit reports what came of it",
+	{ "reboot", "reboot now; the boot-time unit reports the result",
 	  ASK_FLAG(verify_ask, reboot) },
 	{ ASK_PART(verify_ask, machine, machine_ask) },
 };
@@ -116,14 +116,14 @@ const struct verb verify_verb = {
 	.name = "verify",
 	.group = VERB_CHANGE,
 	.summary = "compare requested values with current ones",
-	.about = "Compares the values of PLAN, or of the journal, with the current ones, and "
-		 "lists what waits for a reboot. --boot compares what persist keeps. --reboot "
-		 "reboots and reports afterwards.",
+	.about = "Compares the values of PLAN, or of the journal, with the current ones, and lists "
+		 "those that wait for a reboot. --boot compares the values that persist keeps. "
+		 "--reboot reboots and reports afterwards.",
 	.exits = "1: a value differs",
 	.words = "validate confirm",
-	.examples = EXAMPLES({ "verify", "everything that was applied" },
+	.examples = EXAMPLES({ "verify", "all applied changes" },
 			     { "verify plan.json", "the values of a plan" },
-			     { "verify --boot", "what is kept for every boot" }),
+			     { "verify --boot", "values kept for every boot" }),
 	.ask = &verify_ask_shape,
 	.answer = verify_answer_any,
 	.result = &verify_result,

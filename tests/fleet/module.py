@@ -32,7 +32,7 @@ def test(t, gputune, arm, work):
             ("a wrong flag", {"state": "undo", "all": "perhaps"}, "all takes true or false"),
             ("a wrong list", {"only": [1]}, '"only"'), ("a list that hides one", {"only": ["a,b"]}, "only"),
             ("an empty list", {"only": []}, "only"), ("an empty word", {"only": [""]}, "only"),
-            ("a template of nothing", {"only": " , "}, "only needs ids"), ("an undo of nothing", {"state": "undo", "only": []}, "only"),
+            ("a template of nothing", {"only": " , "}, "only: no ids in"), ("an undo of nothing", {"state": "undo", "only": []}, "only"),
             ("a list that is skipped", {"state": "check", "only": ["nic"], "skip": ["nic"]}, "no setting is selected: the profile has \"only\" ("),
             ("a wrong number", {"state": "undo", "transaction": 0}, "TRANSACTION"),
             ("a text of the wrong type", {"profile": {}}, '"profile" is a text'),

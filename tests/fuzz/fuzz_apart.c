@@ -179,7 +179,7 @@ static void judge_sights(const struct nvml_look *looks)
 		must((l->now != NULL) == has_value(l->sight));
 		must(!l->now || strlen(l->now) < APART_MAX);
 		same += as_it_was(l, i);
-		failed += l->now && strstr(l->now, "asks the driver failed") != NULL;
+		failed += l->now && strstr(l->now, "queries the driver failed") != NULL;
 	}
 	must(failed == 0 || failed == sights.n);
 	must(sights.wrong != HONEST || same == sights.n);

@@ -103,7 +103,7 @@ def found_again(tmp):
     expect("or not", "calibrated 20" not in without["calibration"], without["calibration"])
     expect("for what it has seen", not g["every_model"] and g["models"] == ["Qwen3-8B"] and "only for Qwen3-8B" in g["reason"], g["reason"])
     another = follows("another model", 0, *ask[:3], "Llama-3.1-8B", *ask[4:])
-    expect("is predicted as before", "is not used: it is of other models" in another["calibration"], another["calibration"])
+    expect("is predicted as before", "is not used: it belongs to other models" in another["calibration"], another["calibration"])
     other = follows("two machines are another place", 0, *ask[:7], "2x dgx-spark", *ask[8:])
     expect("its calibration is not taken", "calibrated 20" not in other["calibration"], other["calibration"])
     shown = follows("what is kept", 0, "calibrate", "--on", "dgx-spark", "--state", state)
@@ -241,7 +241,7 @@ def wrong(tmp):
     (tmp / "nul.txt").write_bytes(b"a\0b")
     says("no text", 2, ("NUL",), "calibrate", tmp / "nul.txt", *on)
     says("no file", 2, ("No such file",), "calibrate", tmp / "none.txt", *on)
-    says("a folder", 2, ("it is no file",), "calibrate", tmp, *on)
+    says("a folder", 2, ("not a file",), "calibrate", tmp, *on)
     says("no machine of the list", 2, ("--on" if False else "unknown machine",), "calibrate", seeds / "logs.vllm.json", "--on", "abacus")
     says("no format", 1, ("unknown weight format \"",), "calibrate", seeds / "logs.vllm.json", "--model", "Qwen3-8B", "--weights", "stone",
          "--on", "dgx-spark", "--dry-run")

@@ -303,7 +303,7 @@ class Case:
         stale.write_text("1\n" if "/cpuidle/" in c["knob"]["name"] else another(path, c))
         before = without_own(snapshot(o))
         code, _, err = self.ask("apply", o, file, "--yes", "--allow", everything, wish=False)
-        self.law("a stale plan is refused", code == 3 and "the plan saw" in err, (code, err))
+        self.law("a stale plan is refused", code == 3 and "in the plan it was" in err, (code, err))
         self.law("a stale plan writes nothing", without_own(snapshot(o)) == before)
         self.law("nor to the journal", not (o / own / "journal.jsonl").exists())
 

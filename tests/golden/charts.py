@@ -145,7 +145,7 @@ def fleet(work):
     expect("the page names them all and has a row a machine", all(n in html for n in planted) and
            all(f"node{n:05d}" in html for n in range(1, MACHINES + 1)) and 'id="machines"' in html and len(html) < 2 << 20, len(html))
     term = run("fleet", folder).out
-    expect("so does the terminal", all(n in term for n in planted) and "What was measured" in term, term)
+    expect("so does the terminal", all(n in term for n in planted) and "Measurements" in term, term)
     broken = folder / "node00001-bench.json"
     broken.write_text(broken.read_text()[:-40])
     (folder / "odd.json").write_text('{"schema": "gputune.bench/1", "host": {}, "cases": [{"figures": [{}]}]}')
@@ -185,7 +185,7 @@ def like(work):
     far = [(o["name"], o["unlike_most"]) for b in gemm.values() for o in b["outliers"]]
     expect("another driver parts nobody, but is said of who lies far off", far == [("a9", "driver 535.1, most have 570.133.20")], far)
     html = run("fleet", folder, "--format", "html").out
-    expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Unlike most of them" in html)
+    expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Differs from most peers in" in html)
     jsonschema.validate(data, schema("fleet"))
 
 

@@ -69,12 +69,12 @@ def expected(pairs):
 
 # --- words ------------------------------------------------------------------------------------------------------------------------------
 
-for what, argv, word in (("no part", ["cluster"], "needs one of"), ("another part", ["cluster", "dance"], 'not "dance"'),
+for what, argv, word in (("no part", ["cluster"], "requires one of"), ("another part", ["cluster", "dance"], 'not "dance"'),
                          ("no nodes", ["cluster", "discover"], "--nodes"),
                          ("a word more", ["cluster", "discover", "x"], "takes no argument"),
-                         ("an option as node", ["cluster", "discover", "--nodes", "-oProxyCommand=x"], "no name"),
-                         ("a shell as node", ["cluster", "discover", "--nodes", "a;reboot"], "no name"),
-                         ("twice the same", ["cluster", "discover", "--nodes", "a,a"], "named twice"),
+                         ("an option as node", ["cluster", "discover", "--nodes", "-oProxyCommand=x"], "invalid node name"),
+                         ("a shell as node", ["cluster", "discover", "--nodes", "a;reboot"], "invalid node name"),
+                         ("twice the same", ["cluster", "discover", "--nodes", "a,a"], "given twice"),
                          ("a shell as program", ["cluster", "discover", "--nodes", "a", "--node-command", "gputune $(reboot)"], "shell"),
                          ("a shell as key file", ["cluster", "discover", "--nodes", "a", "--key", "/tmp/a b"], "file"),
                          ("no file of nodes", ["cluster", "discover", "--nodes-file", "/nonexistent"], "cannot read"),
@@ -85,9 +85,9 @@ for what, argv, word in (("no part", ["cluster"], "needs one of"), ("another par
     code, out, err = tool(*argv)
     expect(what, code == 2 and word in err, (code, err))
 code, out, err = tool("cluster", "discover", "--nodes", "nobody.invalid", "--rsh", "false", "--format", "json")
-expect("a program that ends at once", code == 5 and "ended with exit code 1" in out, (code, out[:400], err))
+expect("a program that ends at once", code == 5 and "exited with code 1" in out, (code, out[:400], err))
 code, out, err = tool("cluster", "discover", "--nodes", "a", "--rsh", "/nonexistent/rsh", "--format", "json")
-expect("a program that is not there", code == 5 and "cannot be started" in out, (code, out[:400], err))
+expect("a program that is not there", code == 5 and "cannot start" in out, (code, out[:400], err))
 code, out, err = tool("cluster", "discover", "--nodes", "a", "--rsh", "yes", "--format", "json", "--timeout", "3s")
 expect("a program that talks nonsense", code == 5 and "is not gputune" in out, (code, out[:400], err))
 begin = time.monotonic()
@@ -252,7 +252,7 @@ with Sparks(2) as s:
         if s.inside(1, program, *drop, check=False).returncode:
             skip(f"a dropped FORWARD of {program}", "it does not work here")
             continue
-        names(f"FORWARD dropped by {program}", discover(s), "forward-drop", "drops what it would forward", "ip_forward", node="spark-1")
+        names(f"FORWARD dropped by {program}", discover(s), "forward-drop", "drops packets that it should forward", "ip_forward", node="spark-1")
         s.inside(1, program, *accept)
 
     # Who is not there: no namespace, and one that hangs in the middle.
@@ -260,7 +260,7 @@ with Sparks(2) as s:
     with open(s.nodes_file(), "a") as f:
         f.write("spark-3 gt-nowhere\n")
     j = discover(s, options=options)
-    names("a dead node", j, "dead-node", "spark-3 does not answer", "ended with exit code", node="spark-3")
+    names("a dead node", j, "dead-node", "spark-3 does not answer", "exited with code", node="spark-3")
     expect("the others go on", j and j["topology"] == "pair" and j["code"] == 1, j and j["topology"])
     stuck = s.tmp / "stuck"
     stuck.write_text("#!/usr/bin/env python3\nimport sys, time\nprint('{\"schema\": \"gputune.cluster-node/1\", \"id\": 0, \"ok\": true, "
@@ -280,7 +280,7 @@ with Sparks(2) as s:
     begin = time.monotonic()
     j = discover(s, "--timeout", "1s", options=options)
     names("a node that hangs", j, "dead-node", "no answer within", node="spark-3")
-    names("a node that lies", j, "dead-node", "not sound", node="spark-4")
+    names("a node that lies", j, "dead-node", "invalid data about itself", node="spark-4")
     expect("it is not waited for long", time.monotonic() - begin < 30, time.monotonic() - begin)
     expect("no program is left", not subprocess.run(["pgrep", "-f", str(s.tmp)], capture_output=True).stdout, "")
     s.nodes_file()
@@ -365,7 +365,7 @@ with Sparks(2) as s:
 with Sparks(2) as s:
     s.cable((1, 0), (2, 1))
     s.official((1, 0), (2, 1), 100)
-    names("a pair across cages", discover(s), "wrong-cable", "different cages", "p0 of both", node="spark-1", port="p0")
+    names("a pair across cages", discover(s), "wrong-cable", "different cages", "both are in p0", node="spark-1", port="p0")
     s.cable((1, 1), (2, 0))
     s.official((1, 1), (2, 0), 102)
     names("a second cable", discover(s), "second-cable", "2 cables", node="spark-1")
@@ -407,7 +407,7 @@ with Sparks(3) as s:
         s.cable(a, b)
         s.official(a, b, subnet)
     j = discover(s)
-    names("a ring of equal cages", j, "wrong-cable", "p0 goes to p1", node="spark-1", port="p0")
+    names("a ring of equal cages", j, "wrong-cable", "p0 must go to p1", node="spark-1", port="p0")
     expect("is a ring all the same", j and j["topology"] == "ring", j and j["topology"])
 
 # --- four nodes -------------------------------------------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ with Sparks(4) as s:
     expect("a switch and a cable", j and j["topology"] == "mixed", j and j["topology"])
 with Sparks(4) as s:
     s.switch([(1, 0), (2, 0), (3, 0), (4, 1)])
-    names("another cage on the switch", discover(s), "wrong-cable", "where the other nodes use p0", node="spark-4", port="p1")
+    names("another cage on the switch", discover(s), "wrong-cable", "but the other nodes use p0", node="spark-4", port="p1")
 
 # --- over ssh ---------------------------------------------------------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ def planted(s):
                                                      for b in j["blames"]), j["blames"])
     expect("tried twice", any(r["pass"] == 2 and r["state"] == "low" for r in j["results"]), "")
     mtu = found(j, "mtu-mismatch", "spark-2", Q)
-    expect("the MTU is named, with the echo", mtu and "did not come back" in mtu[0]["evidence"] and "1500" in mtu[0]["evidence"], mtu)
+    expect("the MTU is named, with the echo", mtu and "got no reply" in mtu[0]["evidence"] and "1500" in mtu[0]["evidence"], mtu)
     expect("nothing else", {c[0] for c in codes_of(j) if c[0] in ACTIVE} == {"slow-path", "mtu-mismatch"}, codes_of(j))
     expect("both twins at once", any(r["together"] and r["test"] == "tcp" for r in j["results"]), "")
     if "full" in sys.argv:
@@ -208,7 +208,7 @@ def chain():
             s.inside(2, "sysctl", "-qw", "net.ipv4.ip_forward=0")
         j, _ = check("a node that does not forward", s, *QUICK)
         f = found(j, "forward-drop", "spark-2")
-        expect("it is named", f and "did not come back" in f[0]["evidence"] and f[0]["severity"] == "fault" and
+        expect("it is named", f and "got no reply" in f[0]["evidence"] and f[0]["severity"] == "fault" and
                ("drop" in f[0]["evidence"] if blocked else "ip_forward is 0" in f[0]["evidence"]), f)
         expect("its own links are good", all(r["state"] == "good" for r in j["results"] if r["test"] == "ping"), "")
 

@@ -173,7 +173,7 @@ try:
         expect("MTU 9000", all(p["mtu_bytes"] == 9000 for p in j["paths"]), j["paths"])
         expect("what each node changes", all(sorted(c["kind"] for c in n["changes"]) == ["address", "address", "block", "link", "link"]
                                              for n in j["nodes"]), j["nodes"])
-        expect("nobody configures the ports", all("gone after a reboot" in n["notes"][0] for n in j["nodes"]), j["nodes"])
+        expect("nobody configures the ports", all("lost at a reboot" in n["notes"][0] for n in j["nodes"]), j["nodes"])
     expect("showing changes nothing", [a.state(), b.state()] == before and not (a.run("ls", "/var/lib/gputune", check=False).returncode == 0))
     p = cluster("discover", "--all-links", "--for", "200ms", "--format", "json", nodes=pair)
     (tmp / "found.json").write_text(p.stdout)
@@ -291,7 +291,7 @@ try:
     deaf(b, True)
     before = [a.state(), b.state()]
     p = begin("--confirm-within", "60s", nodes=pair)
-    expect("it is under way", until_says(p, "looking at both ends"))
+    expect("it is under way", until_says(p, "checking both ends"))
     p.kill()
     p.wait()
     took = until_back(pair, before, 40)
@@ -299,7 +299,7 @@ try:
     is_clean("coordinator killed", pair)
 
     p = begin("--confirm-within", "60s", nodes=pair)
-    expect("it is under way once more", until_says(p, "looking at both ends"))
+    expect("it is under way once more", until_says(p, "checking both ends"))
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=40)
     expect("Ctrl-C: not applied, and back", p.returncode in (3, 4, 5) and until_back(pair, before, 30) is not None,
@@ -307,7 +307,7 @@ try:
     is_clean("Ctrl-C", pair)
 
     p = begin("--confirm-within", "3s", nodes=pair)
-    expect("it is under way again", until_says(p, "looking at both ends"))
+    expect("it is under way again", until_says(p, "checking both ends"))
     p.send_signal(signal.SIGSTOP)
     mine = [pid for pid, words in node_programs(b) if words[:2] == [b"cluster", b"node"]]
     made = a.addresses()
@@ -359,7 +359,7 @@ try:
         deaf(b, True)
         p = subprocess.Popen([*over_ssh, "--apply", "--yes", "--confirm-within", "3s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              stdin=subprocess.DEVNULL, text=True)
-        expect("under way over ssh", until_says(p, "looking at both ends"))
+        expect("under way over ssh", until_says(p, "checking both ends"))
         mine = [pid for pid, words in node_programs(c) if b"plan" in words]
         for pid in mine:
             os.kill(pid, signal.SIGSTOP)

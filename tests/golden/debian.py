@@ -88,11 +88,11 @@ def cases():
         path.write_text(damaged(path.read_text()))
     code, said = run("gputune", "status", "--exit-code")
     expect("a line that cannot be read: status says so by its code", code in (4, 5), (code, said))
-    stays("a line that cannot be read", "could not be read")
+    stays("a line that cannot be read", "unreadable")
     applied()
     expect("undo", run("gputune", "undo", "--yes")[0] == 0)
     JOURNAL.write_text(JOURNAL.read_text() + "no line of ours\n")
-    stays("a line of somebody else's", "could not be read")
+    stays("a line of somebody else's", "unreadable")
     fresh()
     code, said = run("gputune", "persist", "install", *ONLY)
     expect("persist install", code == 0 and REQUEST.exists(), (code, said))
@@ -100,7 +100,7 @@ def cases():
     JOURNAL.unlink()
     stays("files for the next boot, without a journal", "net.tcp-slow-start-after-idle")
     for name, text in (("is not there", None), ("does not start", "#!/bin/sh\nexit 127\n"), ("is killed", "#!/bin/sh\nkill -9 $$\n"),
-                       ("says what it always said", "#!/bin/sh\necho gputune holds no change on this machine.\nexit 1\n")):
+                       ("says what it always said", "#!/bin/sh\necho No change of gputune is open on this machine.\nexit 1\n")):
         applied()
         run("gputune", "undo", "--yes")
         PROGRAM.unlink()

@@ -202,9 +202,9 @@ def words():
     doctor("gpu.gone", "--host", spark, code=0, what="asked for and fine")
     doctor("gpu.memory-not-shown", "--host", spark, code=0, what="found, and no fault")
     code, out, _ = run("doctor", "gpu.memory-not-shown", "--host", spark)
-    expect("no fault is called so", "This is no fault" in out, out)
+    expect("no fault is called so", "This is not a fault" in out, out)
     code, out, _ = run("doctor", "--host", spark)
-    expect("never healthy", "healthy" not in out and "is not ruled out" in out and "Not tested" in out, out[:300])
+    expect("never healthy", "healthy" not in out and "were not tested are not excluded" in out and "Not tested" in out, out[:300])
     for f in ("md", "html"):
         code, out, err = run("doctor", "--host", spark, "--format", f)
         expect(f"as {f}", code == 1 and "nic.address-lost" in out and not err, (code, err))

@@ -207,7 +207,7 @@ def fake_ssh(tmp):
            and "SSH_AUTH_SOCK" in names, names)
     expect("its PATH is fixed", str(tmp) not in names.get("PATH", str(tmp)), names)
     p = subprocess.run([program, "cluster", "discover", "--nodes", "a", "--rsh", "bin/ssh", "--format", "json"], env=env, cwd=tmp, capture_output=True)
-    expect("a program by a path from here", p.returncode and not mark.exists() and b"cannot be started" in p.stdout + p.stderr, p)
+    expect("a program by a path from here", p.returncode and not mark.exists() and b"cannot start" in p.stdout + p.stderr, p)
 
 
 with tempfile.TemporaryDirectory() as folder:

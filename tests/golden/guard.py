@@ -65,18 +65,18 @@ def passes_through():
     code, out, err = ends(start("--quiet", "--host", m, "--", "sh", "-c", "kill -9 $$"))
     expect("of a signal: 128 and its number", code == 137 and not err, (code, err))
     code, _, err = ends(start("--host", m, "--", "/nowhere/program"))
-    expect("what is not there", code == 127 and "cannot be run" in err, (code, err))
+    expect("what is not there", code == 127 and "cannot run" in err, (code, err))
     p = subprocess.run([gputune, "run", "--", "true"], capture_output=True, text=True)
     expect("nothing to do without --guard", p.returncode == 2 and "--guard" in p.stderr, p)
 
 
 def not_started():
     code, out, err = ends(start("--host", machine("low", 300000), "--", "echo", "started"))
-    expect("too little from the start", code == 125 and "it is not started" in err and not out, (code, out, err))
+    expect("too little from the start", code == 125 and "the command was not started" in err and not out, (code, out, err))
     root = machine("blind", 1)
     (root / "root/proc/meminfo").unlink()
     code, _, err = ends(start("--host", root, "--", "true"))
-    expect("memory that cannot be read", code == 125 and "cannot be read" in err, (code, err))
+    expect("memory that cannot be read", code == 125 and "cannot read available memory" in err, (code, err))
 
 
 def stopped():
@@ -86,7 +86,7 @@ def stopped():
     until(pid.exists)
     memory(m, 700000)
     code, _, err = ends(p)
-    expect("memory goes: it is told to end", code == 124 and "683 MiB of 16384 MiB are available, less than 819" in err, (code, err))
+    expect("memory goes: it is told to end", code == 124 and "683 MiB of 16384 MiB are available, below the limit of 819" in err, (code, err))
     expect("and its children", until(lambda: not alive(int(pid.read_text()))), pid.read_text())
     m = machine("waits", 8 << 20)
     ready = tmp / "ready"
@@ -94,7 +94,7 @@ def stopped():
     until(ready.exists)
     pressure(m, 75)
     code, _, err = ends(p)
-    expect("pressure, and what does not end is killed", code == 124 and "75 % of ten seconds" in err and "did not end in time" in err, (code, err))
+    expect("pressure, and what does not end is killed", code == 124 and "75 % of ten seconds" in err and "did not exit in time" in err, (code, err))
     m = machine("gone", 8 << 20)
     ready = tmp / "ready2"
     p = start("--host", m, "--grace", "600", "--", "sh", "-c", f"trap '' TERM; touch {ready}; while :; do sleep 0.1; done")
@@ -118,20 +118,20 @@ def told():
 def in_a_group():
     """Without --host, in a control group of this kernel. True where one can be had."""
     code, out, err = ends(start("--", "cat", "/proc/self/cgroup"))
-    if "it runs in gputune-run-" not in err:
-        expect("no group: it says why, and what that means", code == 0 and "what leaves its process group is not ended" in err, (code, err))
+    if "the command runs in gputune-run-" not in err:
+        expect("no group: it says why, and what that means", code == 0 and "processes that leave its process group are not stopped" in err, (code, err))
         skip("control groups", err.strip())
         return False
     name = next(x for x in err.split() if x.startswith("gputune-run-")).rstrip(",")
     expect("it is there before it begins", code == 0 and name in out, (out, err))
     expect("nothing is left of the group", not list(pathlib.Path("/sys/fs/cgroup").rglob(name)), name)
     code, _, err = ends(start("--quiet", "--", "/nowhere/program"))
-    expect("nor of one whose command is not there", code == 127 and "cannot be run" in err, (code, err))
+    expect("nor of one whose command is not there", code == 127 and "cannot run" in err, (code, err))
     pid = tmp / "away"
     p = start("--", "sh", "-c", f"setsid sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; exit 5")
     until(pid.exists)
     line = p.stderr.readline() + p.stderr.readline()
-    expect("what forks away is guarded on", "the command has ended; what it left in gputune-run-" in line, line)
+    expect("what forks away is guarded on", "the command has exited; its remaining processes in gputune-run-" in line, line)
     p.send_signal(signal.SIGTERM)
     code, _, err = ends(p)
     expect("and ends with us, with the command's code", code == 5 and not alive(int(pid.read_text())), (code, err))
@@ -149,7 +149,7 @@ def really_allocates(away):
     if away:
         command = [sys.executable, "-c", f"import os\nif os.fork() == 0:\n    os.setsid()\n    os.execv({sys.executable!r}, {command!r})"]
     code, _, err = ends(start("--grace", "0.2", "--least", mib - 64 if mib > 4096 else mib, "--", *command))
-    expect("what takes memory is ended", code in (124, 125) and "available, less than" in err, (code, err))
+    expect("what takes memory is ended", code in (124, 125) and "are available, below the limit of" in err, (code, err))
 
 
 MANAGER = """#!/bin/sh
@@ -178,14 +178,14 @@ def by_a_manager():
         return p.returncode, p.stdout, p.stderr, log.read_text() if log.exists() else ""
 
     code, out, err, asked = run("echo 'Failed to connect to bus: No such file or directory' >&2; exit 1")
-    expect("no bus: it runs all the same, and says so", code == 0 and "0::" in out and "systemd makes no scope for it (Failed to connect" in err, (code, err))
+    expect("no bus: it runs all the same, and says so", code == 0 and "0::" in out and "systemd could not create a scope for it (Failed to connect" in err, (code, err))
     expect("what is asked for", "--system" in asked and "MemoryHigh t 4080219136 MemoryMax t 4294967296" in asked, asked)
     code, out, err, asked = run(f"mkdir {at}/${{10}} && echo ${{19}} > {at}/${{10}}/cgroup.procs")
     unit = next((x for x in asked.split() if x.endswith(".scope")), "none")
-    expect("a scope", code == 0 and unit in out and f"it runs in {unit}" in err, (code, out, err, asked))
+    expect("a scope", code == 0 and unit in out and f"the command runs in {unit}" in err, (code, out, err, asked))
     expect("which is the manager's to remove", until(lambda: not os.path.isdir(f"{at}/{unit}") or not os.rmdir(f"{at}/{unit}")))
     code, out, err, _ = run("exit 1", "mount -t tmpfs none /sys/fs/cgroup")
-    expect("no control groups", code == 0 and "no control groups of version 2 here" in err, (code, err))
+    expect("no control groups", code == 0 and "this kernel has no cgroup v2" in err, (code, err))
 
 
 def page_cache():
@@ -203,17 +203,17 @@ def page_cache():
     expect("so much is free already", code == 0 and "1024 MiB are free already" in err, (code, err))
     code, out, err = run("--free", 6000, *over, "--yes")
     expect("more than could be: what programs share and what is to be written does not count",
-           code == 3 and "4096 MiB of page cache could be" in err and "Nothing was released" in err, (code, err))
+           code == 3 and "4096 MiB of page cache can be released" in err and "Nothing was released" in err, (code, err))
     code, out, err = run("--free", 2048, *over)
     expect("nobody to ask", code == 2 and "--yes" in err, (code, err))
     code, out, err = run("--free", 2048, *over, "--dry-run", "--guard", "--", "echo", "started")
     expect("a dry run names the danger, and starts nothing", code == 0 and not out and "Release 1024 of 4096 MiB of page cache, within 60 s" in err
            and "It cannot be undone" in err, (code, out, err))
     code, out, err = run("--free", 2048, *over, "--yes", "--guard", "--", "echo", "started")
-    expect("no such kernel: not started", code == 125 and not out and "there is no /sys/fs/cgroup/memory.reclaim" in err and "drop_caches" in err, (code, err))
+    expect("no such kernel: not started", code == 125 and not out and "/sys/fs/cgroup/memory.reclaim does not exist" in err and "drop_caches" in err, (code, err))
     (m / "root/sys/fs/cgroup/memory.reclaim").write_text("")
     code, out, err = run("--free", 2048, *over, "--yes")
-    expect("a kernel that gives up nothing", code == 3 and "1024 MiB were free, now 1024 MiB" in err and "gives up no more" in err, (code, err))
+    expect("a kernel that gives up nothing", code == 3 and "1024 MiB were free, now 1024 MiB" in err and "releases no more" in err, (code, err))
     code, out, err = run("--free", 2048, "--guard")
     expect("a guard of nothing", code == 2 and "COMMAND" in err, (code, err))
 

@@ -310,7 +310,7 @@ def readings(sound):
     code, out, err = run("check", *later.argv, "--since", path)
     expect("--since of another machine", code == 2 and "other" in err, (code, err))
     code, out, err = run("check", *later.argv, "--since", machines / "hgx-h100")
-    expect("--since a capture of the same moment", code == 2 and "before" in err, (code, err))
+    expect("--since a capture of the same moment", code == 2 and "not older than" in err, (code, err))
 
 
 # --- drawings ---------------------------------------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def tuned():
         _, j = n.check("--only", "service.tuners", "--all")
         expect(f"{profile}: {words}", words in j["findings"][0]["reason"], j["findings"])
         for setting, line in (("memory.swappiness", "vm.swappiness"), ("cpu.governor", "scaling_governor")):
-            out = run("explain", setting, *n.argv)[1].split("Who sets it here")[-1].split("\nHow\n")[0]
+            out = run("explain", setting, *n.argv)[1].split("Set here by")[-1].split("\nHow\n")[0]
             expect(f"{profile}: {setting} is set by it", not profile or f"profile {profile}" in out, out)
 
 

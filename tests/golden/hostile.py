@@ -622,7 +622,7 @@ def others_folder():
     fresh()
     ran = run("undo", "--yes")
     expect("undo of our own works here", ran.code == 0 and FAST_OPEN.read_text().strip() == "3", ran)
-    for what in ("a link", "writable by all", "somebody else's"):
+    for what in ("a link", "writable by all", "owned by another program or user"):
         fresh()
         if what == "a link":
             STATE.rename(evil)
@@ -632,10 +632,10 @@ def others_folder():
         else:
             os.chown(STATE, 4242, 4242)
         before = (STATE / "journal.jsonl").read_bytes()
-        untouched(f"the state folder is {what}", run("undo", "--yes"), "not believed")
+        untouched(f"the state folder is {what}", run("undo", "--yes"), "not trusted")
         for verb in ("status", "history", "verify"):
             ran = run(verb)
-            expect(f"the state folder is {what}: {verb} says so", ran.code == 5 and "not believed" in ran.err, ran)
+            expect(f"the state folder is {what}: {verb} says so", ran.code == 5 and "not trusted" in ran.err, ran)
         expect(f"the state folder is {what}: the journal is as it was", (STATE / "journal.jsonl").read_bytes() == before)
 
 
@@ -696,15 +696,15 @@ def others_wrote():
         before = journal.read_bytes()
         for argv in (["undo", "--yes"], ["undo", "--all", "--force", "--yes"], ["undo", "--dry-run"], ["apply", "--yes", "--only", "net.tcp-fastopen"],
                      ["persist", "install", "--yes"], ["persist", "remove", "--yes"]):
-            untouched(f"the journal is {what}: {' '.join(argv)}", run(*argv), "not believed")
+            untouched(f"the journal is {what}: {' '.join(argv)}", run(*argv), "not trusted")
         for verb in ("status", "history", "verify"):
             ran = run(verb)
-            expect(f"the journal is {what}: {verb} says so", ran.code == 5 and "not believed" in ran.err, ran)
+            expect(f"the journal is {what}: {verb} says so", ran.code == 5 and "not trusted" in ran.err, ran)
         ran = run("status", "--format", "json")
         expect(f"the journal is {what}: JSON has the exit code", json.loads(ran.out)["exit_code"] == ran.code == 5, ran)
         expect(f"the journal is {what}: it is as it was", journal.read_bytes() == before)
         if mends:
-            expect(f"the journal is {what}: the hint mends it", f"to be trusted: {mends}\n" in run("undo", "--yes").err, run("undo", "--yes"))
+            expect(f"the journal is {what}: the hint mends it", f"to trust it: {mends}\n" in run("undo", "--yes").err, run("undo", "--yes"))
             sh("sh", "-c", mends)
             ran = run("undo", "--yes")
             expect(f"the journal is {what}: then undo works", ran.code == 0 and FAST_OPEN.read_text().strip() == "3", ran)
@@ -762,7 +762,7 @@ def no_room():
     fill(STATE / "filler")
     FAST_OPEN.write_text("1")
     ran = run("apply", "--yes", "--profile", "published", "--only", "net.tcp-fastopen")
-    expect("no room for the first line of a journal: nothing is changed", ran.code == 3 and "No space left" in ran.err and "is not changed" in ran.err and
+    expect("no room for the first line of a journal: nothing is changed", ran.code == 3 and "No space left" in ran.err and "nothing is changed unless it is recorded there first" in ran.err and
            pathlib.Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip() == "1", ran)
     sh("umount", STATE)
 

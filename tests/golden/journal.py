@@ -57,7 +57,7 @@ with tempfile.TemporaryDirectory() as tmp:
     # One of the two is damaged: the other has it.
     m.journal.write_bytes(whole.replace(b'"op":"apply","boot":"', b'"op";"apply","boot":"', 1))
     code, out, err = m.run("status")
-    expect("status reads the copy, and says so", code == 0 and "1 damaged line was read from" in err and "in force" in out, (code, out, err))
+    expect("status reads the copy, and says so", code == 0 and "1 damaged line was read from" in err and "in effect" in out, (code, out, err))
     code, j = m.ask("check")
     expect("check finds it", code == 1 and j["lines_from_copy"] == 1 and not j["bad_lines"], (code, j))
     code, j = m.ask("repair", "--yes", "--dry-run")
@@ -82,12 +82,12 @@ with tempfile.TemporaryDirectory() as tmp:
                  ["doctor", "slow", "disk", "--fix", "--dry-run"]):
         code, out, err = m.run(*argv)
         said = out if argv[0] == "watch" else err
-        expect(f"{argv[0]}: exit code 4, and the line is named", code == 4 and "could not be read" in said and "journal.jsonl" in said, (code, out[-300:], err))
-        expect(f"{argv[0]}: nothing is denied", "no change" not in out and "changed nothing" not in out, out)
+        expect(f"{argv[0]}: exit code 4, and the line is named", code == 4 and "unreadable" in said and "journal.jsonl" in said, (code, out[-300:], err))
+        expect(f"{argv[0]}: nothing is denied", "No change" not in out and "changed nothing" not in out, out)
     if os.geteuid() == 0:  # proofs are of the machine that runs: with this state folder
         p = subprocess.run([root / "scripts/own-state", m.state, gputune, "prove", "--all", "--dry-run", "--dir", tmp, "--state", tmp],
                            capture_output=True, text=True, timeout=120, check=False)
-        expect("prove: exit code 4, and the line is named", p.returncode == 4 and "could not be read" in p.stderr, (p.returncode, p.stderr))
+        expect("prove: exit code 4, and the line is named", p.returncode == 4 and "unreadable" in p.stderr, (p.returncode, p.stderr))
     else:
         skip("prove beside a damaged journal", "not root")
     code, out, err = m.run("status", "--format", "json")
@@ -95,13 +95,13 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = m.run("undo", "--all", "--yes")
     expect("undone all the same", code == 4 and not m.values(), (code, out, err, m.values()))
     code, out, err = m.run("status")
-    expect("and nothing is denied afterwards", code == 4 and "is not known" in out and "no change" not in out, (code, out))
+    expect("and nothing is denied afterwards", code == 4 and "Open changes of gputune are unknown" in out and "No change" not in out, (code, out))
     code, out, err = m.run("journal", "repair", "--yes")
     expect("repair says what it cannot", code == 4 and "repair --force" in err, (code, out, err))
     code, j = m.ask("repair", "--force", "--yes")
     expect("until it is given up", code == 0 and not j["bad_lines"], (code, j))
     code, out, err = m.run("status")
-    expect("then nothing is held", code == 0 and "holds no change" in out, (code, out, err))
+    expect("then nothing is held", code == 0 and "No change of gputune is open" in out, (code, out, err))
 
     # What is over, and all of it.
     expect("one that stays", m.apply("memory.swappiness")[0] == 0)

@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as tmp:
     before = json.loads(before)
     expect("nothing measured: null", finding(before, "disk.read-ahead")["measured"] is None, err)
     expect("not of what cannot be written", "measured" not in finding(before, "disk.free-space"))
-    expect("explain says unmeasured", "unmeasured here" in run("explain", "disk.read-ahead", "--host", machine)[1])
+    expect("explain says unmeasured", "not measured here" in run("explain", "disk.read-ahead", "--host", machine)[1])
     expect("no page of verdicts", "measured here:" not in run("check", "--host", machine)[1])
 
     (folder / "ledger.jsonl").write_text("\n".join([
@@ -85,12 +85,12 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("another machine's is not ours", finding(check, "disk.scheduler")["measured"] is None)
     m = finding(check, "net.tcp-fastopen")["measured"]
     expect("a workload's", m and m["bench"] is None and m["text"].startswith("no difference (less than 0.6 %)"), m)
-    expect("bad lines are named", ":2: skipped" in err and ":6: skipped: it was cut short" in err, err)
+    expect("bad lines are named", ":2: skipped" in err and ":6: skipped: it was truncated" in err, err)
     expect("and nothing is written", (folder / "ledger.jsonl").read_bytes() == kept)
 
     code, out, err = run("check", "--host", machine)
     expect("the page has them", "measured here" in out and "+3.1 % [2.4, 3.9]" in out, out)
-    expect("and counts what is not", "Unmeasured here: " in out, out)
+    expect("and counts what is not", "Not measured here: " in out, out)
     code, out, err = run("explain", "disk.read-ahead", "--host", machine)
     expect("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
     e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])

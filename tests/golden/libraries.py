@@ -75,8 +75,8 @@ def work_per_joule(tmp):
     answers = json.loads((spark / "api/nvml.json").read_text())
     answers["0"].update({"nvmlDeviceGetClockInfo(SM)": 2400, "nvmlDeviceGetPowerUsage": 60000})
     for name, more, code, said in (("counted", {"nvmlDeviceGetTotalEnergyConsumption": 1000}, (0, 5), "energy counted"),
-                                   ("looked at", {}, (0, 5), "energy by power"),
-                                   ("no power either", {"nvmlDeviceGetPowerUsage": 0}, (5,), "no GPU here says what energy it takes")):
+                                   ("looked at", {}, (0, 5), "energy from power"),
+                                   ("no power either", {"nvmlDeviceGetPowerUsage": 0}, (5,), "no GPU here reports energy or power")):
         told = tmp / "nvml.json"
         told.write_text(json.dumps(answers | {"0": answers["0"] | more, "stub": {"draws": 1}}))
         script = "mount -t tmpfs none /var/lib && " + AS_LIVE
@@ -91,7 +91,7 @@ def work_per_joule(tmp):
             best = [m["id"] for m in j.get("members", []) if m.get("screening") == "keep"]
             expect("the cap with the most work per joule", best == ["0,1600"] and j["measured_with"]["figures"][0]["key"] == "per_joule",
                    (j.get("members"), j.get("why"), p.stderr))
-            expect("it is unmeasured, and said so", "unmeasured so far" in p.stderr, p.stderr)
+            expect("it is unmeasured, and said so", "has not been measured yet" in p.stderr, p.stderr)
     return None
 
 

@@ -206,11 +206,11 @@ else:
         expect(f"no {bad}", p.returncode == 5 and "http://" in p.stderr, p)
 p = run("monitor", "--otlp", url, "--format", "json")
 expect("--otlp and a format", p.returncode == 2 and "--otlp posts" in p.stderr, p)
-for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics goes with --once"),
+for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics requires --once"),
                       (("--format", "md"), "one of term, json, prom, openmetrics, otlp"), (("--format", "prom", "job.rec"), "term or json"),
                       (("--format", "openmetrics", "--once", "job.rec"), "term or json"), (("--interval", "1ms"), "100ms"),
-                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "no --for"),
-                      (("job.rec", "--host", "/"), "as it was taken")):
+                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "excludes --for"),
+                      (("job.rec", "--host", "/"), "is a recording")):
     p = run("monitor", *options)
     expect(f"monitor {options}", p.returncode == 2 and says in p.stderr, p)
 
@@ -245,7 +245,7 @@ job.send_signal(signal.SIGTERM)
 expect("told to end", job.wait(30) == 128 + signal.SIGTERM, job.returncode)
 job.stdout.close()
 job.stderr.close()
-expect("and has written its end", "cut off" not in run("monitor", "--once", "told.rec", "--format", "term").stdout)
+expect("and has written its end", "truncated" not in run("monitor", "--once", "told.rec", "--format", "term").stdout)
 job = subprocess.Popen([gputune, "record", "-o", "killed.rec", "--interval", "100ms"], cwd=tmp)
 # Until rows are in the file, each second's: what was flushed must be there afterwards.
 sizes = set()
@@ -261,7 +261,7 @@ common.until(grown)
 job.kill()
 job.wait(30)
 p = run("monitor", "--once", "killed.rec", "--format", "term")
-expect("killed: most of it can be read", p.returncode == 0 and "cut off" in p.stdout, p)
+expect("killed: most of it can be read", p.returncode == 0 and "truncated" in p.stdout, p)
 expect("killed: up to the last second", len(lines(run("monitor", "killed.rec", "--format", "json").stdout)) >= 2)
 expect("--once is a page in a pipe, too", "recording, " in run("monitor", "--once", "killed.rec").stdout)
 
@@ -279,7 +279,7 @@ job = subprocess.Popen([gputune, "record", "-o", "full.rec", "--interval", "100m
                        env={**os.environ, "LLVM_PROFILE_FILE": os.devnull})  # which has no room either, and says so
 told, said = job.stderr.readline(), job.stderr.readline()
 expect("it says what it records", "recording to full.rec every 0.1 s until the command ends: GPUs " in told, told)
-expect("a full disk is said while the job goes on", "full.rec could not be written" in said and "the job goes on" in said and job.poll() is None, said)
+expect("a full disk is said while the job goes on", "cannot write full.rec" in said and "the job continues" in said and job.poll() is None, said)
 job.send_signal(signal.SIGTERM)
 expect("and the job still hears us", job.wait(60) == 7 and not job.stderr.read(), job.returncode)
 job.stderr.close()
@@ -356,7 +356,7 @@ p, j, rows = two("job.rec", "job.rec")
 expect("with itself", p.returncode in (0, 5) and j["summary"]["higher"] + j["summary"]["lower"] == 0, j)
 (tmp / "bad.rec").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(64))
 (tmp / "bench.json").write_text("{}")
-for argv, says in ((("fast.rec", "bench.json"), "nothing in common"), (("fast.rec", "missing.rec"), "nothing in common"),
+for argv, says in ((("fast.rec", "bench.json"), "cannot compare a recording with a bench result"), (("fast.rec", "missing.rec"), "cannot compare a recording with a bench result"),
                    (("killed.rec", "words.rec"), ""), (("fast.rec", "bad.rec"), "")):
     p = run("compare", *argv)
     expect(f"compare {argv}", (p.returncode == 2 and says in p.stderr) if says or "bad.rec" in argv else p.returncode in (0, 5), p)

@@ -80,7 +80,7 @@ expect("a list that is empty here", json.loads(run("status", *spark, "--fields",
 expect("facts", json.loads(run("show", *spark, "--compact", "--fields", "facts.gpu.gpus.name").out) == {"facts": {"gpu": {"gpus": [{"name": "NVIDIA GB10"}]}}})
 for field, near in (("findings.ide", "findings.id"), ("finding.id", "findings.id"), ("verdict", "findings.verdict"), ("findings.id.x", "findings.id"), ("hots", "host"), ("summary.fial", "summary.fail")):
     refuses(f"no field {field}", ["check", *spark, "--fields", field], 2, f'no field "{field}"', f'did you mean "{near}"')
-refuses("nothing is near", ["check", *spark, "--fields", "zzzzzz"], 2, 'no field "zzzzzz"', "it has schema, tool_version, ")
+refuses("nothing is near", ["check", *spark, "--fields", "zzzzzz"], 2, 'no field "zzzzzz"', "fields: schema, tool_version, ")
 for field in ("", ",", "exit_code,,", ".", "exit_code."):
     refuses(f"a field {field!r}", ["status", *spark, "--fields", field], 2, "empty" if not field else "no field")
 refuses("before anything is done", ["status", "--host", "/no/such", "--fields", "rows.ident"], 2, 'no field "rows.ident"', 'did you mean "rows.id"')
@@ -88,7 +88,7 @@ refuses("a long one", ["status", *spark, "--fields", "x." * 20000], 2, "no field
 refuses("many", ["status", *spark, "--fields", "rows.id," * 5000 + "rows.i"], 2, 'no field "rows.i"')
 for verb in ("check", "status", "plan"):
     for option in (["--compact"], ["--fields", "exit_code"]):
-        refuses(f"{verb} {option} of a page", [verb, *spark, "--format", "md", *option], 2, f"{option[0]} goes with --format json")
+        refuses(f"{verb} {option} of a page", [verb, *spark, "--format", "md", *option], 2, f"{option[0]} requires --format json")
 
 # --- --budget, --top: most important first, and what was left out -----------------------------------
 for verb, name in (("check", "hgx-h100"), ("show", "hgx-h100"), ("plan", "dgx-spark"), ("list", None), ("doctor", "dgx-spark")):
@@ -111,7 +111,7 @@ order = [(["fail", "unknown", "pass", "na"].index(f["verdict"]), ["critical", "h
 expect("what matters most is first", order == sorted(order) and len(ranked) == 30, order)
 top = json.loads(run("check", *spark, "--compact", "--top", "2").out)
 expect("--top", len(top["findings"]) == 2 and top["omitted"]["parts"][0] == {"path": "findings", "shown": 2, "of": 10}, top["omitted"])
-refuses("--top of a page", ["check", *spark, "--format", "md", "--top", "3"], 2, "--top goes with --format json")
+refuses("--top of a page", ["check", *spark, "--format", "md", "--top", "3"], 2, "--top requires --format json")
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
 # --- the map of commands --------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ def interrupted(capture, folder):
     half.unlink()
     half.symlink_to("/etc/passwd")
     code, out, err = m.run("persist", "remove", "--yes")
-    expect(f"{name}: what is not ours stays, and is named", code == 1 and half.is_symlink() and f"{half.name} is no plain file" in out, (code, out))
+    expect(f"{name}: what is not ours stays, and is named", code == 1 and half.is_symlink() and f"{half.name} is not a regular file owned by root" in out, (code, out))
     half.unlink()
     m.run("persist", "remove", "--yes", "--force")
     # The text of before, saved beside a file that is written in its place: gone when the file holds it again.
@@ -443,7 +443,7 @@ def in_effect(capture, tmp):
     expect(f"{name}: --now takes them back", code == 0 and values(m) == before and not j["in_effect"] and not j["error"] and
            {(o["name"], o["outcome"]) for o in j["outcomes"]} == {("vm.dirty_ratio", "restored"), ("net.core.rmem_max", "restored")}, (code, j))
     code, out, err = m.run("status", "--exit-code")
-    expect(f"{name}: nothing is held then", code == 0 and "no change" in out, (code, out, err))
+    expect(f"{name}: nothing is held then", code == 0 and "No change" in out, (code, out, err))
     m = kept_over_a_boot(capture, tmp + "/b")
     code, j = m.json("persist", "remove", "--only", "memory.dirty-ratio", "--now", "--yes")
     expect(f"{name}: --only and --now take that one", code == 0 and values(m) == {**ours, "memory.dirty-ratio": "20"} and not j["in_effect"] and
@@ -719,7 +719,7 @@ with tempfile.TemporaryDirectory() as tmp:
     limits(machines / "dgx-spark", tmp)
     networkd(machines / "igx-orin", tmp)
     m = Machine(machines / "dgx-spark", f"{tmp}/words")
-    for argv, words in ((["persist", "undo"], "install, status, diff, remove"), (["persist"], "needs one of install"),
+    for argv, words in ((["persist", "undo"], "install, status, diff, remove"), (["persist"], "requires one of install"),
                         (["verify", "--reboot"], "captured")):
         code, out, err = m.run(*argv)
         expect(f"{argv} is refused", code == 2 and words in err, (code, err))

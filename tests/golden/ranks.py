@@ -67,7 +67,7 @@ code, out, err = finish(start(bench("collectives/all-reduce:64KiB", "collectives
 j = result("a size in other words", out)
 expect("it is the case that was asked for", j and [c["case"] for c in j["cases"]] == ["all-reduce:64KiB", "all-reduce:1024KiB"]
        and "1048576 bytes" in j["cases"][1]["setup"], (code, err))
-for words, said in (("", "--gpus is empty"), (",", "--gpus takes indices"), ("7", "no GPU that this process may use")):
+for words, said in (("", "--gpus is empty"), (",", "--gpus: expected indices"), ("7", "this process cannot use a GPU")):
     code, out, err = finish(start(bench("collectives/all-reduce:64B", "--gpus", words)))
     expect(f"--gpus {words!r} is a usage error", code == 2 and said in err and not out, (code, out, err))
 
@@ -171,7 +171,7 @@ def by_hand(n, at, gpus=None, token_file=good):
 
 launch("over TCP", [{}] * 3, own=by_hand(3, f"127.0.0.1:{free_port()}"))
 launch("a process with two GPUs", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["0", "1"]))
-launch("the same GPU twice", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["1", "1"]), code=2, words=("drive the same GPU",))
+launch("the same GPU twice", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["1", "1"]), code=2, words=("use the same GPU",))
 # Who knocks and says nothing, or something else, holds up nobody: rank 1 stands behind all of them.
 port = free_port()
 own = by_hand(2, f"127.0.0.1:{port}")
@@ -233,7 +233,7 @@ for argv, words in [
     (["collectives", "--ranks", "65", "--rank", "0"], "from 1 to 64"),
     (["collectives", "--ranks", "two", "--rank", "0"], "takes a whole number"),
     (["collectives", "--ranks", "2", "--rank", "2"], "up to 1"),
-    (["collectives", "--ranks", "2", "--rank", "0"], "where rank 0 listens"),
+    (["collectives", "--ranks", "2", "--rank", "0"], "address of rank 0 missing"),
     (["collectives", "--ranks", "2", "--rank", "0", "--peer", "127.0.0.1"], "--token FILE"),
     (["collectives", "--ranks", "2", "--rank", "0", "--peer", "no address!", "--token", good], "no address"),
     (["memory-latency", "collectives", "--local-processes"], "only collectives"),
@@ -242,29 +242,29 @@ for argv, words in [
     code, out, err = finish(start(bench(*argv)))
     expect(f"{argv}", code in (2, 5) and words in err and not out, (code, err))
 code, out, err = finish(start(bench("collectives", "--local-processes"), slurm(0, 2)))
-expect("started twice", code == 2 and "Slurm has done so" in err, (code, err))
+expect("started twice", code == 2 and "Slurm has already started them" in err, (code, err))
 code, out, err = finish(start(bench("collectives"), dict(OMPI_COMM_WORLD_RANK="7", OMPI_COMM_WORLD_SIZE="4")))
 expect("a rank that cannot be", code == 2 and "OMPI_COMM_WORLD_RANK" in err, (code, err))
 code, out, err = finish(start(bench("collectives", "--local-processes"), dict(GPUTUNE_STUB_CUDA="gpus=1")))
-expect("one GPU alone", code == 5 and "two GPUs at least" in err, (code, err))
+expect("one GPU alone", code == 5 and "at least two GPUs" in err, (code, err))
 nothing_left("wrongly asked")
 
 # --- what goes wrong --------------------------------------------------------------------------------------------------------------------
 
 launch("another NCCL", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="version=22304") if i == 1 else {})) for i in range(3)], code=5,
-       words=("rank 1", "NCCL 2.23.4", "2.21.9", "all need the same"))
+       words=("rank 1", "NCCL 2.23.4", "2.21.9", "all must have the same version"))
 launch("no GPU", [torchrun(i, 2, **(dict(GPUTUNE_STUB_CUDA="gpus=0") if i == 1 else {})) for i in range(2)], code=5,
-       words=("rank 1", "has no GPU"))
+       words=("rank 1", "has no usable GPU"))
 os.symlink(stub / "libraries/hollow.so", tmp / "libnccl.so.2")
 launch("no NCCL", [torchrun(i, 2, **(dict(GPUTUNE_LIB_DIR=str(tmp)) if i == 1 else {})) for i in range(2)], code=5,
-       words=("rank 1", "has no NCCL"))
-launch("wrong data", [torchrun(i, 2, GPUTUNE_STUB_NCCL="wrong") for i in range(2)], code=1, words=("got wrong data",))
+       words=("rank 1", "has no usable NCCL"))
+launch("wrong data", [torchrun(i, 2, GPUTUNE_STUB_NCCL="wrong") for i in range(2)], code=1, words=("received wrong data",))
 launch("sockets", [torchrun(i, 2, **(dict(GPUTUNE_STUB_NCCL="sockets") if i == 1 else {})) for i in range(2)], code=1,
-       words=("over TCP sockets",))
+       words=("NCCL uses TCP sockets",))
 launch("a rank that dies", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="die") if i == 2 else {})) for i in range(3)], code=1,
-       words=("rank 2", "vanished"))
+       words=("rank 2", "disappeared"))
 code, out, err = finish(start(bench("collectives/all-reduce:64B", "--local-processes"), dict(GPUTUNE_STUB_NCCL="die")))
-expect("a child that dies", code == 1 and "rank 2" in out and "vanished" in out, (code, out[-500:], err))
+expect("a child that dies", code == 1 and "rank 2" in out and "disappeared" in out, (code, out[-500:], err))
 nothing_left("a child that dies")
 
 
@@ -291,7 +291,7 @@ def amid(what, kill_rank, sig, codes, words):
     nothing_left(what)
 
 
-amid("a rank that is killed", 1, signal.SIGKILL, (1,), ("rank 1", "vanished"))
+amid("a rank that is killed", 1, signal.SIGKILL, (1,), ("rank 1", "disappeared"))
 amid("rank 0 that is killed", 0, signal.SIGKILL, (5,), ())
 amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), ())
 p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--local-processes", "--state", str(tmp / "state")],

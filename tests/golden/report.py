@@ -151,9 +151,9 @@ def one(tmp):
         all(f'<span class="mark' in piece and f">{b}</span>" in piece for b, piece in zip(badges, text.split("<li class=\"finding")[1:])), badges)
     ids = {a["id"] for _, a, _ in p.of("div") if "id" in a}
     expect("every section has something", set(SECTIONS) <= ids, set(SECTIONS) - ids)
-    for want in ("Bottleneck: GPU 5", "sudo gputune apply --only cpu.governor", "--allow pcie.acs", "changed by somebody",
+    for want in ("Bottleneck: GPU 5", "sudo gputune apply --only cpu.governor", "--allow pcie.acs", "changed by others",
                  "1 of 3 drifted", "the report's test", "copy, collectives, gemm", "+18.0 %",
-                 "tokens/s of one request", "libraries and packages in", "zz-gputune.conf", "Not tested, or not to the end"):
+                 "tokens/s of one request", "libraries and packages in", "zz-gputune.conf", "Not tested, or incomplete"):
         expect(f"it says {want!r}", want in said, said[:300])
     expect("charts of measurements and proofs", len([a for _, a, _ in p.of("svg") if a.get("class") == "chart"]) >= 6)
     expect("what was measured twice is one chart, of the models that fit another", "memory-bandwidth triad, 2026-11-07 09:00 UTC: 226" in text and
@@ -181,7 +181,7 @@ def empty(tmp):
     code, text, err = run("report", "--host", machines / "nothing")
     p = sound("nothing", text)
     said = " ".join("".join(p.text).split())
-    for want in ("No result is kept for this machine", "No setting was proven on this machine",
+    for want in ("No saved results for this machine", "No setting was proven on this machine",
                  "gputune keeps nothing for the next boot", "gputune has changed nothing"):
         expect(f"of nothing it says {want!r}", want in said, said)
     expect("in one list", "Not in this report" in said, said)
@@ -197,12 +197,12 @@ def several(tmp):
     args = [machines / "dgx-spark", machines / "hgx-h100", facts, foreign]
     code, text, err = run("report", *args)
     expect("three machines", code == 1, (code, err))
-    expect("a result of none of them is named", "20261121-093445-timer-wake-up-and-more was measured on none" in err, err)
+    expect("a result of none of them is named", "20261121-093445-timer-wake-up-and-more belongs to none of these machines" in err, err)
     p = sound("several", text)
     said = " ".join("".join(p.text).split())
     expect("a section a machine", {"m1", "m2", "m3", "m1-findings", "m3-findings"} <= {a.get("id") for _, a, _ in p.all})
     expect("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
-    expect("facts alone say so", "settings that no fact holds" in said and "Report of 3 machines" in said)
+    expect("facts alone say so", "settings not contained in facts" in said and "Report of 3 machines" in said)
     expect("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
     # One machine, and the file of a result.
     code, text, err = run("report", "--host", machines / "dgx-spark", foreign)
@@ -239,7 +239,7 @@ def recorded(tmp):
     code, text, err = run("report", file, "--host", machines / "h200-x4")
     p = sound("a recording", text)
     words = "".join(p.text)
-    expect("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
+    expect("it says what it was", all(w in words for w in ("During a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
     for want in ("CPUs in use: 3.000 to 3.000 CPUs", "network, received, 2 in total: 75", "memory in use: 24", "disks, read, sda: 0.000 to 0.000",
                  "kernel active: 90", "From 0.000 to 14.50"):
         expect(f"the machine around it: {want}", want in words, re.findall("From 0.000[^<]*", words))
@@ -259,7 +259,7 @@ def output(tmp):
     mine = pathlib.Path(tmp, "notes.html")
     mine.write_text("<p>my notes</p>")
     code, out, err = run("report", *on, "-o", mine)
-    expect("anything else is left alone", code == 2 and "left alone" in err and mine.read_text() == "<p>my notes</p>", err)
+    expect("anything else is left alone", code == 2 and "left unchanged" in err and mine.read_text() == "<p>my notes</p>", err)
     expect("unless --force", run("report", *on, "-o", mine, "--force")[0] == 1 and "</html>" in mine.read_text())
     for form in ("md", "json", "term"):
         at = pathlib.Path(tmp, f"r.{form}")
@@ -353,7 +353,7 @@ def given_whose(tmp):
                   summary={"fail": 23, "pass": 2, "unknown": 0, "score": 11})
     for order in ((old, new), (new, old), (new, odd, old), (odd, new)):
         code, out, err = run("report", machines / "nothing", *order, "--format", "md")
-        row = [c.strip() for line in out.splitlines() if "known by results alone" in line and line.startswith("|")
+        row = [c.strip() for line in out.splitlines() if "known only from results" in line and line.startswith("|")
                for c in line.strip("|").split("|")]
         expect(f"the newest check counts: {[p.name for p in order]}", row[:5] == ["n7", "low: zz.new", "17", "4", "**83**"] and row[6] == "2.new" and
             "17 to fix, worst zz.new (low)" in out, (row, out[:600]))
@@ -400,8 +400,8 @@ def given(tmp):
     said = " ".join("".join(p.text).split())
     for verb in files:
         expect(f"{verb}: it is named", f'Result of "gputune {verb}"' in said, said[:200])
-    for want in ("iperf <b>", "0.955 (0.948 to 0.962)", "Times as fast an answer, predicted", "Throughput over GPUs, predicted",
-                 "What changes would bring", "pcie.link", "What holds them back", "Figures of both"):
+    for want in ("iperf <b>", "0.955 (0.948 to 0.962)", "Predicted speed-up of an answer", "Throughput over GPUs, predicted",
+                 "Predicted effect of changes", "pcie.link", "Bottlenecks", "Figures of both"):
         expect(f"of the files it says {want!r}", want in said)
     where = {a["id"]: up for _, a, up in p.all if re.fullmatch(r"given-\d+", a.get("id", ""))}
     expect("a section each", len(where) == len(files), where)
@@ -425,14 +425,14 @@ def given(tmp):
     code, text, err = run("report", files["check"], machines / "dgx-spark", files["prove"])
     p = sound("a machine and results of another", text)
     said = " ".join("".join(p.text).split())
-    expect("is a second machine", "Report of 2 machines" in said and "known by results alone" in said, said[:300])
+    expect("is a second machine", "Report of 2 machines" in said and "known only from results" in said, said[:300])
     code, out, err = run("report", files["check"], machines / "dgx-spark", "--format", "json")
     jsonschema.validate(json.loads(out), schema("report"))
     code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", files["advise"])
-    expect("whose it is has to be known", code == 2 and "advise.json" in err and "names no machine" in err, err)
+    expect("whose it is has to be known", code == 2 and "advise.json" in err and "does not name its machine" in err, err)
     bad = pathlib.Path(tmp, "bad.json")
     for what, body, want in (("a later schema", '{"schema":"gputune.check/9"}', "gputune.check/9"),
-                             ("of another version", '{"schema":"gputune.predict/2"}', "gputune.predict/2, of a version that this program does not read"),
+                             ("of another version", '{"schema":"gputune.predict/2"}', "gputune.predict/2 of an unsupported version"),
                              ("a wrong type", json.dumps(json.loads(files["advise"].read_text()) | {"tried": "many"}), "tried: "),
                              ("a wrong type in a list", json.dumps(json.loads(files["advise"].read_text()) | {"changes": [{"change": 7}]}), "changes[0].change: "),
                              ("nothing but depth", '{"schema":' * 100000, "maximum parsing depth"),
@@ -446,7 +446,7 @@ def given(tmp):
     with open(bad, "w") as f:
         f.truncate(1 << 30)
     code, out, err = run("report", *on, bad)
-    expect("a file of 1 GB", code == 2 and not out and f"{bad} is larger than any result" in err, (code, err))
+    expect("a file of 1 GB", code == 2 and not out and f"{bad} is too large for a result" in err, (code, err))
     small = json.loads(files["advise"].read_text())
     bad.write_text(json.dumps({k: v for k, v in small.items() if k in ("schema", "asked", "changes")}))
     code, out, err = run("report", *on, bad)

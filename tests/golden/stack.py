@@ -194,7 +194,7 @@ def wheelhouse(tmp):
     j = follows("add", ["wheelhouse", "add", house, good, pure, stable], 0)
     expect("what was added", j and [w["name"] for w in j["wheels"]] == ["tiny", "pure_one", "stable"] and
            "sm_120f" in j["wheels"][0]["gpu_code"], j)
-    says("add again", ["wheelhouse", "add", house, good], 0, "is there already")
+    says("add again", ["wheelhouse", "add", house, good], 0, "already exists")
     says("another of that name", ["wheelhouse", "add", house, newer], 1, "has a different", "update")
     says("update", ["wheelhouse", "update", house, newer], 0, "replaced")
     expect("the old one is kept", len(list((house / "older").glob(f"*/{name}"))) == 1)
@@ -207,7 +207,7 @@ def wheelhouse(tmp):
     says("list", ["wheelhouse", "list", house], 0, "tiny", "compute_121a")
     (house / name).write_bytes(good.read_bytes())
     says("exchanged", ["wheelhouse", "verify", house], 1, name, "manifest")
-    says("a broken one is not copied", ["wheelhouse", "sync", house, tmp / "copy2"], 1, "not sound")
+    says("a broken one is not copied", ["wheelhouse", "sync", house, tmp / "copy2"], 1, "is invalid and is not copied")
     (house / name).unlink()
     says("missing", ["wheelhouse", "verify", house], 1, "missing")
     os.symlink(good, house / name)
@@ -230,8 +230,8 @@ def copies(tmp, house):
     says("the same", ["wheelhouse", "diff", house, copy], 0, "the same wheels")
     (copy / "pure_one-2.0-py3-none-any.whl").unlink()
     says("sync goes on", ["wheelhouse", "sync", house, copy], 0, "3 of 3")
-    says("a place for a shell", ["wheelhouse", "sync", house, f"{tmp}/a;b"], 2, "no place")
-    says("a place like an option", ["wheelhouse", "sync", house, "--", "-e"], 2, "no place")
+    says("a place for a shell", ["wheelhouse", "sync", house, f"{tmp}/a;b"], 2, "invalid destination")
+    says("a place like an option", ["wheelhouse", "sync", house, "--", "-e"], 2, "invalid destination")
     says("one more", ["wheelhouse", "add", copy, put(tmp / "more-1-py3-none-any.whl", wheel("more", "1"))], 0, "added")
     says("differs", ["wheelhouse", "diff", house, copy], 1, "more-1", "only in")
 

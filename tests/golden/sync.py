@@ -130,7 +130,7 @@ def cut_and_on(tmp, house, way, newer):
     came(tmp)
     # The first time it is asked whether there is an rsync, or what is there.
     (tmp / "cut").write_text("1")
-    says(f"{way}: cut off", ["sync", house, target], 3, "run it again and it goes on")
+    says(f"{way}: cut off", ["sync", house, target], 3, "run it again to resume")
     if way == "rsync":
         expect(f"{way}: cut off: no manifest yet", there.exists() and not (there / "manifest.json").exists())
     parts = [p.stat().st_size for p in there.iterdir() if NAME in p.name]

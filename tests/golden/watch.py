@@ -133,7 +133,7 @@ def policies(machine, overlay):
     expect("it is", pathlib.Path(overlay, SWAP).read_text().strip() == "10")
     put(f"{overlay}/{SWAP}", "61\n")
     got = w.line()
-    expect("no fight", got and got["event"] == "gave-up" and "sets it back each time" in got["sentence"], got)
+    expect("no fight", got and got["event"] == "gave-up" and "reverted each time by" in got["sentence"], got)
     conf.write_text("[memory.swappiness]\npolicy = maybe\n")
     w.p.send_signal(signal.SIGHUP)
     got = w.line()
@@ -163,7 +163,7 @@ def once(machine, overlay):
     code, out, _ = run("watch", "--host", machine, "--once", "--policy", "re-apply")
     expect("a capture without an overlay has nothing that is ours", code == 0, (code, out))
     code, out, _ = run(*base, "--once", "--policy", "re-apply")
-    expect("--policy re-apply", "was set again" in out and pathlib.Path(overlay, SWAP).read_text().strip() == "10", (code, out))
+    expect("--policy re-apply", "was re-applied" in out and pathlib.Path(overlay, SWAP).read_text().strip() == "10", (code, out))
     for words, says in ((("--policy", "fight"), "fight"), (("--interval", "soon"), "soon"), (("--only", "nope"), "nope"),
                         (("--format", "html"), "html")):
         code, out, err = run(*base, "--once", *words)

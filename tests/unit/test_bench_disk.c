@@ -118,7 +118,7 @@ static void pages(void **state)
 	assert_non_null(strstr(e.text, "never written"));
 	turns[6] = 8;
 	assert_int_equal(disk_check(block, sizeof(block), 42, N * DISK_PAGE, turns, &e), -EILSEQ);
-	assert_non_null(strstr(e.text, "is of write 7, the last was 8"));
+	assert_non_null(strstr(e.text, "is from write 7, the last was 8"));
 	turns[6] = 7;
 	/* Any single bit. */
 	for (size_t i = 0; i < sizeof(block); i += 97) {
@@ -261,11 +261,11 @@ static void wrong_reads(void **state)
 		size_t at;
 		const char *say;
 	} rows[] = {
-		{ "read-seq:128KiB:buffered", 2048, "is not what was written" },
+		{ "read-seq:128KiB:buffered", 2048, "differs from the data written" },
 		{ "read-seq:1MiB:qd32", 0, "never written" },
 		{ "read-rand:4KiB:qd32", 8, "belongs to byte" },
 		{ "read-rand:4KiB:qd1", 16, "the last was" },
-		{ "read-seq:1MiB:qd32", 2048, "is not what was written" },
+		{ "read-seq:1MiB:qd32", 2048, "differs from the data written" },
 	};
 	const uint64_t junk = 0x5a5a5a5a5a5a;
 
@@ -304,7 +304,7 @@ static void wrong_writes(void **state)
 		/* As if the writes had been lost. */
 		spoil(&o, offsetof(struct disk_head, turn), &old, sizeof(old));
 		assert_int_equal(bench_disk.verify(o.s, &o.e), -EILSEQ);
-		assert_non_null(strstr(o.e.text, "is of write 0"));
+		assert_non_null(strstr(o.e.text, "is from write 0"));
 		one_close(&o);
 	}
 }
@@ -320,7 +320,7 @@ static void shorter(void **state)
 		one_open(&o, names[i]);
 		assert_int_equal(ftruncate(o.shared->file.fd, DISK_PAGE), 0);
 		assert_int_equal(one_run(&o), -EIO);
-		assert_non_null(strstr(o.e.text, "ended after"));
+		assert_non_null(strstr(o.e.text, "stopped after"));
 		one_close(&o);
 	}
 }
@@ -418,7 +418,7 @@ static void no_place(void **state)
 	lab_open(&l, "/var/tmp");
 	assert_non_null(strstr(none_for(&l, NULL), "--dir"));
 	assert_non_null(strstr(none_for(&l, "/var/tmp/not/there"), "No such file"));
-	assert_non_null(strstr(none_for(&l, "/etc/passwd"), "/etc/passwd is no folder"));
+	assert_non_null(strstr(none_for(&l, "/etc/passwd"), "/etc/passwd is not a folder"));
 	assert_non_null(strstr(none_for(&l, "/proc"), "/proc"));
 	lab_close(&l);
 }
@@ -464,14 +464,14 @@ static int read_only(struct one *o)
 {
 	if (!own_mount(o, MS_RDONLY, "size=64m"))
 		return 77;
-	return strstr(none_for(&o->l, o->l.dir), "can only be read") ? 0 : 1;
+	return strstr(none_for(&o->l, o->l.dir), "read-only file system") ? 0 : 1;
 }
 
 static int little_space(struct one *o)
 {
 	if (!own_mount(o, 0, "size=20m"))
 		return 77;
-	return strstr(none_for(&o->l, o->l.dir), "MiB free; the test needs 32") ? 0 : 1;
+	return strstr(none_for(&o->l, o->l.dir), "MiB free; the test requires 32") ? 0 : 1;
 }
 
 /* Somebody else takes the space between the look and the file. */
@@ -547,12 +547,12 @@ static int by_threads(struct one *o, unsigned answer, const char *say)
 
 static int not_permitted(struct one *o)
 {
-	return by_threads(o, EPERM, "switched off");
+	return by_threads(o, EPERM, "disabled for this process");
 }
 
 static int not_there(struct one *o)
 {
-	return by_threads(o, ENOSYS, "no io_uring, or a filter hides it");
+	return by_threads(o, ENOSYS, "no io_uring, or a filter blocks it");
 }
 
 static void in_trouble(void **state)
@@ -745,7 +745,7 @@ static void found(void **state)
 	/* Only links that lead out. */
 	snprintf(path, sizeof(path), "%s/blobs", l.dir);
 	assert_int_equal(load_find(&l.a, path, 1 << 20, 1 << 30, &set, &e), -ENODATA);
-	assert_non_null(strstr(e.text, "holds no file"));
+	assert_non_null(strstr(e.text, "contains no readable file"));
 	assert_int_equal(load_find(&l.a, "/dev/null", 0, 1, &set, &e), -EINVAL);
 	take_model(l.dir);
 	lab_close(&l);
@@ -808,7 +808,7 @@ static void same_sum(void **state)
 		if (way == LOAD_POPULATE && !load_can_populate())
 			continue;
 		assert_int_equal(load_run(&job, &now, &e), -ESTALE);
-		assert_non_null(strstr(e.text, "model-10.bin lost its end"));
+		assert_non_null(strstr(e.text, "model-10.bin was truncated"));
 	}
 	close(fd);
 	free(job.buffers);

@@ -210,7 +210,7 @@ static void test_faults(void **state)
 	if (!direct)
 		skip();
 	stub("gpus=1 memory=1000000000", "wrong");
-	expect_error("cufile:gpu0", "other data than");
+	expect_error("cufile:gpu0", "different data than");
 	stub("gpus=1 memory=1000000000", "fail");
 	expect_error("cufile:gpu0", "rejected by nvidia-fs");
 	stub("gpus=1 memory=1000000000", "nofile");

@@ -530,7 +530,7 @@ static void test_sparse(void **state)
 	setenv("GPUTUNE_STUB_CUSPARSELT", "wrong=1", 1);
 	expect_error(&bench_gemm, names[0], "element (0, 0)");
 	setenv("GPUTUNE_STUB_CUSPARSELT", "blind=1", 1);
-	expect_error(&bench_gemm, names[0], "finds zeros where there are none");
+	expect_error(&bench_gemm, names[0], "finds zeros in dense data");
 	setenv("GPUTUNE_STUB_CUSPARSELT", "nosearch=1", 1);
 	expect_error(&bench_gemm, names[0], "CUSPARSE_STATUS_NOT_SUPPORTED");
 	setenv("GPUTUNE_STUB_CUSPARSELT", "refuse=28", 1);
@@ -574,12 +574,12 @@ static void test_product_faults(void **state)
 	expect_error(&bench_gemm, "bf16:64", "element (0, 0)");
 	expect_error(&bench_gemm, "int8:64", "element (0, 0)");
 	stub("gpus=1", "nan=1", "");
-	expect_error(&bench_gemm, "fp32:64", "are no numbers or were never written");
+	expect_error(&bench_gemm, "fp32:64", "are NaN or were never written");
 	stub("gpus=1", "skip=1", "");
-	expect_error(&bench_gemm, "fp16:64", "are no numbers or were never written");
-	expect_error(&bench_gemm, "int8:64", "are no numbers or were never written");
+	expect_error(&bench_gemm, "fp16:64", "are NaN or were never written");
+	expect_error(&bench_gemm, "int8:64", "are NaN or were never written");
 	stub("gpus=1", "flips=1", "");
-	expect_error(&bench_gemm, "bf16:64", "other bits");
+	expect_error(&bench_gemm, "bf16:64", "different bits");
 	stub("gpus=1", "refuse=28", "");
 	expect_error(&bench_gemm, "fp8-e4m3:64", "has no algorithm for fp8-e4m3");
 	stub("gpus=1 version=12080", "notinit=1", "");
@@ -627,14 +627,14 @@ static void test_collective_faults(void **state)
 
 		stub("gpus=2", "", "wrong");
 		snprintf(name, sizeof(name), "%s:64KiB", collective_name(op));
-		expect_error(&bench_collectives, name, "got wrong data");
+		expect_error(&bench_collectives, name, "received wrong data");
 	}
 	stub("gpus=2", "", "hang");
 	expect_error(&bench_collectives, "all-reduce:64KiB", "was aborted");
 	stub("gpus=2", "", "refuse");
 	expect_error(&bench_collectives, "all-reduce:64KiB", "ncclSystemError");
 	stub("gpus=2", "", "sockets");
-	expect_error(&bench_collectives, "broadcast:64KiB", "over TCP sockets");
+	expect_error(&bench_collectives, "broadcast:64KiB", "NCCL uses TCP sockets");
 	stub("gpus=2 memory=100000", "", "");
 	expect_error(&bench_collectives, "all-reduce:64KiB", "are free");
 }

@@ -229,9 +229,9 @@ static void test_wrong_results(void **state)
 		const struct bench *b;
 	} rows[] = {
 		{ "corrupt=copy", "copy:", "the copy: 1 of", &bench_gpu_memory },
-		{ "corrupt=write", "write:", "what was written: 1 of", &bench_gpu_memory },
+		{ "corrupt=write", "write:", "the data written: 1 of", &bench_gpu_memory },
 		{ "corrupt=triad", "triad:", "the triad: 1 of", &bench_gpu_memory },
-		{ "corrupt=read", "read:", "adds up to", &bench_gpu_memory },
+		{ "corrupt=read", "read:", "sums to", &bench_gpu_memory },
 		{ "corrupt=engine", "copy-driver:", "the copy: 1 of", &bench_gpu_memory },
 		{ "corrupt=engine", "h2d:gpu0", "the copy from the host: 1 of", &bench_gpu_copy },
 		{ "corrupt=engine", "d2h:gpu0", "the copy to the host: 1 of", &bench_gpu_copy },
@@ -240,7 +240,7 @@ static void test_wrong_results(void **state)
 		{ "corrupt=engine", "peer-write:", "the copy to the other GPU", &bench_gpu_copy },
 		{ "corrupt=copy", "peer-read-kernel:", "the copy from the other GPU",
 		  &bench_gpu_copy },
-		{ "blind=1", "copy:", "the check is blind", &bench_gpu_memory },
+		{ "blind=1", "copy:", "the check does not work", &bench_gpu_memory },
 	};
 	struct arena a = { 0 };
 

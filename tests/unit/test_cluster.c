@@ -351,7 +351,7 @@ static void cheap_switches_are_switches(void **state)
 	assert_int_equal(c.wires[0].way, CLUSTER_SWITCH);
 	assert_int_equal(c.topology, CLUSTER_SWITCHED);
 	cluster_judge(&a, &c, NULL);
-	assert_true(found(&c, "one-way", "z c does not hear x a"));
+	assert_true(found(&c, "one-way", "z c receives nothing from x a"));
 	arena_free(&a);
 }
 
@@ -390,7 +390,7 @@ static void nobody_is_no_node(void **state)
 						NULL });
 	c.nodes[1].failure = "no answer";
 	cluster_make_topology(&a, &c);
-	assert_string_equal(c.topology_why, "One node alone answered.");
+	assert_string_equal(c.topology_why, "Only one node answered.");
 	arena_free(&a);
 }
 

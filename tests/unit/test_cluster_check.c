@@ -319,7 +319,7 @@ static void test_switch(void **state)
 		/* Where a path alone is bad, both its directions are. */
 		want = expected(&c, &f);
 		if (f.fault == FAULT_NODE)
-			want = arena_printf(&arena, "cage p0 of %s (all that was measured of",
+			want = arena_printf(&arena, "cage p0 of %s (all measurements of",
 					    check_node(&c, f.node)->name);
 		measure(&c, &f, 1);
 		if (c.n_blames != 1 || !c.blames[0].certain || !begins(c.blames[0].what, want))
@@ -681,15 +681,14 @@ static void test_symptoms(void **state)
 			      .test = CHECK_RDMA_WRITE, .to = 1, .together = true, .n = 3 });
 	r->traffic = traffic(0, a0, 1e9, a1, 1e4);
 	r->n_traffic = 2;
-	check_add(
-		&arena, &c,
-		&(struct check_result){ .test = CHECK_NCCL,
-					.to = 1,
-					.path = CHECK_NONE,
-					.operation = "all-reduce:64MiB",
-					.state = CHECK_FAILED,
-					.why = "NCCL carries data between machines that have RDMA "
-					       "over TCP sockets" });
+	check_add(&arena, &c,
+		  &(struct check_result){
+			  .test = CHECK_NCCL,
+			  .to = 1,
+			  .path = CHECK_NONE,
+			  .operation = "all-reduce:64MiB",
+			  .state = CHECK_FAILED,
+			  .why = "NCCL uses TCP sockets between machines that have RDMA" });
 	check_add(&arena, &c,
 		  &(struct check_result){ .test = CHECK_RDMA_READ,
 					  .to = 1,
@@ -715,7 +714,7 @@ static void test_symptoms(void **state)
 	assert_non_null(find(&c, "rdma-memory"));
 	f = find(&c, "link-errors");
 	assert_non_null(f);
-	assert_non_null(strstr(f->evidence, "grew by 5"));
+	assert_non_null(strstr(f->evidence, "increased by 5"));
 	/* What stood still is no finding. */
 	assert_null(find(&c, "lossy-fabric"));
 	for (size_t i = 0; i < c.cluster->n_findings; i++) {

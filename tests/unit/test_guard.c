@@ -124,7 +124,7 @@ static void test_reclaim(void **state)
 		  0,
 		  4,
 		  GIB,
-		  "the kernel gives up no more" },
+		  "the kernel releases no more" },
 		{ "none is given",
 		  { .free_kb = 8, .cache_kb = 0, .part = 100 },
 		  GIB,
@@ -132,7 +132,7 @@ static void test_reclaim(void **state)
 		  0,
 		  3,
 		  8,
-		  "the kernel gives up no more" },
+		  "the kernel releases no more" },
 		{ "an older kernel, with swap",
 		  { .free_kb = 0, .cache_kb = GIB, .part = 100, .old = true },
 		  4,
@@ -158,7 +158,7 @@ static void test_reclaim(void **state)
 		  0,
 		  2,
 		  GIB,
-		  "it was interrupted" },
+		  "interrupted" },
 		{ "nothing can be seen", { .free_kb = -1 }, 4, true, -ENODATA, 0, -1, NULL },
 	};
 

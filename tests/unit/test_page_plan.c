@@ -173,10 +173,9 @@ static void report_pages(void **state)
 	s = term(&f.a, page_apply(&f.a, f.m, &r, 0));
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "after a reboot  boot.isolcpus  not set -> 4-7\n");
-	says(s,
-	     "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Taken back "
-	     "with gputune undo 7. Kernel arguments wait for update-grub, which is yours to run, "
-	     "before that reboot.\n");
+	says(s, "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Undo "
+		"with gputune undo 7. Kernel arguments: run update-grub "
+		"before that reboot.\n");
 	r.recovered = 2;
 	r.rows[3].outcome = OUTCOME_STUCK;
 	r.rows[3].sentence = "the write was refused";
@@ -189,11 +188,11 @@ static void report_pages(void **state)
 	says(s, "printf %s powersave > /sys/x\n");
 	says(s, "1 change could not be rolled back. \"gputune undo 7\" tries again.\n");
 	s = term(&f.a, page_apply(&f.a, f.m, &r, -ECANCELED));
-	says(s, "Transaction 7 failed and was rolled back: the machine is as it was.\n");
+	says(s, "Transaction 7 failed and was rolled back: the machine is unchanged.\n");
 	r = (struct txn_report){ 0 };
 	says(term(&f.a, page_apply(&f.a, f.m, &r, -ESTALE)), "Nothing was written.\n");
-	says(term(&f.a, page_apply(&f.a, f.m, &r, 0)), "Nothing had to be changed.\n");
-	says(term(&f.a, page_undo(&f.a, f.m, &r, -ENOENT)), "There is nothing to undo.\n");
+	says(term(&f.a, page_apply(&f.a, f.m, &r, 0)), "No changes were needed.\n");
+	says(term(&f.a, page_undo(&f.a, f.m, &r, -ENOENT)), "Nothing to undo.\n");
 	r = report_of(&f, OUTCOME_RESTORED);
 	r.rows[0].outcome = OUTCOME_FOREIGN;
 	r.rows[0].found = "30";
@@ -201,11 +200,11 @@ static void report_pages(void **state)
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
 	says(s, "left: changed since  memory.swappiness  10 -> 60\n");
 	says(s,
-	     "20 restored, 1 reset (the prior value was unknown), 1 left alone (changed since by "
-	     "somebody else). --force restores");
+	     "20 restored, 1 reset (the old value was unknown), 1 left unchanged (changed since by "
+	     "others). --force also restores");
 	r.dry = true;
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
-	says(s, "A dry run: nothing was written. It would be: 20 restored, 1 reset");
+	says(s, "Dry run: nothing was written. The result would be: 20 restored, 1 reset");
 	arena_free(&f.a);
 }
 
@@ -272,8 +271,8 @@ static void history_page(void **state)
 	     "6  2026-09-21 14:13 UTC  root (sudo: ada)  apply  default  applied  22  new node\n");
 	says(s, "interrupted");
 	assert_true(strstr(s, "undo") < strstr(s, "new node"));
-	says(s, "1 line of the journal could not be read");
-	says(s, "cut short by a crash");
+	says(s, "1 unreadable line in the journal");
+	says(s, "truncated by a crash");
 	silent(s, "\033");
 	s = term(&f.a, page_history(&f.a, f.m, &j, history_find(&j, 6)));
 	says(s, "Transaction  6\n");
@@ -317,18 +316,21 @@ static void status_page(void **state)
 	make_journal(&f, &j);
 	rows = make_holds(&f, &j);
 	s = term(&f.a, page_status(&f.a, f.m, rows, f.p.n, true));
-	says(s, "changed by somebody  memory.of-old  60 -> 10\n");
+	says(s, "changed by others  memory.of-old  60 -> 10\n");
 	says(s, "now: 30\n");
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "kept at boot by: /etc/udev/rules.d/90-gputune.rules\n");
-	says(s, "22 changes of gputune: 17 in force, 1 after a reboot, 1 changed by somebody, 1 as "
+	says(s, "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, 1 as "
 		"before gputune, 1 lost at reboot, 1 unknown.\n");
-	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)), "holds no change");
-	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)), "is not known");
+	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)),
+	     "No change of gputune is open on this machine.");
+	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)),
+	     "Open changes of gputune are unknown.");
 	verify_holds(&f.a, rows, f.p.n, &v);
 	s = term(&f.a, page_verify(&f.a, f.m, &v));
-	says(s, "memory.of-old  10  30  not in effect  somebody changed it since\n");
-	says(s, "22 requested: 17 in force, 1 after a reboot, 3 not in force, 1 unknown.\n");
+	says(s, "memory.of-old  10  30  not in effect  it was changed since by another program or "
+		"user\n");
+	says(s, "22 requested: 17 in effect, 1 after a reboot, 3 not in effect, 1 unknown.\n");
 	arena_free(&f.a);
 }
 
@@ -744,7 +746,7 @@ static void script_is_clean(void **state)
 		fail_msg("%s", contents(&f.a, &b, "out"));
 	says(contents(&f.a, &b, "script"),
 	     "# Refused: nic.mtu on eth0: the hardware's largest MTU is 1500 bytes\n");
-	says(contents(&f.a, &b, "script"), "# By hand: disk.free-space: make room\n");
+	says(contents(&f.a, &b, "script"), "# Manually: disk.free-space: make room\n");
 	box_remove(&b);
 	arena_free(&f.a);
 }

@@ -207,7 +207,7 @@ static void test_udev(void **state)
 	has(&b, PERSIST_UDEV,
 	    "ENV{ID_BUS}==\"usb\", ATTR{queue/rotational}==\"1\", "
 	    "ATTR{queue/nr_requests}=\"64\"");
-	assert_non_null(strstr(b.p.rows[4].refusal, "not seen"));
+	assert_non_null(strstr(b.p.rows[4].refusal, "the disk was not found"));
 	/* A scheduler sets the depth anew: its rule stands first. */
 	assert_true(strstr(file(&b, PERSIST_UDEV), "scheduler") <
 		    strstr(file(&b, PERSIST_UDEV), "ATTR{queue/nr_requests}="));
@@ -665,14 +665,14 @@ static void test_request_refuses(void **state)
 {
 	(void)state;
 	refuses("", "boot.json");
-	refuses("[]", "no request");
+	refuses("[]", "not a request of gputune");
 	refuses("{'schema': 'gputune.boot/3', 'written_by': 'x', 'rows': []}", "gputune.boot/3");
 	refuses("{'schema': 'gputune.boot/1', 'written_by': 'x', 'rows': [], 'exec': 'x'}",
-		"no request");
+		"not a request of gputune");
 	refuses(HEAD "{}]}", "rows[0].id: missing");
 	refuses(HEAD
 		"{'exec': 'x', " REQUEST_KEYS("memory.swappiness", "sysctl", "x", "", "1") "}]}",
-		"row 1: it has not the 9 keys");
+		"row 1: it lacks the 9 keys");
 	refuses(HEAD REQUEST("no.such", "sysctl", "vm.swappiness", "", "1") "]}", "no.such");
 	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}",
 		"rows[0].kind: not an allowed value");

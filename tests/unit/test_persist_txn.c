@@ -291,8 +291,8 @@ static void test_beside(void **state)
 	assert_int_equal(host_make_link(l.h, mine, "/etc/passwd"), 0);
 	assert_int_equal(take_back(&l, l.h), 0);
 	assert_int_equal(l.report.n_leftovers, 1);
-	assert_string_equal(l.report.leftovers[0],
-			    DROP_IN HOST_NEW " is no plain file of root's: it stays");
+	assert_string_equal(l.report.leftovers[0], DROP_IN HOST_NEW
+			    " is not a regular file owned by root: left unchanged");
 	assert_true(host_exists(l.h, mine));
 	lab_next(&l);
 	assert_int_equal(host_remove(l.h, mine), 0);
@@ -343,7 +343,7 @@ static void test_saved(void **state)
 		assert_string_equal(lab_value(&l, KNOB_BLOCK, hosts), "absent");
 		assert_int_equal(l.report.n_leftovers, 1);
 		assert_non_null(strstr(l.report.leftovers[0],
-				       other ? "it stays; compare" : "removed /etc/hosts"));
+				       other ? "left unchanged; compare" : "removed /etc/hosts"));
 		assert_int_equal(host_exists(l.h, saved), other);
 		lab_close(&l);
 	}

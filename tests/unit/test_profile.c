@@ -181,8 +181,7 @@ static void test_bounds(void **state)
 			assert_int_equal(l.r, 0);
 		} else {
 			assert_int_equal(l.r, -EINVAL);
-			assert_non_null(
-				strstr(l.e.text, "site.ini:2: the line is longer than 190"));
+			assert_non_null(strstr(l.e.text, "site.ini:2: the line exceeds 190"));
 		}
 		arena_free(&l.a);
 	}

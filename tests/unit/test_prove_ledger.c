@@ -225,9 +225,9 @@ static void test_joint(void **state)
 {
 	static const struct {
 		const char *setting, *text;
-	} rows[] = { { "a.b", "together with c.d+e.f: +3.1 %" },
-		     { "c.d", "together with a.b+e.f: +3.1 %" },
-		     { "e.f", "together with a.b+c.d: +3.1 %" },
+	} rows[] = { { "a.b", "combined with c.d+e.f: +3.1 %" },
+		     { "c.d", "combined with a.b+e.f: +3.1 %" },
+		     { "e.f", "combined with a.b+c.d: +3.1 %" },
 		     { "a.b+c.d+e.f", "+3.1 %" } };
 	struct lab lab;
 	const struct machine *m;
@@ -256,7 +256,7 @@ static void test_joint(void **state)
 	row.verdict = RULING_UNDECIDED;
 	add(lab.h, &row);
 	text = said(&lab.a, lab.h, m, "c.d", NULL, LEDGER_VALID);
-	assert_non_null(strstr(text, "together with"));
+	assert_non_null(strstr(text, "combined with"));
 	row.verdict = RULING_NO_DIFFERENCE;
 	row.ratio = 1;
 	row.low = 0;
@@ -291,7 +291,7 @@ static void test_damage(void **state)
 	ledger_load(&lab.a, lab.h, m, NULL, &l);
 	assert_true(l.n == 1 && l.n_bad == 6);
 	assert_int_equal(l.bad[0].line, 2);
-	assert_string_equal(l.bad[5].why, "it was cut short");
+	assert_string_equal(l.bad[5].why, "it was truncated");
 	/* The next row is not glued to what was cut short. */
 	add(lab.h, &row);
 	ledger_load(&lab.a, lab.h, m, NULL, &l);
@@ -392,7 +392,7 @@ static void test_unreadable(void **state)
 	l = (struct ledger){ .state = -EACCES };
 	ledger_find(&a, &l, "disk.read-ahead", NULL, &answer);
 	assert_int_equal(answer.valid, LEDGER_UNSEEN);
-	assert_string_equal(ledger_text(&a, &answer), "unknown: the ledger cannot be read");
+	assert_string_equal(ledger_text(&a, &answer), "unknown: the ledger is unreadable");
 	assert_null(answer.row);
 	lab_open(&lab);
 	ledger_here(&lab.a, lab.h, a_machine(&lab.a, "6.17.0"), &lab.here);

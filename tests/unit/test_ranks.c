@@ -488,19 +488,19 @@ static void test_refused(void **state)
 	assert_non_null(strstr(all[1].e.text, "2.27.2"));
 	start(all, 3, job_name(), NULL);
 	all[1].join.gpu[0] = 100;
-	refuse(all, 3, "rank 0 (box0) and rank 1 (box0) drive the same GPU");
+	refuse(all, 3, "rank 0 (box0) and rank 1 (box0) use the same GPU");
 	start(all, 3, job_name(), NULL);
 	all[1].join.gpus = 0;
-	refuse(all, 3, "rank 1 (box0) has no GPU");
+	refuse(all, 3, "rank 1 (box0) has no usable GPU");
 	start(all, 3, job_name(), NULL);
 	all[1].join.nccl = 0;
-	refuse(all, 3, "rank 1 (box0) has no NCCL");
+	refuse(all, 3, "rank 1 (box0) has no usable NCCL");
 	start(all, 3, job_name(), NULL);
 	snprintf(all[1].join.tool, sizeof(all[1].join.tool), "2");
 	refuse(all, 3, "rank 1 (box0) has gputune 2, rank 0 1");
 	start(all, 3, job_name(), NULL);
 	all[2].ask.ranks = 4;
-	refuse(all, 3, "rank 2 (box1) was told of 4 ranks");
+	refuse(all, 3, "rank 2 (box1) was started with 4 ranks");
 }
 
 static void test_missing(void **state)
@@ -514,7 +514,7 @@ static void test_missing(void **state)
 	all[0].ask.limit_s = 1.5;
 	go(all, 2);
 	assert_int_equal(world_open(&all[0].ask, &all[0].join, &w, &e), -ETIME);
-	assert_non_null(strstr(e.text, "rank 2 of 3 did not come"));
+	assert_non_null(strstr(e.text, "rank 2 of 3 is missing"));
 	join(all, 2);
 	/* Another token is nobody. */
 	start(all, 3, NULL, free_port());
@@ -548,7 +548,7 @@ static void test_vanished(void **state)
 	assert_int_equal(world_open(&all[0].ask, &all[0].join, &w, &e), 0);
 	assert_int_equal(world_command(w, &o, &e), 0);
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), -ECONNRESET);
-	assert_non_null(strstr(e.text, "rank 2 (box1) vanished during a test"));
+	assert_non_null(strstr(e.text, "rank 2 (box1) disappeared during a test"));
 	assert_true(world_trouble(w));
 	/* Nobody is asked any more. */
 	assert_true(world_command(w, &o, &e) < 0);

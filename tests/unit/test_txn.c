@@ -245,7 +245,7 @@ static void test_no_way_back(void **state)
 		box_file(&l.box, "m/root/proc/sys/vm/swappiness", odd[i]);
 		lab_change(&l, "memory.swappiness", KNOB_SYSCTL, SWAP, "10");
 		assert_int_equal(lab_apply(&l), -ECANCELED);
-		assert_non_null(strstr(l.e.text, "could not be put back"));
+		assert_non_null(strstr(l.e.text, "could not be restored"));
 		assert_string_equal(lab_sysctl(&l, SWAP), odd[i]);
 		lab_close(&l);
 		lab_open(&l);
@@ -785,8 +785,8 @@ static void test_no_sync(void **state)
 		if (r == -ECANCELED && strcmp(fault_where(h), TXN_JOURNAL) == 0) {
 			first++;
 			assert_string_equal(l.e.text, TXN_JOURNAL
-					    ": Input/output error; what cannot be written there "
-					    "first is not changed");
+					    ": Input/output error; nothing is changed unless it is "
+					    "recorded there first");
 			assert_string_equal(lab_value(&l, KNOB_SYSCTL, "vm.swappiness"), "60");
 		}
 		host_close(h);
@@ -798,7 +798,7 @@ static void test_no_sync(void **state)
 			       (struct fault_plan){ .at = at, .code = -EIO, .late = true });
 		l.e = (struct err){ 0 };
 		txn_undo(h, &l.a, &(struct txn_select){ .all = true }, &who, &l.report, &l.e);
-		if (strstr(l.e.text, "nothing was taken back")) {
+		if (strstr(l.e.text, "nothing was undone")) {
 			undone++;
 			assert_string_equal(fault_where(h), TXN_JOURNAL);
 			assert_string_equal(lab_value(&l, KNOB_SYSCTL, "vm.swappiness"), "10");

@@ -250,7 +250,7 @@ static void test_undo_says_so_first(void **state)
 			fail_msg("operation %zu: %d, but it was taken back", at, r);
 		if (!back && r == 0)
 			fail_msg("operation %zu: all well, but it was not taken back", at);
-		if (r && strstr(l.e.text, "nothing was taken back")) {
+		if (r && strstr(l.e.text, "nothing was undone")) {
 			refused++;
 			assert_false(back);
 		}
@@ -279,7 +279,7 @@ static void test_last_number(void **state)
 	assert_int_equal(j.next, LAST + 1);
 	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
 	assert_int_equal(lab_apply(&l), -EOVERFLOW);
-	assert_non_null(strstr(l.e.text, "the last number"));
+	assert_non_null(strstr(l.e.text, "the highest possible number"));
 	assert_true(lab_is_original(&l));
 	lab_close(&l);
 }

@@ -167,7 +167,7 @@ static void test_workload(void **state)
 	assert_int_equal(run("sh -c 'kill -9 $$'", "wall", 5, &v, &e), -EBADMSG);
 	assert_non_null(strstr(e.text, "signal 9"));
 	assert_int_equal(run("sleep 10", "wall", 0.2, &v, &e), -EBADMSG);
-	assert_non_null(strstr(e.text, "did not end"));
+	assert_non_null(strstr(e.text, "did not finish"));
 	/* Where vfork is a plain fork only its end tells. */
 	r = run("no-such-program-here", "wall", 5, &v, &e);
 	assert_true(r == -ENOENT || (r == -EBADMSG && strstr(e.text, "127")));

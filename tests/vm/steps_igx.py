@@ -142,7 +142,7 @@ def after_boot(r, v, changes, name):
     r.check(f"{name}: the unit has run", out.strip() == "active", out + v.run("journalctl -u gputune-boot.service -o cat --no-pager | tail -n 20")[1])
     code, out = lab.gputune(v, "verify --boot")
     # Locks of clocks have no getter.
-    r.check(f"{name}: verify --boot", code == 5 and "0 not in force, 2 unknown" in out, f"{code}: {out[-2500:]}")
+    r.check(f"{name}: verify --boot", code == 5 and "0 not in effect, 2 unknown" in out, f"{code}: {out[-2500:]}")
     words = v.must("cat /proc/cmdline").split()
     faults = []
     for c in changes:

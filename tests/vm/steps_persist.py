@@ -233,7 +233,7 @@ def after_boot(r, b, changes, name, asked=False):
     r.check(f"{name}: the boot-time unit ended well", "Result=success" in out and "ExecMainStatus=0" in out, out)
     code, out = lab.gputune(v, "verify --boot")
     r.check(f"{name}: verify --boot prints the unit's report", code == 0 and "written by gputune-boot.service" in out and
-            ("asked for by root" in out) == asked, f"{code}: {out}")
+            ("requested by root" in out) == asked, f"{code}: {out}")
     r.note(out.strip().splitlines()[-1])
     code, out = lab.gputune(v, "verify")
     r.check(f"{name}: verify", code == 0, f"{code}: {out[-1500:]}")

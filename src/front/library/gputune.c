@@ -59,7 +59,7 @@ static char *call_end(struct call *c, json_t *result, struct gputune_error *erro
 
 	if (!text && !c->code) {
 		c->code = -ENOMEM;
-		err_set(&c->err, -ENOMEM, "there is no memory for the result");
+		err_set(&c->err, -ENOMEM, "out of memory for the result");
 	}
 	if (!text)
 		call_error(error, c->code, &c->err);
@@ -99,7 +99,7 @@ static struct gputune_machine *machine_opened(const char *capture, const char *o
 	if (!m || (capture && !m->capture) || (overlay && !m->overlay)) {
 		gputune_close(m);
 		m = NULL;
-		call_error(error, err_set(&e, -ENOMEM, "there is no memory for a machine"), &e);
+		call_error(error, err_set(&e, -ENOMEM, "out of memory for a machine"), &e);
 	}
 	return m;
 }
@@ -117,7 +117,8 @@ struct gputune_machine *gputune_open_to_change(const char *capture, const char *
 	if (!capture == !overlay)
 		return machine_opened(capture, overlay, true, error);
 	call_error(error,
-		   err_set(&e, -EINVAL, "a capture is changed in an overlay: both, or neither"),
+		   err_set(&e, -EINVAL,
+			   "changing a capture requires an overlay: give both or neither"),
 		   &e);
 	return NULL;
 }
@@ -169,8 +170,7 @@ static json_t *ask_question(struct call *c, const char *text, const char *key, c
 	json_t *j = NULL;
 
 	if (text && strnlen(text, QUESTION_MAX) == QUESTION_MAX)
-		c->code = err_set(&c->err, -EINVAL, "options: they are longer than %d bytes",
-				  QUESTION_MAX);
+		c->code = err_set(&c->err, -EINVAL, "options: longer than %d bytes", QUESTION_MAX);
 	else if (!(j = text ? json_loads(text, JSON_REJECT_DUPLICATES, &why) : json_object()))
 		c->code = err_set(&c->err, -EINVAL, "options: %s (line %d)", why.text, why.line);
 	if (key && json_is_object(j))
@@ -214,17 +214,16 @@ static char *ask(const struct gputune_machine *machine, const char *verb, const 
 	call_begin(&c);
 	asked = ask_question(&c, question, key, value);
 	if (!machine)
-		c.code = err_set(&c.err, -EINVAL, "no machine was given: gputune_open gives one");
+		c.code = err_set(&c.err, -EINVAL, "no machine given: get one from gputune_open");
 	else if (!v)
-		c.code = err_set(&c.err, -EINVAL, "no verb \"%.64s\" answers here",
+		c.code = err_set(&c.err, -EINVAL, "unknown verb \"%.64s\" in this library",
 				 verb ? verb : "");
 	else if (v->own_process)
-		c.code = err_set(&c.err, -ENOTSUP,
-				 "%s needs a process of its own: the program does it", verb);
+		c.code = err_set(&c.err, -ENOTSUP, "%s requires its own process: use the program",
+				 verb);
 	else if ((v->changes || v->writes) && !machine->may_change)
 		c.code = err_set(&c.err, -EPERM,
-				 "%s can change the machine: gputune_open_to_change gives one that "
-				 "may be",
+				 "%s can change the machine: open it with gputune_open_to_change",
 				 verb);
 	else if (!c.code)
 		j = ask_verb(&c, machine, v, asked);

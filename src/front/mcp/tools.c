@@ -353,7 +353,7 @@ int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_t
 		code = err_set(e, -EINVAL,
 			       how->overlay
 				       ? "with --overlay changes are of a captured machine alone"
-				       : "a captured machine is not changed");
+				       : "a captured machine cannot be changed");
 	return code;
 }
 

@@ -65,11 +65,10 @@ static void help_options(FILE *f, const struct verb *v)
 
 static void exit_status(FILE *f)
 {
-	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input "
-	      "that cannot be read\n.TP\n3\nnothing was applied: all of it was refused or taken "
-	      "back\n.TP\n"
-	      "4\nsomething could not be taken back\n.TP\n5\nno finding, but something could not "
-	      "be seen\n.TP\n71\nno memory was left\n",
+	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or "
+	      "unreadable input\n.TP\n3\nnothing was applied: all changes were refused or "
+	      "undone\n.TP\n4\nsome changes could not be undone\n.TP\n5\nno finding, but something "
+	      "was unreadable\n.TP\n71\nout of memory\n",
 	      f);
 }
 
@@ -152,24 +151,22 @@ static void verbs_of_group(FILE *f, enum verb_group group)
 static void page_of_all(FILE *f)
 {
 	head(f, "gputune", "GPUTUNE",
-	     "find out what slows a GPU machine down, fix it, and undo any change exactly");
+	     "find what slows down a GPU machine, fix it, and undo any change exactly");
 	fputs(".SH SYNOPSIS\n.B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH "
-	      "DESCRIPTION\nFinds out what slows a GPU machine down, with the evidence; fixes it "
-	      "so that every change can be undone exactly; measures what a setting is worth; "
-	      "predicts "
-	      "models. Reading needs no root and never writes.\n.SH VERBS\n",
+	      "DESCRIPTION\nFinds what slows down a GPU machine, with evidence; fixes it with "
+	      "changes that can be undone exactly; measures the effect of settings; predicts "
+	      "models. Reading verbs do not require root and never write.\n.SH VERBS\n",
 	      f);
 	for (size_t i = 0; i < VERB_GROUPS; i++) {
 		fprintf(f, ".SS %s\n", verb_group_names[i]);
 		verbs_of_group(f, (enum verb_group)i);
 	}
 	exit_status(f);
-	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and not empty\n.SH FILES\n.TP\n"
-	      "/etc/gputune/profiles\nprofiles of this site, found by name with "
-	      "\\-\\-profile\n.TP\n"
-	      "/etc/gputune/watch.conf\nwhat the watcher sets again\n.TP\n/var/lib/gputune\nthe "
-	      "journal of changes, results, the ledger of proofs\n.SH SEE ALSO\n.BR "
-	      "gputune\\-profile (5),\n.BR gputune\\-watch (8)\n",
+	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours if set and not empty\n.SH FILES\n.TP\n"
+	      "/etc/gputune/profiles\ncustom profiles, found by name with \\-\\-profile\n.TP\n"
+	      "/etc/gputune/watch.conf\nsettings that the watcher re-applies\n.TP\n"
+	      "/var/lib/gputune\njournal of changes, results, ledger of proofs\n.SH SEE ALSO\n"
+	      ".BR gputune\\-profile (5),\n.BR gputune\\-watch (8)\n",
 	      f);
 }
 
@@ -182,14 +179,13 @@ static int manual_print(struct run *r, const char *page)
 	else if (v)
 		page_of_verb(r->out, v);
 	else
-		return complain_text(EXIT_USAGE, "there is no page of \"%s\": a verb has one",
-				     page);
+		return complain_text(EXIT_USAGE, "no manual page for \"%s\"; give a verb", page);
 	return EXIT_CLEAN;
 }
 
 /* Completion scripts, printed from the option tables. */
 
-#define HELP_SAYS "what a verb does and takes"
+#define HELP_SAYS "help for a verb"
 
 static void verb_names(FILE *f, const struct verb *const *v)
 {
@@ -531,10 +527,10 @@ struct completion_ask {
 static const char *const shells[] = { "bash", "zsh", "fish", "man" };
 
 static const struct ask_row completion_ask_rows[] = {
-	{ "SHELL", "whose script, or the manual", ASK_CHOICE(completion_ask, shell, shells),
-	  .argument = true, .required = true },
-	{ "PAGE", "of the manual: the verb that it is of (default: all)",
-	  ASK_TEXT(completion_ask, page), .argument = true },
+	{ "SHELL", "the shell, or man", ASK_CHOICE(completion_ask, shell, shells), .argument = true,
+	  .required = true },
+	{ "PAGE", "the verb of the manual page (default: all)", ASK_TEXT(completion_ask, page),
+	  .argument = true },
 };
 static const struct ask_shape completion_ask_shape =
 	ASK_SHAPE(completion_ask, NULL, completion_ask_rows);
@@ -556,8 +552,7 @@ const struct verb completion_verb = {
 	.name = "completion",
 	.group = VERB_PROGRAM,
 	.summary = "shell completion and manual pages",
-	.about = "Prints a completion script for bash, zsh or fish, or with man a page of the "
-		 "manual.",
+	.about = "Prints a completion script for bash, zsh or fish, or with man a manual page.",
 	.words = "complete man manual bash zsh fish",
 	.examples =
 		EXAMPLES({ "completion bash", "source it, or save it in /etc/bash_completion.d" },

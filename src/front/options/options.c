@@ -45,8 +45,8 @@ static int take_arguments(struct parsing *g)
 			continue;
 		if (row->required && *next >= end)
 			return complain_text(EXIT_USAGE,
-					     "%s needs %s; \"gputune %s --help\" tells more",
-					     r->name, row->name, r->name);
+					     "%s requires %s; see \"gputune %s --help\"", r->name,
+					     row->name, r->name);
 		while (*next < end && (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
 			if (ask_take(&r->arena, row, g->options[i].member, r->args[(*next)++],
 				     again, &e))
@@ -121,7 +121,7 @@ static int check_output(struct run *r)
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
 	if (run_output(r) == OUTPUT_MADE)
-		return complain_text(EXIT_USAGE, "--output needs a file here, not \"-\"");
+		return complain_text(EXIT_USAGE, "--output: expected a file, not \"-\"");
 	r->print.output = NULL;
 	return 0;
 }
@@ -140,7 +140,7 @@ static int check_json_only(struct run *r)
 	if (!r->print.format)
 		r->print.format = "json";
 	if (!run_wants_json(r))
-		return complain_text(EXIT_USAGE, "--%s goes with --format json, not %s", given,
+		return complain_text(EXIT_USAGE, "--%s requires --format json, not %s", given,
 				     r->print.format);
 	return run_check_fields(r);
 }
@@ -209,7 +209,7 @@ static int take_words(struct parsing *g, int argc, char **argv)
 			continue;
 		}
 		if (c == ':')
-			return complain_text(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
+			return complain_text(EXIT_USAGE, "%s requires a value", argv[optind - 1]);
 		if (c == '?')
 			return no_option(g, argv[optind - 1], optopt);
 		code = take_option(g, option_of(g, c), optarg);
@@ -238,13 +238,13 @@ static const struct verb *find_sub(struct run *r, const char *word)
 	if (word && *word != '-')
 		meant = verb_meant(&r->arena, r->verb->subs, r->name, word);
 	if (!word || *word == '-')
-		complain_text(EXIT_USAGE, "%s needs one of %s; \"gputune %s --help\" tells more",
+		complain_text(EXIT_USAGE, "%s requires one of %s; see \"gputune %s --help\"",
 			      r->name, all.s, r->name);
 	else if (meant)
-		complain_text(EXIT_USAGE, "%s knows %s, not \"%s\"; did you mean \"%s\"?", r->name,
+		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"; did you mean \"%s\"?", r->name,
 			      all.s, word, meant);
 	else
-		complain_text(EXIT_USAGE, "%s knows %s, not \"%s\"", r->name, all.s, word);
+		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"", r->name, all.s, word);
 	return NULL;
 }
 

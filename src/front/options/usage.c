@@ -202,8 +202,8 @@ static void usage_rest(FILE *f, enum verb_group group)
 void usage(FILE *f, bool all)
 {
 	fputs("Usage: gputune VERB [ARGUMENTS] [OPTIONS]\n\n", f);
-	wrapped(f, "Find out what slows a GPU machine down, fix it, and undo any change exactly.",
-		0, 0);
+	wrapped(f, "Find what slows down a GPU machine, fix it, and undo any change exactly.", 0,
+		0);
 	if (!all)
 		fputs("\nStart with:\n", f);
 	for (size_t i = 0; verbs[i] && !all; i++)
@@ -221,15 +221,13 @@ void usage(FILE *f, bool all)
 				usage_verb(f, verbs[i]);
 	}
 	if (all)
-		fputs("  help         what a verb does, with examples; all verbs: help all\n", f);
+		fputs("  help         help for a verb, with examples; all verbs: help all\n", f);
 	fputc('\n', f);
 	wrapped(f,
-		all ? "\"gputune VERB --help\" has options and examples. Exit codes: 0 clean, 1 "
-		      "findings, 2 usage, 3 nothing applied, 4 rollback incomplete, 5 could not "
-		      "see "
-		      "enough, 71 out of memory."
+		all ? "\"gputune VERB --help\" shows options and examples. Exit codes: 0 clean, 1 "
+		      "findings, 2 usage, 3 nothing applied, 4 rollback incomplete, 5 not enough "
+		      "readable, 71 out of memory."
 		    : "\"gputune help all\" describes every verb, \"gputune VERB --help\" one, "
-		      "with "
-		      "examples. Nothing here to try on? Add --host demo:dgx-spark.",
+		      "with examples. No GPU machine here? Add --host demo:dgx-spark.",
 		0, 0);
 }

@@ -92,7 +92,7 @@ static int digits_check(const char *arg, struct err *e)
 {
 	if (!arg[strspn(arg, "0123456789")])
 		return 0;
-	return err_set(e, -EINVAL, "takes a whole number, not \"%s\"", arg);
+	return err_set(e, -EINVAL, "expected a whole number, got \"%s\"", arg);
 }
 
 /* clang-format off */
@@ -101,13 +101,13 @@ static const struct {
 	struct ask_row row;
 } print_rows[] = {
 	{ PRINTS_QUESTION, { "yes", "do not ask", ASK_FLAG(print_ask, yes), .letter = 'y' } },
-	{ PRINTS_RESULT_FILE, { "json", "write the result there as well", ASK_TEXT(print_ask, json),
+	{ PRINTS_RESULT_FILE, { "json", "also write the result to this file", ASK_TEXT(print_ask, json),
 	  .arg = "FILE", .files = true } },
 	{ PRINTS_FORMAT, { "format", NULL, ASK_TEXT(print_ask, format), .letter = 'f', .arg = "FORMAT",
 	  .strict = true } },
-	{ PRINTS_JSON, { "compact", "JSON on one line, without what is not known and what only explains",
+	{ PRINTS_JSON, { "compact", "JSON on one line, without unknown values and explanations",
 	  ASK_FLAG(print_ask, compact) } },
-	{ PRINTS_JSON, { "fields", "JSON of these members alone: \"exit_code,findings.id\"",
+	{ PRINTS_JSON, { "fields", "JSON with only these members: \"exit_code,findings.id\"",
 	  ASK_TEXT(print_ask, fields), .arg = "FIELDS" } },
 	{ PRINTS_JSON, { "budget", "JSON of at most this many tokens (4 bytes each), most important first",
 	  ASK_COUNT(print_ask, budget, 50, 1e6), .arg = "TOKENS" } },
@@ -115,13 +115,13 @@ static const struct {
 	  ASK_COUNT(print_ask, top, 1, 1e6), .arg = "N" } },
 	{ PRINTS_FILE, { "output", "write to PATH instead of standard output",
 	  ASK_TEXT(print_ask, output), .letter = 'o', .arg = "PATH", .files = true } },
-	{ PRINTS_QUIET, { "quiet", "no result on standard output, only the exit code",
+	{ PRINTS_QUIET, { "quiet", "print no result, only set the exit code",
 	  ASK_FLAG(print_ask, quiet), .letter = 'q' } },
-	{ PRINTS_VERBOSE, { "verbose", "more: reasons, sources, where each value was read",
+	{ PRINTS_VERBOSE, { "verbose", "show more: reasons, sources, where each value was read",
 	  ASK_FLAG(print_ask, verbose), .letter = 'v' } },
 	{ PRINTS_PAGE, { "no-color", "no colours (also: NO_COLOR in the environment)",
 	  ASK_FLAG(print_ask, no_color) } },
-	{ PRINTS_PAGE, { "ascii", "draw tables and trees with ASCII alone", ASK_FLAG(print_ask, ascii) } },
+	{ PRINTS_PAGE, { "ascii", "draw tables and trees with ASCII only", ASK_FLAG(print_ask, ascii) } },
 	{ PRINTS_PAGE, { "width", "wrap tables to this many columns",
 	  ASK_COUNT(print_ask, width, 40, 1000), .arg = "COLUMNS", .check = digits_check } },
 	{ 0, { "help", "this help", ASK_FLAG(print_ask, help), .letter = 'h' } },

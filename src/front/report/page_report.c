@@ -28,16 +28,16 @@ static const char report_machines_schema[] =
 				     "advise|diagnose)/1$\"}")) "}}}";
 
 static const struct shape_row report_rows[] = {
-	{ "time_s", "When it was made, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
+	{ "time_s", "Time of creation, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
 	{ "exit_code", NULL, SHAPE_COUNT(report_answer, exit_code) },
-	{ "machines", "The results of the verbs that show each alone: facts as show has them, benches and proofs "
-	  "oldest first, given as they were.", SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
+	{ "machines", "Results of the single verbs: facts as in show, benches and proofs oldest first, given as "
+	  "they were.", SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
 };
 static const struct shape report_shape = SHAPE(report_answer, report);
 const struct result_shape report_result = {
 	.name = "report", .title = "gputune report", .shape = &report_shape, .no_time = true,
-	.meaning = "Everything a report shows of each machine, as the results of the verbs that show it alone. A "
-		   "key that is missing was not looked at, or there is nothing of the kind.",
+	.meaning = "Everything that a report shows of each machine, as results of the single verbs. A missing key "
+	  "was not read, or there are no such results.",
 };
 /* clang-format on */
 
@@ -47,7 +47,7 @@ static const char *what_it_is(struct arena *a, const struct machine *m)
 	const char *product = fact_text(&m->platform.product, NULL);
 	const char *gpus = g ? arena_printf(a, "%zu x %s", m->gpu.gpus.n,
 					    fact_text(&g->name, "GPU of unknown name"))
-			     : "no GPU seen";
+			     : "no GPU found";
 
 	return product ? arena_printf(a, "%s, %s", product, gpus) : gpus;
 }
@@ -151,7 +151,7 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 		return d;
 	heads_verdict(d, heads, n);
 	t = DOC_TABLE(d, arena_printf(a, "%zu machines", n), "Machine", "Worst finding", ">To fix",
-		      ">Unknown", ">Score", "~What it is", "Kernel", "~From");
+		      ">Unknown", ">Score", "~Description", "Kernel", "~From");
 	for (size_t i = 0; i < n; i++)
 		head_row(d, t, &heads[i]);
 	node_drop_empty(t);

@@ -67,7 +67,7 @@ int result_file_valid(struct arena *a, const struct result_file_kind *k, const j
 		const json_t *list = result_file_at(j, path);
 
 		if ((t->must || (list && !json_is_null(list))) && !json_is_array(list))
-			return err_set(e, -EINVAL, "it is no result of %s: \"%s\" is no list",
+			return err_set(e, -EINVAL, "not a result of %s: \"%s\" is not a list",
 				       k->verb, path);
 	}
 	return s ? result_shape_check(a, s, j, e) : 0;
@@ -568,7 +568,7 @@ static void result_file_table_one(struct doc *d, const struct result_file_table 
 	if (f.beyond)
 		doc_text(d, "%zu more rows are left out.", f.beyond);
 	if (f.dropped)
-		doc_text(d, "%s: %zu more, of which nothing is to be done.", t->title, f.dropped);
+		doc_text(d, "%s: %zu more that need no action.", t->title, f.dropped);
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */

@@ -13,16 +13,16 @@
 /* --- of machines ------------------------------------------------------------------------------ */
 
 static const struct result_file_table check_tables[] = {
-	{ LIST("findings", "Findings of the file", "id=Setting|target=On|verdict|severity=Weight|current=Is|"
-	  "wanted=Should be|reason=Because|read_from|risk"),
+	{ LIST("findings", "Findings of the file", "id=Setting|target=Target|verdict|severity=Severity|"
+	  "current=Current|wanted=Target value|reason=Reason|read_from|risk"),
 	  .drop = "verdict", .words = { "pass", "na" }, .must = true },
 };
 
 static const struct result_file_table prove_tables[] = {
-	{ LIST("changes", "What was switched", "id=Setting|target=On|before|after"),
+	{ LIST("changes", "Switched settings", "id=Setting|target=On|before|after"),
 	  .must = true },
-	{ LIST("guards", "Guards", "figure=Guard|=After over before|veto=Got worse") },
-	{ LIST("members", "Its settings, one by one", "id=Setting|stays|screened|confirmed|fault") },
+	{ LIST("guards", "Guards", "figure=Guard|=After over before|veto=Worse") },
+	{ LIST("members", "Its settings individually", "id=Setting|stays|screened|confirmed|fault") },
 };
 static const struct result_file_ratios prove_ratios[] = {
 	{ "", "After over before", { "what" }, "effect", "verdict", "interval of the proof", "worse",
@@ -33,15 +33,15 @@ static const struct result_file_ratios prove_ratios[] = {
 static const struct result_file_table doctor_tables[] = {
 	{ LIST("diagnoses[].causes", "Causes", "^symptom|^state|title=Cause|likelihood=Likely|evidence|fix|by_hand"),
 	  .drop = "likelihood", .words = { "excluded", "not here" }, .must = true },
-	{ LIST("measurements", "What its tests measured", "bench|case|figure|median=Median, measured|unit|samples") },
-	{ LIST("fixes", "Fixes that were tried", "settings=Fix tried|verdict|measured|kept|left=Not set|trouble") },
+	{ LIST("measurements", "Measurements of its tests", "bench|case|figure|median=Median, measured|unit|samples") },
+	{ LIST("fixes", "Fixes tried", "settings=Fix tried|verdict|measured|kept|left=Not set|trouble") },
 };
 
 static const struct result_file_table stack_tables[] = {
-	{ LIST("findings", "Software that does not go together", "title=What|target=Of|verdict|current=Is|"
-	  "wanted=Should be|reason=Because|command=Fix"),
+	{ LIST("findings", "Incompatible software", "title=Finding|target=Component|verdict|current=Current|"
+	  "wanted=Required|reason=Reason|command=Fix"),
 	  .drop = "verdict", .words = { "pass", "na" }, .must = true },
-	{ LIST("items", "Installed", "component|version|version_from=Told by|place=Where|gpu_code=Code for") },
+	{ LIST("items", "Installed", "component|version|version_from=Source|place=Path|gpu_code=Code for") },
 };
 
 static const struct result_file_table compare_tables[] = {
@@ -58,7 +58,7 @@ static const struct result_file_ratios compare_ratios[] = {
 /* --- of models -------------------------------------------------------------------------------- */
 
 static const struct result_file_table predict_tables[] = {
-	{ LIST("curve", "With more requests at a time", "batch|ttft_ms|tpot_ms|throughput_tok_s|fits"),
+	{ LIST("curve", "With higher concurrency", "batch|ttft_ms|tpot_ms|throughput_tok_s|fits"),
 	  .must = true },
 };
 
@@ -66,13 +66,13 @@ static const struct result_file_table train_tables[] = {
 	{ LIST("communication", "Communication", "collective|purpose|ranks|bytes|bus_gb_per_s|total_s|"
 	  "exposed_s|from"),
 	  .must = true },
-	{ LIST("what_if.changes", "What changes would bring", "name|gain|fits|memory_bytes|why") },
+	{ LIST("what_if.changes", "Predicted effect of changes", "name|gain|fits|memory_bytes|why") },
 	{ LIST("scale", "With more GPUs", "gpus|step_s|tokens_per_s|%efficiency_ratio.value|%exposed_ratio|"
 	  "rest|why_not") },
-	{ LIST("judgement.causes", "What the claim lacks", "what|excluded|why|measure") },
+	{ LIST("judgement.causes", "Explanations for the gap to the claim", "what|excluded|why|measure") },
 };
 static const struct result_file_ratios train_ratios[] = {
-	{ "what_if.changes", "What changes would bring, predicted", { "name" }, "gain", NULL,
+	{ "what_if.changes", "Predicted effect of changes, with intervals", { "name" }, "gain", NULL,
 	  "interval of the prediction", "worse", "better" },
 };
 
@@ -85,7 +85,7 @@ static const struct result_file_table advise_tables[] = {
 	{ LIST("settings", "Settings of the machine", "id|target|verdict|=After over before|text") },
 };
 static const struct result_file_ratios advise_ratios[] = {
-	{ "changes", "Times as fast an answer, predicted", { "change" }, "gain.answer", NULL,
+	{ "changes", "Predicted speed-up of an answer", { "change" }, "gain.answer", NULL,
 	  "interval of the prediction", "worse", "better" },
 };
 
@@ -93,7 +93,7 @@ static const struct result_file_table diagnose_tables[] = {
 	{ LIST("runs", "Training runs", "name|verdict|figures.gpus|figures.step_s|figures.tokens_per_s|"
 	  "%figures.mfu|sentence"),
 	  .must = true },
-	{ LIST("runs[].causes", "What holds them back", "^name|title|certainty|%share|says|mend|measure"),
+	{ LIST("runs[].causes", "Bottlenecks", "^name|title|certainty|%share|says|mend|measure"),
 	  .drop = "certainty", .words = { "excluded", "unseen" }, .must = true },
 	{ LIST("scaling.points", "With more GPUs", "gpus|tokens_per_s|%efficiency|kind|why") },
 };
@@ -101,25 +101,23 @@ static const struct result_file_table diagnose_tables[] = {
 /* Result files that report shows. Their rows: result_shapes(). */
 const struct result_file_kind result_file_kinds[] = {
 	{ .name = "check", .verb = "check", .part = "findings",
-	  .says = "What is was read from the machine at that time.",
-	  .pairs = "profile.name=Profile|summary.fail=To fix|summary.pass=Right|"
-	  "summary.unknown=Could not be seen|summary.score=Score of 100|"
-	  "summary.health=Health|summary.tuning=Tuning|summary.capped_by=Held by",
+	  .says = "Current values were read from the machine at that time.",
+	  .pairs = "profile.name=Profile|summary.fail=To fix|summary.pass=OK|summary.unknown=Unknown|"
+	    "summary.score=Score of 100|summary.health=Health|summary.tuning=Tuning|summary.capped_by=Limited by",
 	  GIVEN_TABLES(check_tables) },
 	{ .name = "prove", .verb = "prove", .part = "proofs",
-	  .says = "Its figures were measured, with the setting and without it in turns.",
+	  .says = "Its figures were measured alternately with and without the setting.",
 	  .pairs = "what=Setting|verdict|why|effect=After over before|effect.pairs|"
-	  "%effect.resolution=Least that could be seen|"
-		   "measured_with.name=Measured with|kept|took_s|trouble|foreign=Changed by others meanwhile",
+	    "%effect.resolution=Smallest detectable effect|measured_with.name=Measured with|kept|took_s|trouble|"
+	    "foreign=Changed by others during the proof",
 	  GIVEN_TABLES(prove_tables), GIVEN_RATIOS(prove_ratios) },
 	{ .name = "doctor", .verb = "doctor", .part = "doctor",
-	  .says = "Evidence was read or measured as it says.",
+	  .says = "Evidence was read or measured as stated.",
 	  .pairs = "summary.found|summary.not_tested|summary.fine",
 	  GIVEN_TABLES(doctor_tables) },
 	{ .name = "stack-check", .verb = "stack check", .part = "stack",
 	  .says = "Versions were read from files.",
-	  .pairs = "rootfs=Root file system|gpus=For GPUs|summary.fail=Wrong|"
-	  "summary.unknown=Could not be seen|summary.pass=Right",
+	  .pairs = "rootfs=Root file system|gpus=For GPUs|summary.fail=Wrong|summary.unknown=Unknown|summary.pass=OK",
 	  GIVEN_TABLES(stack_tables) },
 	{ .name = "compare", .verb = "compare", .part = "benches", .says = "Its figures were measured.",
 	  .pairs = "a|b|summary.better|summary.worse|summary.no_difference|summary.not_comparable|%threshold",
@@ -130,24 +128,22 @@ const struct result_file_kind result_file_kinds[] = {
 	  "ttft_ms|tpot_ms|throughput_tok_s|"
 		   "memory_bytes|memory.limit_bytes|limit_reason|calibration",
 	  GIVEN_TABLES(predict_tables),
-	  .curve = { "curve", "Throughput over requests at a time, predicted", "batch",
+	  .curve = { "curve", "Throughput over concurrency, predicted", "batch",
 	  "throughput_tok_s", "concurrency", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "train", .verb = "predict training", .part = "predictions",
 	  .says = "Its figures are predicted, with intervals.",
-	  .pairs = "asked.model|asked.machine|asked.parallel|asked.precision|asked.micro_batch|"
-	  "asked.global_batch|step.step_s|tokens_per_s|"
-		   "tokens_per_s_per_gpu|%mfu_ratio.value|memory.fits|memory.total_bytes|"
-		  "memory.limit_bytes=Memory that there is|limit_reason|interval_of|"
-		   "judgement.measured_tokens_per_s|judgement.verdict",
+	  .pairs = "asked.model|asked.machine|asked.parallel|asked.precision|asked.micro_batch|asked.global_batch|"
+	    "step.step_s|tokens_per_s|tokens_per_s_per_gpu|%mfu_ratio.value|memory.fits|memory.total_bytes|"
+	    "memory.limit_bytes=Available memory|limit_reason|interval_of|judgement.measured_tokens_per_s|"
+	    "judgement.verdict",
 	  GIVEN_TABLES(train_tables), GIVEN_RATIOS(train_ratios),
 	  .curve = { "scale", "Throughput over GPUs, predicted", "gpus", "tokens_per_s", "GPUs", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "advise", .verb = "advise", .part = "predictions",
-	  .says = "Its figures are predicted, those of settings measured.",
-	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.goal|"
-		  "now.ttft_ms=Now: time to first token|"
-		  "now.tpot_ms=Now: time per output token|now.throughput_tok_s=Now: throughput|limit|tried|calibration",
+	  .says = "Its figures are predicted; those of settings are measured.",
+	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.goal|now.ttft_ms=Now: TTFT|"
+	    "now.tpot_ms=Now: TPOT|now.throughput_tok_s=Now: throughput|limit|tried|calibration",
 	  GIVEN_TABLES(advise_tables), GIVEN_RATIOS(advise_ratios), .texts = { "notes" } },
 	{ .name = "diagnose", .verb = "diagnose training", .part = "doctor",
 	  .says = "Its figures are from the files of the runs.",

@@ -196,7 +196,7 @@ static int argument_from(const char *key, json_t *v, struct module_args *out, st
 	while (arg < table + ARGS && strcmp(key, arg->name) != 0)
 		arg++;
 	if (arg == table + ARGS)
-		return err_set(e, -EINVAL, "there is no argument \"%.64s\"", key);
+		return err_set(e, -EINVAL, "unknown argument \"%.64s\"", key);
 	if (arg->flag && !json_is_null(v)) {
 		if (flag_from(v, &on))
 			return err_set(e, -EINVAL, "%s takes true or false", key);
@@ -205,7 +205,7 @@ static int argument_from(const char *key, json_t *v, struct module_args *out, st
 	if (!is_set(key, v))
 		return 0;
 	if (!(arg->in & 1u << out->state))
-		return err_set(e, -EINVAL, "%s means nothing with state=%s", key,
+		return err_set(e, -EINVAL, "%s has no effect with state=%s", key,
 			       state_names[out->state]);
 	if (strcmp(key, "strict") == 0)
 		out->strict = true;
@@ -234,7 +234,7 @@ static int arguments_from(json_t *j, struct module_args *out, struct err *e)
 		if (code)
 			return code;
 	}
-	return ansible ? 0 : err_set(e, -EINVAL, "this is no argument file of Ansible");
+	return ansible ? 0 : err_set(e, -EINVAL, "not an argument file of Ansible");
 }
 
 static int verb_ansible_load(const char *path, json_t **out, struct err *e)
@@ -247,9 +247,9 @@ static int verb_ansible_load(const char *path, json_t **out, struct err *e)
 	if (fd < 0)
 		return err_set(e, -EINVAL, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > ARGS_MAX)
-		err_set(e, -EINVAL, "%s is no argument file", path);
+		err_set(e, -EINVAL, "%s is not an argument file", path);
 	else if (!(*out = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why)) || !json_is_object(*out))
-		err_set(e, -EINVAL, "%s: %s", path, *out ? "it is no JSON object" : why.text);
+		err_set(e, -EINVAL, "%s: %s", path, *out ? "not a JSON object" : why.text);
 	close(fd);
 	if (!*e->text)
 		return 0;
@@ -321,7 +321,7 @@ int module_args_read(struct arena *a, const char *path, struct module_args *out,
 	code = code ? code : arguments_from(j, out, e);
 	json_decref(j);
 	if (!code && out->info && out->state < MODULE_CHECK)
-		code = err_set(e, -EINVAL, "gputune_info changes nothing: state=%s is gputune's",
+		code = err_set(e, -EINVAL, "gputune_info changes nothing: use gputune for state=%s",
 			       state_names[out->state]);
 	return code ? code : module_ask(a, out, true, &ignored, e);
 }
@@ -377,7 +377,7 @@ static json_t *diff_json(const struct module_args *m, const struct module_ran *l
 	else
 		rows_diff(list_of(look, "rows"), "to", "from", false, &from, &to);
 	j = json_pack("{s:s, s:s, s:s, s:s}", "before", from.s, "after", to.s, "before_header",
-		      "settings now", "after_header", "settings wanted");
+		      "current settings", "after_header", "target settings");
 	return j;
 }
 
@@ -403,13 +403,13 @@ static const char *message(struct arena *a, const struct module_args *m, bool fa
 	if (failed && *said)
 		return row && !strstr(said, row) ? arena_printf(a, "%s (%s)", said, row) : said;
 	if (failed)
-		return arena_printf(a, "gputune ended with code %d and said nothing", r->code);
+		return arena_printf(a, "gputune exited with code %d and no message", r->code);
 	if (m->state >= MODULE_CHECK)
 		return r->code == EXIT_CLEAN	  ? "clean"
 		       : r->code == EXIT_FINDINGS ? "findings"
 						  : said;
 	if (m->check)
-		return changed ? "would change something" : "nothing to do";
+		return changed ? "changes needed" : "nothing to do";
 	return changed ? "done" : "nothing to do";
 }
 

@@ -249,9 +249,9 @@ static int verb_fenced_code_of(struct fenced_run *f)
 		return complain_text(
 			EXIT_BLIND,
 			sig == SIGSYS && !f->broken
-				? "reading was stopped: it asked the system for what no reader "
-				  "needs; do not trust what was read"
-				: "reading was ended by signal %d; nothing of it counts",
+				? "reading was stopped: it made a system call that reading never "
+				  "requires; do not trust the values read"
+				: "reading was ended by signal %d; its values are discarded",
 			sig);
 	}
 	code = WEXITSTATUS(status);
@@ -321,7 +321,7 @@ enum fenced fence_divide(struct run *r, int *code)
 		return FENCED_READER;
 	}
 	if (f.pid < 0)
-		*code = complain_text(EXIT_BLIND, "no process for reading can be had: %s",
+		*code = complain_text(EXIT_BLIND, "cannot create a process for reading: %s",
 				      strerror(errno));
 	for (unsigned i = 0; i < PIPES; i++)
 		shut(&f.to[i]);

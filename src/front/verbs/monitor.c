@@ -170,11 +170,11 @@ static int monitor_format(struct run *r, const struct verb_format **out)
 		f++;
 	*out = f;
 	if (is_exposition(f) && ask->recording)
-		return complain_text(EXIT_USAGE, "a recording is shown as term or json");
+		return complain_text(EXIT_USAGE, "a recording requires --format term or json");
 	if (is_exposition(f) && !ask->once)
 		return complain_text(
 			EXIT_USAGE,
-			"--format %s goes with --once: a collector reads one exposition at a time",
+			"--format %s requires --once: a collector reads one exposition at a time",
 			name);
 	return 0;
 }

@@ -20,10 +20,10 @@ struct record_ask {
 };
 
 static const struct ask_row record_ask_rows[] = {
-	{ "COMMAND", "what is run, with its arguments", ASK_TEXTS(record_ask, command),
+	{ "COMMAND", "the command to run, with its arguments", ASK_TEXTS(record_ask, command),
 	  .argument = true, .behind = true },
 	{ "output", "the recording's file (default: gputune-TIME.rec)", .kind = ASK_KIND_NOTE },
-	{ "interval", "how often to look", ASK_TIME(record_ask, interval_s), .min = 0.1,
+	{ "interval", "interval between samples", ASK_TIME(record_ask, interval_s), .min = 0.1,
 	  .max = 3600, .fallback = "500ms" },
 	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
@@ -31,7 +31,7 @@ static const struct ask_row record_ask_rows[] = {
 	  "also sample where its Python processes are, 20 times a second (PATH.stacks); --trace "
 	  "does so too",
 	  ASK_FLAG(record_ask, stacks) },
-	{ "for", "end after this long: 10s, 2m (with a COMMAND: when it ends)",
+	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
 };
 static const struct ask_shape record_ask_shape = ASK_SHAPE(record_ask, NULL, record_ask_rows);
@@ -72,8 +72,8 @@ static bool wait_until(struct taping *s, struct waiter *w, long long due)
 /* The job matters more than its record: it goes on, and still gets what we are told. */
 static int go_on_without(struct taping *s, struct waiter *w, int e)
 {
-	complain_text(0, "%s could not be written: %s%s", s->path, strerror(-e),
-		      s->job.pid && !s->job.ended ? "; the job goes on" : "");
+	complain_text(0, "cannot write %s: %s%s", s->path, strerror(-e),
+		      s->job.pid && !s->job.ended ? "; the job continues" : "");
 	while (s->job.pid && !wait_until(s, w, clock_mono_ms() + s->interval_ms))
 		;
 	return e;
@@ -115,7 +115,7 @@ static int record_finish(struct taping *s, int e, double cpu_before)
 	int closed = recorder_close(s->out, e ? NULL : &end);
 
 	if (closed && !e)
-		complain_text(0, "%s could not be written: %s", s->path, strerror(-closed));
+		complain_text(0, "cannot write %s: %s", s->path, strerror(-closed));
 	if (e || closed)
 		return s->job.pid ? s->job.status : EXIT_BLIND;
 	if (!s->r->print.quiet)
@@ -162,7 +162,7 @@ static int record(struct taping *s, char **argv)
 	int code;
 
 	if (!waiter_open(&w, false))
-		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+		return complain_text(EXIT_BLIND, "cannot create a descriptor for signals");
 	s->out = recorder_open(s->path, &s->mon, argv, (long long)time(NULL), s->interval_ms, &e);
 	if (!s->out) {
 		code = is_full(errno) ? EXIT_BLIND : EXIT_USAGE;
@@ -213,7 +213,8 @@ static int verb_record(struct run *r)
 	int code;
 
 	if (ask->command.n && s.for_ms)
-		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
+		return complain_text(EXIT_USAGE, "--for cannot be used with a command: recording "
+						 "ends when the command ends");
 	if ((ask->trace || ask->stacks) && !ask->command.n)
 		return complain_text(EXIT_USAGE, "%s looks into a COMMAND, and there is none",
 				     ask->trace ? "--trace" : "--stacks");
@@ -243,7 +244,7 @@ const struct verb record_verb = {
 		{ "record -o job.rec -- python3 train.py", "a job, from its start to its end" },
 		{ "record --trace -o job.rec -- python3 train.py",
 		  "also which kernels ran, and when the GPU waited" },
-		{ "record --for 1s -o idle.rec", "a second of the machine as it is" }),
+		{ "record --for 1s -o idle.rec", "one second of the idle machine" }),
 	.run = verb_record,
 	.output = OUTPUT_MADE,
 	.ask = &record_ask_shape,

@@ -46,12 +46,12 @@ static void report_part_changes(struct reporting *g)
 
 	if (!g->h) {
 		report_add(g, "changes", "What changed", NULL,
-			   cell("The facts alone do not tell what gputune changed here."));
+			   cell("The facts alone do not show what gputune changed here."));
 		return;
 	}
 	if (journal_load(g->h, a, false, &now, &e) || journal_load(g->h, a, true, &all, &e)) {
 		report_add(g, "changes", "What changed", NULL,
-			   cell(arena_printf(a, "The journal cannot be read: %s.", e.text)));
+			   cell(arena_printf(a, "Cannot read the journal: %s.", e.text)));
 		return;
 	}
 	if (!all.n && !all.bad_lines) {
@@ -98,7 +98,7 @@ static struct record *stored_results(struct reporting *g, size_t *n, const char 
 			(*n)++;
 	}
 	if (bad)
-		*why = arena_printf(a, "%zu kept results could not be read", bad);
+		*why = arena_printf(a, "%zu saved results could not be read", bad);
 	else if (all > REPORT_RESULTS_SHOWN)
 		*why = arena_printf(a, "%zu older results; \"gputune bench list\" lists them",
 				    all - REPORT_RESULTS_SHOWN);
@@ -144,8 +144,8 @@ static void report_part_benches(struct reporting *g)
 		p->open = g->alone;
 	} else {
 		p = report_add(g, "benches", "Measurements", NULL,
-			       cell("No result is kept for this machine: \"gputune bench all\" "
-				    "measures."));
+			       cell("No saved results for this machine: measure with \"gputune "
+				    "bench all\"."));
 	}
 	p->unseen = why;
 	for (size_t i = 0; i < n; i++)
@@ -168,7 +168,7 @@ static void report_part_proofs(struct reporting *g)
 	} else {
 		p = report_add(g, "proofs", "Proofs: before and after", NULL,
 			       cell("No setting was proven on this machine: \"gputune prove ID\" "
-				    "measures with and without it, and puts it back."));
+				    "measures with and without it, then restores the old value."));
 	}
 	for (size_t i = 0; l && i < l->n; i++)
 		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
@@ -178,8 +178,7 @@ static void report_part_proofs(struct reporting *g)
 	if (l && l->state)
 		p->unseen = arena_printf(a, "%s: %s", l->file, strerror(-l->state));
 	else if (l && l->n_bad)
-		p->unseen =
-			arena_printf(a, "%zu lines of %s that make no sense", l->n_bad, l->file);
+		p->unseen = arena_printf(a, "%zu invalid lines in %s", l->n_bad, l->file);
 }
 
 /* --- software, boot, diagnoses ---------------------------------------------------------------- */
@@ -194,7 +193,7 @@ static void report_part_stack(struct reporting *g)
 
 	if (!g->h || stack_collect(&g->run.door, &root, g->p.m, &what, &v)) {
 		report_add(g, "stack", "Software stack", NULL,
-			   cell("What software is installed was not looked at."));
+			   cell("Installed software was not read."));
 		return;
 	}
 	d = page_stack_check(a, &v);
@@ -219,7 +218,7 @@ static void report_part_persist(struct reporting *g)
 	s->view.action = "status";
 	if (!g->h || persist_review(s, &differ)) {
 		report_add(g, "persist", "Kept for the next boot", NULL,
-			   cell("What is kept for the next boot was not looked at."));
+			   cell("Values kept for the next boot were not read."));
 		return;
 	}
 	answer = persist_answer_of(&g->run.arena, &s->view, &(struct txn_report){ 0 },
@@ -242,7 +241,7 @@ static void report_part_doctor(struct reporting *g)
 	struct doc *d;
 
 	if (!g->h || doctor_passive(&g->run.door, g->h, g->ask->settings.profile, &v)) {
-		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
+		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not checked."));
 		return;
 	}
 	d = page_doctor(&g->run.arena, &v);
@@ -275,8 +274,8 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 	g->p.m = ARENA_NEW(a, struct machine);
 	if (!subject || strcmp(subject, "all") != 0)
 		code = complain_text(EXIT_USAGE,
-				     "%s has one subject alone: a report needs \"gputune show "
-				     "--format json\" as a whole",
+				     "%s has only one subject: a report requires a complete "
+				     "\"gputune show --format json\"",
 				     from->path);
 	else if (shape_read(a, &machine_shape, json_object_get(j, "facts"), g->p.m, &e))
 		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);
@@ -308,7 +307,8 @@ static void findings_part(struct reporting *g)
 						  f->count[VERDICT_FAIL], f->score));
 	p->open = g->alone;
 	if (!g->h)
-		p->unseen = "settings that no fact holds; a capture (\"gputune capture\") has them";
+		p->unseen =
+			"settings not contained in facts; a capture (\"gputune capture\") has them";
 	g->code = f->count[VERDICT_FAIL]      ? EXIT_FINDINGS
 		  : f->count[VERDICT_UNKNOWN] ? EXIT_BLIND
 					      : EXIT_CLEAN;
@@ -484,7 +484,7 @@ static struct doc *ways(struct page *p)
 		{ "changes", "Changes" },   { "benches", "Measurements" },
 		{ "proofs", "Proofs" },	    { "predictions", "Predictions" },
 		{ "stack", "Software" },    { "persist", "Next boot" },
-		{ "doctor", "Diagnoses" },  { "recordings", "Beside a job" },
+		{ "doctor", "Diagnoses" },  { "recordings", "During a job" },
 	};
 	struct doc *d = doc_new(&p->r->arena);
 	char id[64];
@@ -544,10 +544,9 @@ static void report_left_out(struct page *p)
 {
 	for (size_t i = 0; i < p->given.n_results; i++)
 		if (!p->given.taken[i])
-			complain_text(
-				0,
-				"result %s was measured on none of these machines and is left out",
-				p->given.results[i].id ? p->given.results[i].id : "?");
+			complain_text(0,
+				      "result %s belongs to none of these machines and is left out",
+				      p->given.results[i].id ? p->given.results[i].id : "?");
 }
 
 static bool verb_report_format_of(struct run *r, enum report_format *out)
@@ -560,7 +559,8 @@ static bool verb_report_format_of(struct run *r, enum report_format *out)
 			*out = (enum report_format)i;
 			return true;
 		}
-	complain_text(EXIT_USAGE, "report has no format %s, it has %s", name, run_formats(r));
+	complain_text(EXIT_USAGE, "report does not support format %s; it supports %s", name,
+		      run_formats(r));
 	return false;
 }
 
@@ -608,8 +608,8 @@ static const struct ask_row report_ask_rows[] = {
 	{ ASK_PART(report_ask, machine, machine_ask) },
 	{ ASK_PART(report_ask, settings, profile_ask) },
 	{ ASK_PART(report_ask, state, state_ask) },
-	{ "state", "take kept results and proofs from this folder", .kind = ASK_KIND_NOTE },
-	{ "force", "replace also a file that is no report", ASK_FLAG(report_ask, force) },
+	{ "state", "take saved results and proofs from this folder", .kind = ASK_KIND_NOTE },
+	{ "force", "replace the file even if it is not a report", ASK_FLAG(report_ask, force) },
 };
 static const struct ask_shape report_ask_shape = ASK_SHAPE(report_ask, NULL, report_ask_rows);
 
@@ -618,12 +618,13 @@ static const char *const report_forms[] = { "html", "md", "term", "json", NULL }
 const struct verb report_verb = {
 	.name = "report",
 	.group = VERB_LOOK,
-	.summary = "one HTML page about a machine, or about many",
-	.about = "Writes one HTML file that needs no network: findings with their fixes, the "
-		 "machine, changes, measurements and predictions. Each FILE is a capture, a "
-		 "recording or a JSON result; several machines share a page. A file that is no "
-		 "report is replaced only with --force.",
-	.exits = "1: something needs fixing; 5: nothing does, but not all could be read",
+	.summary = "one HTML page about one or more machines",
+	.about = "Writes one self-contained HTML file: findings with their fixes, the machine, "
+		 "changes, measurements and predictions. Each FILE is a capture, a recording or a "
+		 "JSON result; several machines share a page. A file that is not a report is "
+		 "replaced only with --force.",
+	.exits =
+		"1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
 	.words = "html page pdf summary",
 	.examples = EXAMPLES({ "report -o machine.html", "this machine" },
 			     { "report node1.tar node2.tar -o rack.html", "two captured machines" },

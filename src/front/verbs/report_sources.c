@@ -155,10 +155,10 @@ static int report_named_place(struct run *r, struct report_result_file *g)
 	}
 	for (size_t i = 0; i < g->n_told && g->n > 1; i++)
 		if (!result_file_node(g->told[i].j))
-			return complain_text(
-				EXIT_USAGE,
-				"%s names no machine: it goes with one machine, not with %zu",
-				g->told[i].path, g->n);
+			return complain_text(EXIT_USAGE,
+					     "%s does not name its machine: it requires a report "
+					     "of one machine, not %zu",
+					     g->told[i].path, g->n);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ void report_part_predictions(struct reporting *g)
 	fits_default(&fits);
 	if (place_of(a, door_knowledge(&g->run.door, g->from.capture), g->p.m, &place, &e)) {
 		report_add(g, "predictions", "Predictions", NULL,
-			   cell(arena_printf(a, "No model can be predicted here: %s.", e.text)));
+			   cell(arena_printf(a, "Cannot predict any model here: %s.", e.text)));
 		json_decref(list);
 		return;
 	}
@@ -214,7 +214,7 @@ void report_part_predictions(struct reporting *g)
 	report_keep(g, "predictions", list);
 	if (!n) {
 		report_add(g, "predictions", "Predictions", NULL,
-			   cell("None of the models that are asked for fits here."));
+			   cell("None of the requested models fits here."));
 		return;
 	}
 	d = report_predictions(a, items, n, g->alone ? "predictions" : NULL);
@@ -345,7 +345,7 @@ static char *verb_report_sources_read_file(struct run *r, const char *path)
 	} else if (!S_ISREG(st.st_mode)) {
 		complain_text(EXIT_USAGE, "%s is neither a capture nor a regular file", path);
 	} else if (st.st_size > REPORT_FILE_MAX) {
-		complain_text(EXIT_USAGE, "%s is larger than any result", path);
+		complain_text(EXIT_USAGE, "%s is too large for a result", path);
 	} else {
 		text = arena_alloc(&r->arena, (size_t)st.st_size + 1);
 		if (!read_all(fd, text, (size_t)st.st_size)) {
@@ -388,14 +388,13 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 	} else if (kind) {
 		code = report_named_add(r, g, path, kind, j);
 	} else if (another) {
-		code = complain_text(EXIT_USAGE,
-				     "%s is a %.64s, of a version that this program does not read",
-				     path, schema);
+		code = complain_text(EXIT_USAGE, "%s is a %.64s of an unsupported version", path,
+				     schema);
 	} else {
 		code = complain_text(EXIT_USAGE,
-				     "%s is %s%.64s: a report is made of captures, recordings, and "
-				     "results in JSON of show, bench, %s",
-				     path, schema ? "a " : "no result of gputune",
+				     "%s is %s%.64s: a report takes captures, recordings, and JSON "
+				     "results of show, bench, %s",
+				     path, schema ? "a " : "not a result of gputune",
 				     schema ? schema : "", result_file_verbs(&r->arena));
 	}
 	json_decref(j);
@@ -419,16 +418,16 @@ int report_sources(struct run *r, struct report_result_file *out)
 			return code;
 	}
 	if (out->n && asked(r)->machine.capture)
-		return complain_text(
-			EXIT_USAGE,
-			"--host and machines as arguments: name all of them as arguments");
+		return complain_text(EXIT_USAGE, "--host cannot be combined with machines as "
+						 "arguments: give all as arguments");
 	if ((code = report_named_place(r, out)) != 0)
 		return code;
 	if (out->n > REPORT_MACHINES_MAX)
-		return complain_text(EXIT_USAGE, "a report takes %d machines at most",
+		return complain_text(EXIT_USAGE, "a report takes at most %d machines",
 				     REPORT_MACHINES_MAX);
 	if (out->n > 1 && out->n_recordings)
-		return complain_text(EXIT_USAGE, "a recording goes with one machine, not with %zu",
+		return complain_text(EXIT_USAGE,
+				     "a recording requires a report of one machine, not %zu",
 				     out->n);
 	out->taken = arena_array(&r->arena, out->n_results + 1, sizeof(*out->taken));
 	return 0;
@@ -454,10 +453,10 @@ int report_may_write(const struct run *r)
 	if (strstr(head, HTML_MARK) || strstr(head, "\"gputune.report/1\"") ||
 	    strstr(head, " UTC by gputune "))
 		return 0;
-	return complain_text(
-		EXIT_USAGE,
-		"%s is there and is no report of gputune; it is left alone (--force replaces it)",
-		path);
+	return complain_text(EXIT_USAGE,
+			     "%s exists and is not a report of gputune; it was left unchanged "
+			     "(--force replaces it)",
+			     path);
 }
 
 /* A pipe, a device: written as it is. */
@@ -611,7 +610,7 @@ void report_named_machine(struct reporting *g, const struct report_source *from)
 	const json_t *check = check_of(g->given, source);
 
 	h->name = from->node;
-	h->what = "known by results alone";
+	h->what = "known only from results";
 	h->kernel = "";
 	h->from = from->path;
 	h->score = -1;
@@ -651,14 +650,14 @@ static void add_pairs(struct doc *d, const struct recording *rec)
 		node_pair(d, n, "Command", cell_as(STYLE_CODE, command));
 	if (!stamp_format(rec->started_s, when))
 		node_pair(d, n, "Begun", cell(arena_strdup(d->arena, when)));
-	node_pairf(d, n, "Took", "%.1f s, a look every %.2g s%s", (double)rec->ms / 1e3,
-		   rec->interval_ms / 1e3, rec->end.whole ? "" : "; its end is cut off");
+	node_pairf(d, n, "Took", "%.1f s, one sample per %.2g s%s", (double)rec->ms / 1e3,
+		   rec->interval_ms / 1e3, rec->end.whole ? "" : "; truncated at the end");
 	if (rec->end.whole && rec->end.status >= 0)
 		node_pair(d, n, "Ended with",
 			  cell_printf(d, rec->end.status ? STYLE_BAD : STYLE_PLAIN, "exit code %d",
 				      rec->end.status));
 	if (rec->end.whole)
-		node_pairf(d, n, "Recording cost", "%.2f s of CPU", rec->end.cpu_s);
+		node_pairf(d, n, "Recording overhead", "%.2f s of CPU", rec->end.cpu_s);
 }
 
 /* 0, or -errno and *e. */
@@ -686,7 +685,7 @@ int report_part_recordings(struct reporting *g)
 	for (size_t i = 0; i < g->given->n_recordings; i++)
 		if (verb_report_sources_add_one(d, g->given->recordings[i], &e))
 			return complain(EXIT_USAGE, &e);
-	report_add(g, "recordings", "Beside a job", d,
+	report_add(g, "recordings", "During a job", d,
 		   cell_printf(d, STYLE_MUTED, "%zu recording%s", g->given->n_recordings,
 			       g->given->n_recordings == 1 ? "" : "s"))
 		->open = true;

@@ -36,27 +36,27 @@ struct run_ask {
 };
 
 static const struct ask_row run_ask_rows[] = {
-	{ "COMMAND", "what is run, with its arguments", ASK_TEXTS(run_ask, command),
+	{ "COMMAND", "the command to run, with its arguments", ASK_TEXTS(run_ask, command),
 	  .argument = true, .behind = true },
-	{ "guard", "end it before it takes the machine's memory", ASK_FLAG(run_ask, guard) },
+	{ "guard", "stop the command before it exhausts memory", ASK_FLAG(run_ask, guard) },
 	{ "free",
 	  "before the start, release page cache until this much is free; asks first, cannot be "
 	  "undone",
 	  ASK_COUNT(run_ask, free_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "least",
-	  "end it when less memory is available (default: what check calls too little, 5 % where "
-	  "the GPU shares it)",
+	  "stop the command if less memory is available (default: the minimum of check, or 5 % "
+	  "where the GPU shares memory)",
 	  ASK_COUNT(run_ask, least_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "most",
-	  "memory limit of the job's control group (default: what is available at its start, "
-	  "less --least)",
+	  "memory limit of the job's control group (default: memory available at its start, minus "
+	  "--least)",
 	  ASK_COUNT(run_ask, most_mib, 64, 1 << 30), .unit = "MiB" },
 	{ "pressure",
-	  "end it when all programs wait for memory for this part of ten seconds (default: 60, as "
-	  "systemd-oomd has it)",
+	  "stop the command if all programs wait for memory for this share of ten seconds "
+	  "(default: 60, as systemd-oomd)",
 	  ASK_REAL(run_ask, pressure, 1, 100), .unit = "%" },
-	{ "grace", "how long it may take to end before it is killed", ASK_TIME(run_ask, grace_s),
-	  .min = 0, .max = 3600, .fallback = "10s" },
+	{ "grace", "grace period between SIGTERM and SIGKILL", ASK_TIME(run_ask, grace_s), .min = 0,
+	  .max = 3600, .fallback = "10s" },
 	{ ASK_PART(run_ask, change, change_ask) },
 	{ ASK_PART(run_ask, machine, machine_ask) },
 };
@@ -102,7 +102,7 @@ static void guard_signal(const struct guard *g, int signal)
 
 static void guard_end(struct guard *g, long long now, const char *why)
 {
-	complain_text(0, "%s: it is told to end (SIGTERM), and killed after %.1f s", why,
+	complain_text(0, "%s: sending SIGTERM; SIGKILL follows after %.1f s", why,
 		      (double)g->grace_ms / 1000);
 	guard_signal(g, SIGTERM);
 	g->told = true;
@@ -111,7 +111,7 @@ static void guard_end(struct guard *g, long long now, const char *why)
 
 static void guard_kill(struct guard *g, const char *why)
 {
-	complain_text(0, "%s: it is killed", why);
+	complain_text(0, "%s: sending SIGKILL", why);
 	guard_signal(g, SIGKILL);
 	g->killed = true;
 }
@@ -122,7 +122,7 @@ static void guard_look_at_group(struct guard *g, long long now, const struct job
 	char why[160];
 
 	if (s->oom_kills > 0)
-		snprintf(why, sizeof(why), "it held all of its %lld MiB, and the kernel ended %s",
+		snprintf(why, sizeof(why), "it used all of its %lld MiB, and the kernel killed %s",
 			 g->group.max_bytes >> 20, "processes of it");
 	else if (s->full >= g->pressure)
 		snprintf(why, sizeof(why),
@@ -154,12 +154,13 @@ static void guard_look(struct guard *g, long long now)
 		if (kb >= 0 && kb < g->least_kb / 2)
 			guard_kill(g, "less than half of the limit is available");
 		else if (now - g->told_ms >= g->grace_ms)
-			guard_kill(g, "it did not end in time");
+			guard_kill(g, "it did not exit in time");
 		return;
 	}
 	if (kb >= 0 && kb < g->least_kb) {
-		snprintf(why, sizeof(why), "%lld MiB of %lld MiB are available, less than %lld",
-			 kb / 1024, g->total_kb / 1024, g->least_kb / 1024);
+		snprintf(why, sizeof(why),
+			 "%lld MiB of %lld MiB are available, below the limit of %lld", kb / 1024,
+			 g->total_kb / 1024, g->least_kb / 1024);
 		guard_end(g, now, why);
 	} else if (full >= g->pressure) {
 		snprintf(
@@ -190,8 +191,8 @@ static bool guard_is_over(struct guard *g)
 		g->left = s.populated;
 		if (s.populated && !g->told && !g->quiet)
 			fprintf(stderr,
-				"gputune: the command has ended; what it left in %s goes on, and "
-				"is guarded until it ends\n",
+				"gputune: the command has exited; its remaining processes in %s "
+				"continue and are guarded until they exit\n",
 				g->group.name);
 	}
 	return !s.populated;
@@ -226,13 +227,15 @@ static void guard_place(void *ctx, pid_t pid)
 	if (g->quiet)
 		return;
 	if (g->group.limits)
-		fprintf(stderr, "gputune: it runs in %s, which may hold %lld MiB\n", g->group.name,
-			g->group.max_bytes >> 20);
+		fprintf(stderr, "gputune: the command runs in %s, limited to %lld MiB\n",
+			g->group.name, g->group.max_bytes >> 20);
 	else if (g->group.dir)
-		fprintf(stderr, "gputune: it runs in %s, without a limit: %s\n", g->group.name,
-			g->group.why);
+		fprintf(stderr, "gputune: the command runs in %s, without a limit: %s\n",
+			g->group.name, g->group.why);
 	else
-		fprintf(stderr, "gputune: %s; what leaves its process group is not ended with it\n",
+		fprintf(stderr,
+			"gputune: %s; processes that leave its process group are not stopped with "
+			"it\n",
 			g->group.why);
 }
 
@@ -243,13 +246,11 @@ static bool guard_was_quicker(const struct guard *g)
 	if (g->told || !g->group.limits)
 		return false;
 	if (g->oom_kills > 0)
-		complain_text(0, "the kernel ended it: it held all of its %lld MiB",
+		complain_text(0, "the kernel killed it: it used all of its %lld MiB",
 			      g->group.max_bytes >> 20);
 	else if (g->job.status == 128 + SIGKILL && g->peak >= g->group.high_bytes)
 		complain_text(
-			0,
-			"it was killed, and held %lld of its %lld MiB: the kernel's doing, it "
-			"seems",
+			0, "it was killed while using %lld of its %lld MiB, probably by the kernel",
 			g->peak >> 20, g->group.max_bytes >> 20);
 	return g->oom_kills > 0;
 }
@@ -260,10 +261,11 @@ static void guard_report(const struct guard *g)
 		return;
 	if (g->lowest_kb >= 0)
 		fprintf(stderr,
-			"gputune: at least %lld MiB of %lld MiB were available all the time\n",
+			"gputune: at least %lld MiB of %lld MiB were available throughout\n",
 			g->lowest_kb / 1024, g->total_kb / 1024);
 	if (g->group.limits && g->peak >= 0)
-		fprintf(stderr, "gputune: it was seen to hold %lld MiB at most, of %lld MiB\n",
+		fprintf(stderr,
+			"gputune: it used at most %lld MiB of %lld MiB, as far as observed\n",
 			g->peak >> 20, g->group.max_bytes >> 20);
 }
 
@@ -278,7 +280,7 @@ static int guard_run(struct guard *g, char **argv)
 	int r;
 
 	if (!waiter_open(&w, false))
-		return complain_text(CODE_NOT_STARTED, "no descriptor for signals is to be had");
+		return complain_text(CODE_NOT_STARTED, "cannot create a descriptor for signals");
 	r = job_start(&g->job, argv, &how, &e);
 	if (r) {
 		job_group_end(g->h, &g->group);
@@ -313,9 +315,10 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 	g->most_kb = ask->most_mib > 0 ? ask->most_mib * 1024 : now - g->least_kb;
 	g->peak = -1;
 	if (now < 0 || g->total_kb <= 0)
-		complain_text(0, "available memory cannot be read: nothing would guard it");
+		complain_text(0, "cannot read available memory: the job would not be guarded");
 	else if (now < g->least_kb)
-		complain_text(0, "%lld MiB are available, less than %lld: it is not started",
+		complain_text(0,
+			      "%lld MiB are available, less than %lld: the command was not started",
 			      now / 1024, g->least_kb / 1024);
 	else
 		return true;
@@ -324,8 +327,8 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 
 /* --- page cache ------------------------------------------------------------------------------- */
 
-static const char danger[] = "every program reads again from disk what it held, which takes long "
-			     "for large models; what is not written yet stays. It cannot be undone";
+static const char danger[] = "every program must reread its cached data from disk, which takes "
+			     "long for large models; unwritten data stays. It cannot be undone";
 
 /* It holds no value that could be put back, so it is in no journal of ours; the system's log has
  * it. */
@@ -360,17 +363,17 @@ static int release(struct run *r, struct host *h, const struct machine *m)
 		return 0;
 	}
 	if (free < 0 || !seen_ok(&m->memory.cached_kb.f))
-		return complain_text(EXIT_BLIND, "free memory and page cache cannot be read");
+		return complain_text(EXIT_BLIND, "cannot read free memory and page cache");
 	if (could < x.want_kb - free)
 		return complain_text(EXIT_NOT_APPLIED,
-				     "%lld MiB are free, and %lld MiB of page cache could be: %lld "
-				     "MiB is more. Nothing was released",
+				     "%lld MiB are free, and %lld MiB of page cache can be "
+				     "released: %lld MiB exceeds both. Nothing was released",
 				     free / 1024, could / 1024, ask->free_mib);
 	question = arena_printf(&r->arena,
 				"Release %lld of %lld MiB of page cache, within %d s? Danger: %s.",
 				(x.want_kb - free) / 1024, could / 1024, RECLAIM_LIMIT_S, danger);
 	if (ask->change.dry_run) {
-		fprintf(stderr, "gputune: dry run: nothing was released. It would ask: %s\n",
+		fprintf(stderr, "gputune: dry run: nothing was released. The prompt would be: %s\n",
 			question);
 		return 0;
 	}
@@ -383,7 +386,7 @@ static int release(struct run *r, struct host *h, const struct machine *m)
 	return x.after_kb >= x.want_kb
 		       ? 0
 		       : complain_text(EXIT_NOT_APPLIED, "less than %lld MiB are free: %s",
-				       ask->free_mib, x.why ? x.why : "others took it");
+				       ask->free_mib, x.why ? x.why : "other programs took it");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -410,8 +413,8 @@ static int verb_run(struct run *r)
 	for (size_t i = 0; i < ask->command.n; i++)
 		argv[i] = arena_strdup(&r->arena, ask->command.items[i]);
 	if (ask->command.n ? !ask->guard : !ask->free_mib || ask->guard)
-		return complain_text(EXIT_USAGE, "run needs --guard and a COMMAND behind --, or "
-						 "--free alone");
+		return complain_text(EXIT_USAGE,
+				     "run requires --guard and a COMMAND after --, or only --free");
 	g->quiet = r->print.quiet;
 	g->a = &r->arena;
 	g->h = ask->free_mib ? door_change_host(&r->door, &ask->machine, ask->change.dry_run)
@@ -427,10 +430,10 @@ const struct verb run_verb = {
 	.name = "run",
 	.group = VERB_MEASURE,
 	.summary = "run a command, and stop it before it exhausts memory",
-	.about = "Runs COMMAND in a control group of its own and looks at available memory four "
-		 "times a second. Below the limit it gets SIGTERM, and after --grace SIGKILL. The "
-		 "kernel enforces --most. --free releases page cache before, and needs root.",
-	.exits = "the command's; 124: it was stopped; 125: not started, memory is short already",
+	.about = "Runs COMMAND in its own control group and checks available memory four times a "
+		 "second. Below the limit it sends SIGTERM, and after --grace SIGKILL. The kernel "
+		 "enforces --most. --free first releases page cache and requires root.",
+	.exits = "the command's; 124: it was stopped; 125: not started because memory is short",
 	.words = "exec oom launch start",
 	.examples = EXAMPLES(
 		{ "run --guard -- python3 serve.py",

@@ -21,11 +21,11 @@ struct watch_ask {
 static const char *const policies[] = { "report", "re-apply", "back-off" };
 
 static const struct ask_row watch_ask_rows[] = {
-	{ "interval", "how often to look where nothing tells of changes (default: 30s)",
+	{ "interval", "polling interval for changes that are not announced (default: 30s)",
 	  ASK_TIME(watch_ask, interval_s), .min = 0.1, .max = 86400 },
-	{ "policy", "for everything, instead of what /etc/gputune/watch.conf says",
+	{ "policy", "one policy for everything, instead of /etc/gputune/watch.conf",
 	  ASK_CHOICE(watch_ask, policy, policies), .arg = "POLICY" },
-	{ "once", "one look, and the exit code of it", ASK_FLAG(watch_ask, once) },
+	{ "once", "check once and exit with its code", ASK_FLAG(watch_ask, once) },
 	{ ASK_PART(watch_ask, only, only_ask) },
 	{ ASK_PART(watch_ask, machine, machine_ask) },
 };
@@ -49,7 +49,7 @@ static int watch_narrow(struct run *r, const struct watch_ask *ask, struct watch
 	struct err e = { 0 };
 
 	if (ask->machine.overlay && !ask->machine.capture)
-		return complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		return complain_text(EXIT_USAGE, "--overlay requires --host CAPTURE");
 	if (ask->only.only && profile_narrow(&r->arena, &narrowed, ask->only.only, false, &e))
 		return complain(EXIT_USAGE, &e);
 	w->only = narrowed.only;
@@ -150,17 +150,17 @@ static const char *const watch_forms[] = { "term", "json", NULL };
 const struct verb watch_verb = {
 	.name = "watch",
 	.group = VERB_CHANGE,
-	.summary = "notice when an applied setting is changed, and set it again",
+	.summary = "detect changes to applied settings and reapply them",
 	.about = "Watches every applied setting until SIGTERM and prints each change: values, how "
-		 "it was noticed and by whom. /etc/gputune/watch.conf or --policy chooses: "
-		 "report, re-apply, or back-off, which leaves what a person set. A setting that "
-		 "keeps being reverted is no longer re-applied.",
-	.exits = "1: with --once, something is not as it was left",
+		 "it was detected, and who made it. /etc/gputune/watch.conf or --policy chooses: "
+		 "report, re-apply, or back-off, which leaves changes made by a person. A setting "
+		 "that keeps being reverted is no longer reapplied.",
+	.exits = "1: with --once, a value changed since it was applied",
 	.words = "daemon guard enforce",
 	.examples = EXAMPLES(
 		{ "watch", "lines, until Ctrl-C" },
-		{ "watch --once", "one look, and its exit code" },
-		{ "watch --policy report --format json", "JSON lines, nothing is set again" }),
+		{ "watch --once", "one check, and its exit code" },
+		{ "watch --policy report --format json", "JSON lines; nothing is reapplied" }),
 	.run = verb_watch,
 	.ask = &watch_ask_shape,
 	.prints_as = watch_forms,

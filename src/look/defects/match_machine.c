@@ -355,17 +355,17 @@ static enum answer3 log_line(struct leaf_look *l, const char *pattern)
 
 	v = json_is_object(log) ? json_object_get(log, pattern) : NULL;
 	if (!log || json_is_null(v))
-		return unseen(l, "the kernel's log");
+		return unseen(l, "the kernel log");
 	if (v && json_integer_value(v) > 0)
 		prove(l,
 		      arena_printf(l->a, "\"%s\" in %lld lines", pattern,
 				   (long long)json_integer_value(v)),
-		      "the kernel's log");
+		      "the kernel log");
 	if (v)
 		return answer_of(json_integer_value(v) > 0);
 	json_array_foreach(log, i, v) if (defect_signature_in(pattern, json_string_value(v)))
 	{
-		prove(l, json_string_value(v), "the kernel's log");
+		prove(l, json_string_value(v), "the kernel log");
 		return ANSWER_YES;
 	}
 	return ANSWER_NO;

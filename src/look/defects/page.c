@@ -387,8 +387,8 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 		    : v->security ? STYLE_WARN
 				  : STYLE_GOOD,
 		    arena_printf(a,
-				 "%zu here, %zu covered, %zu in range, %zu of security, %zu that "
-				 "could not be seen",
+				 "%zu here, %zu covered, %zu in range, %zu of security, %zu "
+				 "are unknown",
 				 broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED],
 				 v->security, v->count[DEFECT_POSSIBLE]),
 		    NULL);

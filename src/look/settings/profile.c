@@ -62,7 +62,7 @@ static char *profile_next_line(char *buf, int cap, void *stream)
 	if (l->bytes > FILE_MAX_BYTES)
 		profile_bad(l, "the file is larger than 1 MiB");
 	else if (n > LINE_MAX_BYTES || n >= (size_t)cap)
-		profile_bad(l, "the line is longer than %d characters", LINE_MAX_BYTES);
+		profile_bad(l, "the line exceeds %d characters", LINE_MAX_BYTES);
 	if (l->result)
 		return NULL;
 	memcpy(buf, line, n + 1);
@@ -280,7 +280,7 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 		l.result = 0;
 	if (!l.result && r) {
 		l.line = r > 0 ? r : l.line;
-		profile_bad(&l, "not \"key = value\", not \"[section]\" and not a comment");
+		profile_bad(&l, "expected \"key = value\", \"[section]\" or a comment");
 	}
 	return l.result ? l.result : check_waivers(&l);
 }

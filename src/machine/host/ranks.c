@@ -350,7 +350,7 @@ int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks
 		free(t.all);
 		if (pid < 0) {
 			ranks_reap(out, 0);
-			return err_set(e, -EAGAIN, "no process for rank %u", i);
+			return err_set(e, -EAGAIN, "cannot create a process for rank %u", i);
 		}
 		out->pid[out->n++] = pid;
 	}

@@ -334,7 +334,7 @@ static void read_echoes(const struct apply_run *r, const struct wiring *w, struc
 					: "no answer came back";
 		apply_fail(r, w, p, node,
 			   arena_printf(r->a,
-					"an echo of %lld bytes, not to be cut, from %s to %s: %s",
+					"an unfragmented echo of %lld bytes from %s to %s: %s",
 					x->bytes + PING_HEADS, bare(r->a, x->from->address),
 					bare(r->a, x->to->address), x->trouble));
 	}
@@ -422,20 +422,19 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 	double begin_s = clock_mono_s();
 	int code;
 
-	apply_report(r,
-		     "making the changes on all nodes; each takes them back by itself unless it is "
-		     "confirmed");
+	apply_report(r, "making the changes on all nodes; each undoes them automatically unless it "
+			"is confirmed");
 	code = set_all(r, w, p);
 	if (code == 0 && !p->failure) {
-		apply_report(r, "looking at both ends of every path");
+		apply_report(r, "checking both ends of every path");
 		code = look_all(r, w, p);
 	}
 	if (code == 0 && !p->failure)
 		code = apply_ping(r, w, p);
 	if (code == -EINTR)
-		p->failure = "it was interrupted";
+		p->failure = "interrupted";
 	if (p->failure || code) {
-		apply_report(r, "taking it back");
+		apply_report(r, "undoing the changes");
 		back_all(r, p);
 		p->seconds = clock_mono_s() - begin_s;
 		return any(p, APPLY_STUCK) ? -EUCLEAN : -ECANCELED;

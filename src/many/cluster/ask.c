@@ -82,10 +82,9 @@ static int answer_one(struct server *s, const json_t *ask)
 	kind = name ? ask_find(name, &group) : NULL;
 	if (!schema || strcmp(schema, CLUSTER_NODE_SCHEMA) != 0 || id <= 0 ||
 	    (with && !json_is_object(with)))
-		r = err_set(&e, -EINVAL, "a request that is not of the form %s",
-			    CLUSTER_NODE_SCHEMA);
+		r = err_set(&e, -EINVAL, "a request not in the form %s", CLUSTER_NODE_SCHEMA);
 	else if (!kind)
-		r = err_set(&e, -ENOSYS, "gputune %s cannot do \"%.32s\" as a node",
+		r = err_set(&e, -ENOSYS, "gputune %s does not support \"%.32s\" as a node",
 			    GPUTUNE_VERSION, name ? name : "");
 	else
 		r = kind->answer(s->node, &s->state[group], with ? with : none, &out, &e);
@@ -94,7 +93,7 @@ static int answer_one(struct server *s, const json_t *ask)
 		return send_answer(s, id, out ? out : json_object());
 	json_decref(out);
 	if (!e.text[0])
-		err_set(&e, r, "\"%.32s\" did not work: %s", name ? name : "", strerror(-r));
+		err_set(&e, r, "\"%.32s\" failed: %s", name ? name : "", strerror(-r));
 	return send_error(s, id, &e);
 }
 
@@ -108,7 +107,7 @@ static int ask_on_line(struct server *s, const char *line, size_t n)
 	if (json_is_object(j)) {
 		r = answer_one(s, j);
 	} else {
-		err_set(&e, -EINVAL, "a line that is no JSON object: %s", why.text);
+		err_set(&e, -EINVAL, "not a JSON object: %s", why.text);
 		r = send_error(s, 0, &e);
 	}
 	json_decref(j);

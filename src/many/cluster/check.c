@@ -57,16 +57,15 @@ static const char *cluster_check_no_rdma(struct arena *a, const struct check *c,
 		const char *node = check_node(c, ends[i].node)->name;
 
 		if (fact_or(&check_node(c, ends[i].node)->captured, 0))
-			return "RDMA devices are known from a capture alone";
+			return "RDMA devices are known only from a capture";
 		if (!seen_ok(&x->rdma_device.f))
 			return arena_printf(a, "%s of %s has no RDMA device", x->name, node);
 		if (!fact_is(&x->rdma_state, "ACTIVE"))
 			return arena_printf(a, "%s of %s is %s, not ACTIVE", x->rdma_device.v, node,
-					    fact_text(&x->rdma_state, "in no known state"));
+					    fact_text(&x->rdma_state, "in an unknown state"));
 	}
 	if (devices && !echoed(c, path, CHECK_JUMBO))
-		return "packets as large as the MTU do not come through, so writes would end in "
-		       "retries";
+		return "packets as large as the MTU are lost, so writes would end in retries";
 	return devices ? NULL : "";
 }
 
@@ -642,7 +641,7 @@ static int measure_again(struct check_run *r)
 
 	if (!n)
 		return 0;
-	check_run_report(r, arena_printf(r->a, "%zu tests once more", n));
+	check_run_report(r, arena_printf(r->a, "repeating %zu tests", n));
 	code = check_run_echoes_again(r, list, n);
 	for (size_t i = 0; i < n && k < JOBS_MAX; i++) {
 		if (!check_job_of(r->c, &list[i], &jobs[k]))
@@ -733,5 +732,5 @@ int cluster_check(struct arena *a, struct rsh *rsh, const struct check_how *how,
 	c->seconds = clock_mono_s() - begin;
 	check_judge(a, c);
 	check_blame(a, c);
-	return code && code != -EINTR ? err_set(e, code, "the nodes could not be asked") : code;
+	return code && code != -EINTR ? err_set(e, code, "cannot query the nodes") : code;
 }

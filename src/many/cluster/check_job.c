@@ -34,7 +34,7 @@ static void keep_server(struct check_run *r, size_t node, size_t path,
 		*(p->a.node == node ? &r->server_a[path] : &r->server_b[path]) = said->at;
 	else if (!p->untestable)
 		p->untestable = arena_printf(
-			r->a, "%s does not serve on %s: %s", check_node(r->c, node)->name,
+			r->a, "%s cannot serve on %s: %s", check_node(r->c, node)->name,
 			check_address(p, node),
 			cluster_clean_text(r->a, said->error ? said->error : "no answer", 160));
 }
@@ -218,7 +218,7 @@ static void job_receive(struct check_run *r, const struct check_job *j, struct r
 	one.egress = egress_of(r->c, one.from, check_address(&r->c->paths[one.path], one.to));
 	one.state = one.why || !n ? CHECK_FAILED : CHECK_GOOD;
 	if (!one.why && !n)
-		one.why = "it measured nothing";
+		one.why = "no measurement";
 	if (n && one.state == CHECK_GOOD) {
 		stat_sort(sum, n);
 		one.n = n;
@@ -344,7 +344,7 @@ static void nccl_receive(struct check_run *r, const struct pair *p, size_t opera
 	out.how = one->how ? cluster_clean_text(r->a, one->how, 160) : NULL;
 	out.why = one->error ? cluster_clean_text(r->a, one->error, 300)
 		  : n	     ? NULL
-			     : "it measured nothing";
+			     : "no measurement";
 	if (out.state == CHECK_GOOD) {
 		out.n = n;
 		out.low = x[0];

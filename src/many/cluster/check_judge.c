@@ -54,7 +54,7 @@ struct record_band cluster_band(struct arena *a, const struct check *c,
 				true, b->low, b->high, arena_printf(a, "%s, %s", b->source, b->date)
 			};
 	}
-	return (struct record_band){ .source = "unknown: no band is known for this path" };
+	return (struct record_band){ .source = "unknown: no band for this path" };
 }
 
 /*
@@ -189,10 +189,10 @@ static void by_peers(struct arena *a, const struct check *c, struct check_result
 		return;
 	r->wanted = wanted;
 	r->wanted_by =
-		arena_printf(a, "%s; the good ones of %zu alike in this cluster reach %s",
-			     lower ? arena_printf(a, "%.2g times as long and %g us at most",
+		arena_printf(a, "%s; %zu comparable ones in this cluster reach %s if good",
+			     lower ? arena_printf(a, "at most %.2g times as long and %g us",
 						  times * waver, SLACK_US)
-				   : arena_printf(a, "%.0f %% at least", share / waver * 100),
+				   : arena_printf(a, "at least %.0f %%", share / waver * 100),
 			     n, check_figure_text(a, r->test, good));
 }
 
@@ -419,7 +419,7 @@ static const char *check_judge_place_text(struct plan *p, size_t part)
 		return arena_printf(p->a, "port %s of %s, receiving", port,
 				    check_node(c, x->node)->name);
 	case BLAME_WAY:
-		return arena_printf(p->a, "%s, from %s on", cable_text(p, &c->paths[x->of]),
+		return arena_printf(p->a, "%s, starting at %s", cable_text(p, &c->paths[x->of]),
 				    check_node(c, x->node)->name);
 	default:
 		return cable_text(p, &c->paths[x->of]);
@@ -490,10 +490,10 @@ static const char *next_text(struct plan *p, const struct blame_verdict *v)
 	if (v->certain)
 		return NULL;
 	return on_cable(p, &p->places[v->parts[0]])
-		       ? "another cable, then each end in the other cage of its node: where the "
-			 "fault goes along, there it is"
-		       : "a check with one more node on the switch: what is slow with all others "
-			 "is to blame";
+		       ? "exchange the cable, then move each end to the other cage of its node: "
+			 "the fault moves with the bad part"
+		       : "repeat the check with one more node on the switch: the node that is slow "
+			 "with all others is faulty";
 }
 
 /* The same place by another test: the first one stays, and says so. */
@@ -534,7 +534,7 @@ static void judge_emit(struct plan *p, struct check *c, enum check_test test,
 				 .evidence = evidence_text(p, v->parts[0]) };
 
 	if (v->widest != v->parts[0] && p->places[v->widest].kind == BLAME_NODE)
-		b.what = arena_printf(p->a, "%s (all that was measured of that node)", b.what);
+		b.what = arena_printf(p->a, "%s (all measurements of that node)", b.what);
 	/* A way is nobody's port. */
 	if (x->node != CHECK_NONE && x->kind != BLAME_WAY)
 		b.node = check_node(c, x->node)->name;

@@ -150,11 +150,11 @@ static const struct shape link_view_shape = SHAPE(link_view, link_view);
 static const struct shape_row cage_view_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(cage_view, node) },
 	{ "name", NULL, SHAPE_TEXT(cluster_cage, name), OF_CAGE },
-	{ "ports", "Its twins, by PCI address.", SHAPE_TEXT_LIST(cage_view, ports, n) },
-	{ "twins_by", "How twins are known.", SHAPE_TEXT(cluster_cage, twins_by), OF_CAGE, .unknown = SHAPE_NULL },
+	{ "ports", "Its twin ports, by PCI address.", SHAPE_TEXT_LIST(cage_view, ports, n) },
+	{ "twins_by", "How twins are identified.", SHAPE_TEXT(cluster_cage, twins_by), OF_CAGE, .unknown = SHAPE_NULL },
 	{ "neighbour", "System name of the other end by LLDP.",
 	  SHAPE_TEXT(cluster_cage, neighbour), OF_CAGE, .unknown = SHAPE_NULL },
-	{ "wire", "Which of wires, from 0.", SHAPE_COUNT(cage_view, wire), .unknown = SHAPE_NEGATIVE },
+	{ "wire", "Index in wires, from 0.", SHAPE_COUNT(cage_view, wire), .unknown = SHAPE_NEGATIVE },
 };
 static const struct shape cage_view_shape = SHAPE(cage_view, cage_view);
 
@@ -166,7 +166,7 @@ static const struct shape cage_name_shape = SHAPE(end_view, cage_name);
 
 static const struct shape_row path_view_rows[] = {
 	{ "ends", NULL, SHAPE_LIST(path_view, ends, n, end_view) },
-	{ "speed_mbps", "The slowest end's.", SHAPE_COUNT(path_view, speed_mbps), .unknown = SHAPE_ZERO },
+	{ "speed_mbps", "Of the slowest end.", SHAPE_COUNT(path_view, speed_mbps), .unknown = SHAPE_ZERO },
 };
 static const struct shape path_view_shape = SHAPE(path_view, path_view);
 
@@ -184,9 +184,9 @@ static const struct shape_row cluster_finding_rows[] = {
 	  SHAPE_CHOICE_BY(cluster_finding, severity, cluster_severity_name, CLUSTER_FAULT + 1) },
 	{ "node", "\"\" for the cluster.", SHAPE_TEXT(cluster_finding, node) },
 	{ "port", "\"\" for the node.", SHAPE_TEXT(cluster_finding, port) },
-	{ "text", "What is wrong.", SHAPE_TEXT(cluster_finding, text) },
-	{ "evidence", "What was seen, and where.", SHAPE_TEXT(cluster_finding, evidence) },
-	{ "fix", "What a person does about it.", SHAPE_TEXT(cluster_finding, fix) },
+	{ "text", "The fault.", SHAPE_TEXT(cluster_finding, text) },
+	{ "evidence", "Evidence and its source.", SHAPE_TEXT(cluster_finding, evidence) },
+	{ "fix", "Manual fix.", SHAPE_TEXT(cluster_finding, fix) },
 };
 static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster_finding);
 
@@ -194,14 +194,14 @@ static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster
 	{ "topology", NULL, __VA_ARGS__,                                                            \
 	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES) },          \
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), __VA_ARGS__ },                   \
-	{ "supported", "A plan can be made for it.", SHAPE_FLAG(cluster, supported), __VA_ARGS__ }, \
+	{ "supported", "A plan can be made for this topology.", SHAPE_FLAG(cluster, supported), __VA_ARGS__ }, \
 	{ "nodes", NULL, SHAPE_LIST(cluster, nodes, n_nodes, cluster_node), __VA_ARGS__ },          \
 	{ "cages", "Sockets for cables.", SHAPE_LIST_MADE(cage_views, cage_view), __VA_ARGS__ },    \
 	{ "links", "Ports that receive from each other.",                                           \
 	  SHAPE_LIST_MADE(link_views, link_view), __VA_ARGS__ },                                    \
 	{ "wires", "Cables and switches.", SHAPE_LIST_MADE(wire_views, wire_view), __VA_ARGS__ }
 #define FINDINGS_ROW(...)                                                                           \
-	{ "findings", "The worst first.",                                                           \
+	{ "findings", "Worst first.",                                                           \
 	  SHAPE_LIST(cluster, findings, n_findings, cluster_finding), __VA_ARGS__ }
 
 static const struct shape_row cluster_rows[] = { CLUSTER_ROWS(.via = 0), FINDINGS_ROW(.via = 0) };
@@ -211,7 +211,7 @@ static const struct shape cluster_shape = SHAPE(cluster, cluster);
 #define DISCOVER_SCHEMA "gputune." DISCOVER "/1"
 const struct result_shape cluster_discover_result = {
 	.name = DISCOVER, .title = "gputune cluster discover",
-	.meaning = "Which nodes there are, how they are wired, and what is wrong with it.",
+	.meaning = "Nodes, their wiring, and faults in it.",
 	.shape = &cluster_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
@@ -224,9 +224,9 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 	struct cluster c = { .n_nodes = json_array_size(nodes) };
 
 	if (!schema || strcmp(schema, DISCOVER_SCHEMA) != 0)
-		return err_set(e, -EINVAL, "it is no result of gputune cluster discover");
+		return err_set(e, -EINVAL, "not a result of gputune cluster discover");
 	if (c.n_nodes == 0 || c.n_nodes > CLUSTER_NODES_MAX)
-		return err_set(e, -EINVAL, "it has no nodes, or more than %d", CLUSTER_NODES_MAX);
+		return err_set(e, -EINVAL, "no nodes, or more than %d", CLUSTER_NODES_MAX);
 	c.nodes = arena_array(a, c.n_nodes, sizeof(*c.nodes));
 	for (size_t i = 0; i < c.n_nodes; i++) {
 		int r = cluster_node_read(a, json_array_get(nodes, i), &c.nodes[i], e);
@@ -235,7 +235,7 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 			return r;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(c.nodes[k].name, c.nodes[i].name) == 0)
-				return err_set(e, -EINVAL, "two nodes are called %s",
+				return err_set(e, -EINVAL, "two nodes are named %s",
 					       c.nodes[i].name);
 	}
 	cluster_link(a, &c);
@@ -360,7 +360,7 @@ static bool is_wanted(const void *object)
 
 static const struct shape_row result_end_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(end_view, node) },
-	{ "port", "null: of no one port.", SHAPE_TEXT(end_view, port), .unknown = SHAPE_NULL },
+	{ "port", "null: not of a single port.", SHAPE_TEXT(end_view, port), .unknown = SHAPE_NULL },
 };
 static const struct shape result_end_shape = SHAPE(end_view, result_end);
 
@@ -376,7 +376,8 @@ static const char *const path_ways[] = { "cable", "switch", "subnet" };
 static const struct shape_row check_path_view_rows[] = {
 	{ "a", NULL, SHAPE_OBJECT_AS(check_path_view, a, end_view, path_end_shape) },
 	{ "b", NULL, SHAPE_OBJECT_AS(check_path_view, b, end_view, path_end_shape) },
-	{ "way", "subnet: nothing was received on it.", SHAPE_TEXT_OF(path_way), SHAPE_NAMES(path_ways), OF_PATH },
+	{ "way", "subnet: no announcement was received on it.", SHAPE_TEXT_OF(path_way), SHAPE_NAMES(path_ways),
+	  OF_PATH },
 	{ "untestable", "Why.", SHAPE_TEXT(check_path, untestable), OF_PATH, .unknown = SHAPE_NULL },
 };
 static const struct shape check_path_view_shape = SHAPE(check_path_view, check_path_view);
@@ -405,17 +406,17 @@ static const struct shape_row result_view_rows[] = {
 	{ "to", NULL, SHAPE_OBJECT_AS(result_view, to, end_view, result_end_shape) },
 	{ "together", "All paths of the pair on that wire at the same time.",
 	  SHAPE_FLAG(check_result, together), OF_RESULT },
-	{ "pass", "2: tried again.", SHAPE_COUNT(check_result, pass), OF_RESULT },
+	{ "pass", "2: repeated.", SHAPE_COUNT(check_result, pass), OF_RESULT },
 	{ "state", NULL, SHAPE_CHOICE_BY(check_result, state, check_state_name, CHECK_STATES), OF_RESULT },
 	{ "bytes", "Of the echo or message.",
 	  SHAPE_COUNT(check_result, bytes), OF_RESULT, .unknown = SHAPE_ZERO },
 	{ "operation", "Of NCCL.", SHAPE_TEXT(check_result, operation), OF_RESULT, .unknown = SHAPE_NULL },
-	{ "address", "Where to, behind another node.",
+	{ "address", "Destination behind another node.",
 	  SHAPE_TEXT(check_result, address), OF_RESULT, .unknown = SHAPE_NULL },
-	{ "why", "The error, or why it was left out.",
+	{ "why", "The error, or why it was skipped.",
 	  SHAPE_TEXT(check_result, why), OF_RESULT, .unknown = SHAPE_NULL },
-	{ "how", "What the bench chose.", SHAPE_TEXT(check_result, how), OF_RESULT, .unknown = SHAPE_NULL },
-	{ "egress", "Interface that the sender used.",
+	{ "how", "Parameters chosen by the bench.", SHAPE_TEXT(check_result, how), OF_RESULT, .unknown = SHAPE_NULL },
+	{ "egress", "Interface used by the sender.",
 	  SHAPE_TEXT(check_result, egress), OF_RESULT, .unknown = SHAPE_NULL },
 	{ "samples", NULL, SHAPE_COUNT(check_result, n), OF_RESULT },
 	{ "median", NULL, SHAPE_REAL(check_result, value), MEASURED, .when_of = was_measured },
@@ -425,9 +426,9 @@ static const struct shape_row result_view_rows[] = {
 	{ "before", "In an earlier check.", SHAPE_REAL(check_result, before), OF_RESULT,
 	  SHAPE_SUFFIX(result_view, unit), .unknown = SHAPE_ZERO },
 	{ "wanted_by", NULL, SHAPE_TEXT(check_result, wanted_by), OF_RESULT, .unknown = SHAPE_NULL, WITH_UNIT },
-	{ "band", "What healthy machines of the kind carry.",
+	{ "band", "Range of healthy machines of this kind.",
 	  SHAPE_OBJECT_AS(check_result, band, record_band, band_shape), OF_RESULT, WITH_UNIT, .unknown = SHAPE_ZERO },
-	{ "traffic", "What went through ports meanwhile.",
+	{ "traffic", "Traffic through ports during the test.",
 	  SHAPE_LIST(check_result, traffic, n_traffic, check_traffic), OF_RESULT },
 };
 static const struct shape result_view_shape = SHAPE(result_view, result_view);
@@ -451,13 +452,13 @@ static const struct shape counters_shape = SHAPE(cluster_check_view, counters);
 
 static const struct shape_row check_blame_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(check_blame, what) },
-	{ "node", "\"\" where it is none, or not one alone.", SHAPE_TEXT(check_blame, node) },
+	{ "node", "\"\" if none, or not a single one.", SHAPE_TEXT(check_blame, node) },
 	{ "port", NULL, SHAPE_TEXT(check_blame, port) },
 	{ "tests", NULL, SHAPE_TEXT(check_blame, tests) },
-	{ "or", "What explains it as well.", SHAPE_TEXT(check_blame, others), .unknown = SHAPE_NULL },
+	{ "or", "Alternative explanation.", SHAPE_TEXT(check_blame, others), .unknown = SHAPE_NULL },
 	{ "explains", "Results.", SHAPE_COUNT(check_blame, explains) },
 	{ "certain", NULL, SHAPE_FLAG(check_blame, certain) },
-	{ "next", "What would distinguish them.", SHAPE_TEXT(check_blame, next), .unknown = SHAPE_NULL },
+	{ "next", "How to distinguish them.", SHAPE_TEXT(check_blame, next), .unknown = SHAPE_NULL },
 	{ "evidence", NULL, SHAPE_TEXT(check_blame, evidence) },
 };
 static const struct shape check_blame_shape = SHAPE(check_blame, check_blame);
@@ -476,11 +477,11 @@ static const struct shape_row check_view_rows[] = {
 	{ "discovery_seconds", NULL, SHAPE_REAL(check, discover_seconds), OF_CHECK },
 	{ "quick", NULL, SHAPE_FLAG(check, quick), OF_CHECK },
 	{ "partial", NULL, SHAPE_FLAG(check, partial), OF_CHECK },
-	{ "earlier", "The check that figures are compared with.",
+	{ "earlier", "The earlier check used for comparison.",
 	  SHAPE_TEXT(check, earlier), OF_CHECK, .unknown = SHAPE_NULL },
 	{ "paths", NULL, SHAPE_LIST_MADE(check_path_views, check_path_view), OF_CHECK },
 	{ "results", NULL, SHAPE_LIST_MADE(result_views, result_view), OF_CHECK },
-	{ "counters", "Of errors.", SHAPE_PART(counters_shape) },
+	{ "counters", "Error counters.", SHAPE_PART(counters_shape) },
 	{ "blames", NULL, SHAPE_LIST(check, blames, n_blames, check_blame), OF_CHECK },
 	{ "notes", NULL, SHAPE_TEXT_LIST(check, notes, n_notes), OF_CHECK },
 	FINDINGS_ROW(OF_CLUSTER),
@@ -490,7 +491,7 @@ static const struct shape check_view_shape = SHAPE(cluster_check_view, check_vie
 
 const struct result_shape cluster_check_result = {
 	.name = "cluster-check", .title = "gputune cluster check",
-	.meaning = "What every path between nodes carries, what is wrong, and who is to blame.",
+	.meaning = "What every path between nodes carries, faults, and their location.",
 	.shape = &check_view_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
@@ -560,7 +561,7 @@ int check_compare(struct arena *a, struct check *c, const json_t *earlier, struc
 
 	if (!same_text(schema, "gputune.cluster-check/1") || !json_is_array(results) ||
 	    json_array_size(results) > CHECK_RESULTS_MAX)
-		return err_set(e, -EINVAL, "that is no earlier check of a cluster");
+		return err_set(e, -EINVAL, "not an earlier check of a cluster");
 	json_array_foreach(results, i, item)
 	{
 		if (shape_read(a, &result_view_shape, item, &one, &why) == 0)

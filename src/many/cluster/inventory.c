@@ -500,7 +500,7 @@ static int take_inventory(struct ask_node *n, struct arena *a, const struct look
 	struct arena *was = n->arena;
 
 	if (!cluster_name_valid(name))
-		return err_set(e, -EINVAL, "\"name\" is none that a node can have");
+		return err_set(e, -EINVAL, "\"name\" is not a valid node name");
 	n->arena = a;
 	cluster_inventory(a, n->look(n, true), ask->all_links, out);
 	n->arena = was;
@@ -553,12 +553,12 @@ static int listen_now(struct ask_node *n, void **state, const json_t *with, json
 	if (r)
 		return r;
 	if (!ask.token || token_bytes(ask.token, how.token, HELLO_TOKEN) != HELLO_TOKEN)
-		return err_set(e, -EINVAL, "\"token\" has to be %d hexadecimal digits",
+		return err_set(e, -EINVAL, "\"token\" must be %d hexadecimal digits",
 			       HELLO_TOKEN * 2);
 	if (ask.number < 0 || ask.number > NUMBER_MAX)
-		return err_set(e, -EINVAL, "\"number\" is at most %d", NUMBER_MAX);
+		return err_set(e, -EINVAL, "\"number\" must be at most %d", NUMBER_MAX);
 	if (!l)
-		return err_set(e, -ENOMEM, "there is no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	forget(l);
 	r = take_inventory(n, &l->arena, &ask, &l->node, e);
 	how.node = (unsigned)ask.number;
@@ -586,9 +586,9 @@ static int look_announce(struct ask_node *n, void **state, const json_t *with, j
 	if (r)
 		return r;
 	if (ask.for_ms < 0 || ask.for_ms > SAY_MS_MAX)
-		return err_set(e, -EINVAL, "\"for_ms\" is at most %d", SAY_MS_MAX);
+		return err_set(e, -EINVAL, "\"for_ms\" must be at most %d", SAY_MS_MAX);
 	if (!l || !l->air)
-		return err_set(e, -EINVAL, "\"say\" comes after \"listen\"");
+		return err_set(e, -EINVAL, "\"say\" requires \"listen\" first");
 	return neighbor_announce(l->air, ask.for_ms ? (int)ask.for_ms : SAY_MS, stopped, n);
 }
 
@@ -600,7 +600,7 @@ static int look_receive(struct ask_node *n, void **state, const json_t *with, js
 	(void)n;
 	(void)with;
 	if (!l || !l->air)
-		return err_set(e, -EINVAL, "\"hear\" comes after \"listen\"");
+		return err_set(e, -EINVAL, "\"hear\" requires \"listen\" first");
 	neighbor_receive(l->air);
 	*out = json_pack("{s:o}", "node", cluster_node_json(&l->node));
 	forget(l);
@@ -618,7 +618,7 @@ static int node_look_routes(struct ask_node *n, void **state, const json_t *with
 	(void)state;
 	for (size_t i = 0; r == 0 && i < ask.n; i++)
 		if (strchr(ask.to[i], '/') || cluster_prefix_parse(ask.to[i], &p))
-			r = err_set(e, -EINVAL, "\"to\" has to be a list of addresses");
+			r = err_set(e, -EINVAL, "\"to\" must be a list of addresses");
 	if (r)
 		return r;
 	local_routes(n->arena, ask.to, ask.n, &node.routes);

@@ -42,7 +42,7 @@ static void cluster_judge_loop(struct arena *a, struct cluster *c, const struct 
 				arena_printf(a, "A cable joins %s and %s of the same machine.",
 					     cluster_cage_text(a, c, w->cages[i]),
 					     c->cages[w->cages[k]].name),
-				"take one end to the other machine");
+				"move one end to the other machine");
 		}
 }
 
@@ -57,16 +57,15 @@ static void cages(struct arena *a, struct cluster *c, const struct cluster_wire 
 	    c->cages[x].node == c->cages[y].node)
 		return;
 	if (c->topology == CLUSTER_PAIR && !equal)
-		cluster_judge_wrong(a, c, x, CLUSTER_WARNING,
-				    arena_printf(a, "The cable joins %s to %s: different cages.",
-						 cluster_cage_text(a, c, x),
-						 cluster_cage_text(a, c, y)),
-				    arena_printf(a, "move one end, so that it stands in %s of both",
-						 c->cages[x].name));
+		cluster_judge_wrong(
+			a, c, x, CLUSTER_WARNING,
+			arena_printf(a, "The cable joins %s to %s: different cages.",
+				     cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
+			arena_printf(a, "move one end so that both are in %s", c->cages[x].name));
 	if (ring && equal)
 		cluster_judge_wrong(
 			a, c, x, CLUSTER_WARNING,
-			arena_printf(a, "The cable joins %s to %s: in a ring, p0 goes to p1.",
+			arena_printf(a, "The cable joins %s to %s: in a ring, p0 must go to p1.",
 				     cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
 			arena_printf(a, "swap the two cables of %s or of %s",
 				     c->nodes[c->cages[x].node].name,
@@ -98,7 +97,7 @@ static void on_switch(struct arena *a, struct cluster *c, const struct cluster_w
 			continue;
 		cluster_judge_wrong(
 			a, c, cage, CLUSTER_WARNING,
-			arena_printf(a, "%s is on the switch, where the other nodes use %s.",
+			arena_printf(a, "%s is on the switch, but the other nodes use %s.",
 				     cluster_cage_text(a, c, cage), c->cages[w->cages[most]].name),
 			arena_printf(a, "move the cable to %s", c->cages[w->cages[most]].name));
 	}
@@ -143,12 +142,12 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 				     .fix = "leave or remove it; it has no benefit" });
 		return;
 	}
-	cluster_judge_wrong(a, c, cage, CLUSTER_FAULT,
-			    arena_printf(a, "%zu cables join %s and %s, while others have none: %s",
-					 n, c->nodes[x].name, c->nodes[y].name, c->topology_why),
-			    arena_printf(a,
-					 "take an end of the cable in %s to a node that lacks one",
-					 cluster_cage_text(a, c, cage)));
+	cluster_judge_wrong(
+		a, c, cage, CLUSTER_FAULT,
+		arena_printf(a, "%zu cables join %s and %s, while others have none: %s", n,
+			     c->nodes[x].name, c->nodes[y].name, c->topology_why),
+		arena_printf(a, "move one end of the cable in %s to a node without a cable",
+			     cluster_cage_text(a, c, cage)));
 }
 
 static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
@@ -174,13 +173,15 @@ static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 			.port = up->name,
 			.text = g->neighbour
 					? arena_printf(a,
-						       "%s has a link and hears no node; its "
-						       "neighbour calls itself %s.",
+						       "%s has a link but receives no announcement "
+						       "from a node; its neighbour is named %s.",
 						       cluster_cage_text(a, c, cage), g->neighbour)
-					: arena_printf(a, "%s has a link and hears no node.",
+					: arena_printf(a,
+						       "%s has a link but receives no announcement "
+						       "from a node.",
 						       cluster_cage_text(a, c, cage)),
 			.evidence = arena_printf(a, "%s is up", up->name),
-			.fix = "see where the cable leads: to a machine that was not named, one "
+			.fix = "trace the cable: it may lead to a machine that was not given, one "
 			       "that does not answer, or a switch in another VLAN" });
 }
 
@@ -222,7 +223,7 @@ static void cluster_judge_cables(struct arena *a, struct cluster *c)
 
 /* Findings about addresses: subnets, doubles, and which way the kernel sends. */
 
-static const char plan[] = "give each path a subnet of its own (gputune cluster plan)";
+static const char plan[] = "give each path its own subnet (gputune cluster plan)";
 
 /* An address that counts: not link-local, and IPv4 alone where only that matters. */
 static bool counts(const struct cluster_address *x, struct cluster_prefix *out)
@@ -295,7 +296,7 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 					.text = arena_printf(
 						a,
 						"%s and %s%s are in one subnet: the kernel sends "
-						"by one of them only, and answers for both.",
+						"through only one of them and answers for both.",
 						cluster_end_text(a, c, x), q->name,
 						cage != CLUSTER_NONE &&
 								cage == cluster_cage_of(c, node, q)
@@ -370,12 +371,12 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 				     .node = c->nodes[x.node].name,
 				     .port = px->name,
 				     .text = arena_printf(
-					     a, "%s and %s are on one path and share no subnet.",
+					     a, "%s and %s are on one path but share no subnet.",
 					     cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
 				     .evidence = arena_printf(a, "%s against %s", addressed(px),
 							      addressed(py)),
-				     .fix = "see that the cables stand where the addresses were "
-					    "made for, or make them anew (gputune cluster plan)" });
+				     .fix = "check that the cables match the addresses, or assign "
+					    "new addresses (gputune cluster plan)" });
 	}
 }
 
@@ -435,24 +436,24 @@ static void cluster_judge_egress(struct arena *a, struct cluster *c, struct clus
 
 		if (!r || strcmp(by, px->name) == 0)
 			continue;
-		cluster_find(a, c,
-			     &(struct cluster_finding){
-				     .code = "wrong-egress",
-				     .severity = CLUSTER_FAULT,
-				     .node = c->nodes[x.node].name,
-				     .port = px->name,
-				     .text = arena_printf(
-					     a, "%s sends to %.*s (%s) %s%s, not by %s.",
-					     c->nodes[x.node].name, (int)strcspn(to->name, "/"),
-					     to->name, cluster_end_text(a, c, y),
-					     *by ? "by " : "nowhere", by, px->name),
-				     .evidence = !*by ? "no route"
-						 : other && other->data
-							 ? "the route leads out by another port of "
-							   "the adapter"
-							 : "the route leads out by another "
-							   "interface (the default route, maybe)",
-				     .fix = plan });
+		cluster_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "wrong-egress",
+				.severity = CLUSTER_FAULT,
+				.node = c->nodes[x.node].name,
+				.port = px->name,
+				.text = arena_printf(
+					a, "%s sends to %.*s (%s) %s%s, not through %s.",
+					c->nodes[x.node].name, (int)strcspn(to->name, "/"),
+					to->name, cluster_end_text(a, c, y),
+					*by ? "by " : "nowhere", by, px->name),
+				.evidence = !*by ? "no route"
+					    : other && other->data
+						    ? "the route uses another port of the adapter"
+						    : "the route uses another interface (possibly "
+						      "the default route)",
+				.fix = plan });
 	}
 }
 

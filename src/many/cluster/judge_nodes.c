@@ -60,8 +60,8 @@ static void dead(struct arena *a, struct cluster *c, const struct cluster_node *
 			     .port = "",
 			     .text = arena_printf(a, "%s does not answer.", n->name),
 			     .evidence = n->failure,
-			     .fix = "see that it is on, reachable by ssh with a key of yours and "
-				    "in known_hosts, and that gputune is installed there" });
+			     .fix = "check that it is on, reachable by ssh with your key and "
+				    "listed in known_hosts, and that gputune is installed there" });
 }
 
 static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_node *n)
@@ -76,16 +76,17 @@ static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_
 			.node = n->name,
 			.port = "",
 			.text = arena_printf(a,
-					     "%s has no ConnectX-7 on PCI: no cable is in either "
-					     "cage, or none whose other end is powered.",
+					     "%s has no ConnectX-7 on PCI: neither cage has a "
+					     "cable with a powered machine at the other end.",
 					     n->name),
 			.evidence = seen_ok(&n->hotplug.f)
-					    ? "no function of vendor 15b3; the scripts that take "
-					      "the adapter off PCI without a cable are installed"
+					    ? "no function of vendor 15b3; the scripts that remove "
+					      "the adapter from PCI without a cable are installed"
 					    : "no function of vendor 15b3 on PCI",
-			.fix = "put a cable between two powered machines and wait half a minute; "
-			       "with a cable in, shut down and take all power off for a minute. "
-			       "Never rescan the PCI bus: it panics or hangs the machine" });
+			.fix = "connect a cable between two powered machines and wait half a "
+			       "minute; if a cable is connected, shut down and disconnect all "
+			       "power for a minute. Never rescan the PCI bus: it panics or hangs "
+			       "the machine" });
 }
 
 static void no_carrier(struct arena *a, struct cluster *c, size_t node)
@@ -116,8 +117,8 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 			.text = arena_printf(a, "No port of %s's network adapter has a link.",
 					     n->name),
 			.evidence = arena_printf(a, "%zu ports, none with carrier", data),
-			.fix = "see that the ports are set up (ip link set NAME up), that the "
-			       "cable clicks in at both ends, and that the other machine is on" });
+			.fix = "check that the ports are up (ip link set NAME up), that the cable "
+			       "is seated at both ends, and that the other machine is on" });
 }
 
 static void same_machine(struct arena *a, struct cluster *c, size_t i)
@@ -137,7 +138,7 @@ static void same_machine(struct arena *a, struct cluster *c, size_t i)
 				     .text = arena_printf(a, "%s and %s are the same machine.",
 							  x->name, y->name),
 				     .evidence = "same boot and same network namespace",
-				     .fix = "name each machine once; see where the names lead" });
+				     .fix = "give each machine once; check where the names lead" });
 	}
 }
 
@@ -157,15 +158,15 @@ static void forward_drop(struct arena *a, struct cluster *c, const struct cluste
 			.port = "",
 			.text = arena_printf(
 				a,
-				"%s drops what it would forward between its links, which looks "
-				"like a dead cable to whoever is behind it.",
+				"%s drops packets that it should forward between its links; to "
+				"machines behind it this looks like a dead cable.",
 				n->name),
 			.evidence = arena_printf(a, "policy drop in %s; net.ipv4.ip_forward is %s",
 						 fact_text(&n->forward_by, "a forward chain"),
 						 fact_or(&n->ip_forward, 0) ? "1" : "0"),
-			.fix = "direct links do not need forwarding. Where nodes or containers "
+			.fix = "direct links do not require forwarding. If nodes or containers "
 			       "reach each other through this one, accept their subnets (with "
-			       "Docker, in the chain DOCKER-USER, which it leaves alone)" });
+			       "Docker, in the chain DOCKER-USER, which it leaves unchanged)" });
 }
 
 /* Whether every port that was to listen could do so with frames. */
@@ -184,13 +185,14 @@ static void deaf(struct arena *a, struct cluster *c, const struct cluster_node *
 				.severity = CLUSTER_NOTE,
 				.node = n->name,
 				.port = p->name,
-				.text = arena_printf(a, "%s may not open raw sockets%s.", n->name,
-						     by_six ? ", so cables and switches cannot be "
-							      "told apart there"
-							    : ": its ports hear nothing"),
+				.text = arena_printf(
+					a, "%s is not permitted to open raw sockets%s.", n->name,
+					by_six ? ", so cables and switches cannot be distinguished "
+						 "there"
+					       : ": its ports receive no announcements"),
 				.evidence = arena_printf(a, "user id %lld", fact_or(&n->euid, -1)),
-				.fix = "let the program there run as root, for example "
-				       "--node-command \"sudo -n gputune cluster node\"" });
+				.fix = "run the program there as root, for example --node-command "
+				       "\"sudo -n gputune cluster node\"" });
 		return;
 	}
 }
@@ -206,9 +208,10 @@ static const struct version versions[] = {
 	{ "NCCL", CLUSTER_FAULT,
 	  "install one version everywhere: ranks of different versions may hang or refuse",
 	  offsetof(struct cluster_node, nccl) },
-	{ "the GPU driver", CLUSTER_WARNING, "bring all nodes to one driver",
+	{ "the GPU driver", CLUSTER_WARNING, "install one driver version on all nodes",
 	  offsetof(struct cluster_node, driver) },
-	{ "the kernel", CLUSTER_NOTE, "bring all nodes to one kernel, so that figures compare",
+	{ "the kernel", CLUSTER_NOTE,
+	  "install one kernel version on all nodes, so that figures are comparable",
 	  offsetof(struct cluster_node, kernel) },
 	{ "gputune", CLUSTER_NOTE, "install one version everywhere",
 	  offsetof(struct cluster_node, version) },
@@ -297,25 +300,26 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 			continue;
 		}
 		equal = false;
-		judge_nodes_find(
-			a, c, "mtu-mismatch", CLUSTER_FAULT, mine < theirs ? first : p->ends[i],
-			arena_printf(a,
-				     "%s and %s differ in MTU: large packets vanish, and RDMA ends "
-				     "with retry errors.",
-				     cluster_end_text(a, c, first),
-				     cluster_end_text(a, c, p->ends[i])),
-			arena_printf(a, "MTU %lld bytes on %s, %lld bytes on %s", mine,
-				     cluster_end_text(a, c, first), theirs,
-				     cluster_end_text(a, c, p->ends[i])),
-			"set 9000 at both ends, by whoever configures them (gputune cluster plan)");
+		judge_nodes_find(a, c, "mtu-mismatch", CLUSTER_FAULT,
+				 mine < theirs ? first : p->ends[i],
+				 arena_printf(a,
+					      "%s and %s differ in MTU: large packets are lost, "
+					      "and RDMA ends with retry errors.",
+					      cluster_end_text(a, c, first),
+					      cluster_end_text(a, c, p->ends[i])),
+				 arena_printf(a, "MTU %lld bytes on %s, %lld bytes on %s", mine,
+					      cluster_end_text(a, c, first), theirs,
+					      cluster_end_text(a, c, p->ends[i])),
+				 "set 9000 at both ends, in the tool that configures them (gputune "
+				 "cluster plan)");
 	}
 	if (equal && cluster_fails(c, first.node, "nic.mtu", cluster_end_port(c, first)->name))
 		judge_nodes_find(
 			a, c, "mtu-small", CLUSTER_NOTE, first,
 			arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
 				     cluster_end_text(a, c, first), mine),
-			"RDMA takes packets of 1024 bytes at 1500, of 4096 from 4192 on; TCP takes "
-			"what there is",
+			"RDMA uses packets of 1024 bytes at 1500, of 4096 from 4192 on; TCP uses "
+			"the full MTU",
 			"set 9000 at both ends (gputune cluster plan)");
 }
 
@@ -340,13 +344,14 @@ static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cl
 		judge_nodes_find(
 			a, c, "roce-uneven", CLUSTER_WARNING, p->ends[i],
 			arena_printf(a,
-				     "%s and %s differ in %s: one end pauses what the other loses.",
+				     "%s and %s differ in %s: one end pauses packets that the "
+				     "other loses.",
 				     cluster_end_text(a, c, first),
 				     cluster_end_text(a, c, p->ends[i]), what),
 			arena_printf(a, "%s %s on %s, %s on %s", what, pfc ? mine.pfc : mine.trust,
 				     cluster_end_text(a, c, first), pfc ? theirs.pfc : theirs.trust,
 				     cluster_end_text(a, c, p->ends[i])),
-			"the same on every node and switch port (gputune explain nic.pfc, "
+			"use the same on every node and switch port (gputune explain nic.pfc, "
 			"nic.trust)");
 	}
 }
@@ -416,7 +421,7 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 			continue;
 		judge_nodes_find(
 			a, c, "half-speed-twin-unused", CLUSTER_FAULT, e,
-			arena_printf(a, "%s %s, so cage %s reaches half of its speed at most.",
+			arena_printf(a, "%s %s, so cage %s reaches at most half of its speed.",
 				     cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
 				     g->name),
 			arena_printf(
@@ -424,8 +429,7 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 				"its twin is in use; both halves of a cage carry about 100 Gb/s "
 				"each (twins by %s)",
 				g->twins_by),
-			"set it up with an address in a subnet of its own, and let NCCL use both "
-			"RDMA "
+			"set it up with an address in its own subnet, and let NCCL use both RDMA "
 			"devices");
 	}
 }
@@ -441,9 +445,8 @@ static void judge_nodes_rdma(struct arena *a, struct cluster *c, struct cluster_
 					      cluster_end_text(a, c, e),
 					      fact_text(&p->rdma_device, "?"), p->rdma_state.v),
 				 arena_printf(a, "state %s", p->rdma_state.v),
-				 "see that the interface is up and has an address; load mlx5_ib; "
-				 "else look at "
-				 "the kernel log");
+				 "check that the interface is up and has an address; load mlx5_ib; "
+				 "otherwise read the kernel log");
 }
 
 /* One end of a path can do RDMA: then who cannot makes both go over TCP. */
@@ -461,13 +464,13 @@ static void rdma_missing(struct arena *a, struct cluster *c, const struct cluste
 			continue;
 		judge_nodes_find(
 			a, c, "rdma-missing", CLUSTER_FAULT, p->ends[i],
-			arena_printf(a, "%s has no RDMA device, %s has one: between them goes TCP.",
+			arena_printf(a, "%s has no RDMA device, %s has one: they can only use TCP.",
 				     cluster_end_text(a, c, p->ends[i]),
 				     cluster_end_text(a, c, p->ends[with])),
 			arena_printf(a, "RDMA device %s at the other end",
 				     cluster_end_port(c, p->ends[with])->rdma_device.v),
-			"load the adapter's RDMA module (mlx5_ib; rdma link show lists what is "
-			"there)");
+			"load the adapter's RDMA module (mlx5_ib; rdma link show lists the "
+			"devices)");
 	}
 }
 
@@ -495,15 +498,15 @@ static void judge_nodes_pcie(struct arena *a, struct cluster *c, struct cluster_
 
 	if (!v)
 		return;
-	judge_nodes_find(a, c, "pcie-narrow", CLUSTER_WARNING, e,
-			 arena_printf(a, "%s has fewer or slower PCIe lanes than it can.",
-				      cluster_end_text(a, c, e)),
-			 arena_printf(a, "%s, of %s", v->current, v->wanted),
-			 is_spark(&c->nodes[e.node])
-				 ? "update the BIOS, then ask the maker's support: the adapter is "
-				   "soldered"
-				 : "see in which slot it stands; reseat it; look at the slot's "
-				   "setting in the firmware");
+	judge_nodes_find(
+		a, c, "pcie-narrow", CLUSTER_WARNING, e,
+		arena_printf(a, "%s uses fewer or slower PCIe lanes than it supports.",
+			     cluster_end_text(a, c, e)),
+		arena_printf(a, "%s, of %s", v->current, v->wanted),
+		is_spark(&c->nodes[e.node])
+			? "update the BIOS, then contact the vendor's support: the adapter is "
+			  "soldered"
+			: "check its slot; reseat it; check the slot's setting in the firmware");
 }
 
 /* Whether node x hears node y at all on this wire. */
@@ -530,11 +533,12 @@ static void one_way(struct arena *a, struct cluster *c, size_t wire, struct clus
 	    !fact_is(&cluster_end_port(c, y)->listened, "frames") || x.node == y.node ||
 	    has_neighbor(c, wire, x.node, y.node) || !has_neighbor(c, wire, y.node, x.node))
 		return;
-	judge_nodes_find(a, c, "one-way", CLUSTER_WARNING, x,
-			 arena_printf(a, "%s does not hear %s, which hears it.",
-				      cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
-			 "frames come through in one direction only",
-			 "exchange the cable; on a switch look at its port's filters");
+	judge_nodes_find(
+		a, c, "one-way", CLUSTER_WARNING, x,
+		arena_printf(a, "%s receives nothing from %s, which receives its announcements.",
+			     cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
+		"frames arrive in one direction only",
+		"exchange the cable; on a switch, check its port's filters");
 }
 
 void cluster_judge_ports(struct arena *a, struct cluster *c)
@@ -605,11 +609,11 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 				     .port = p->name,
 				     .text = arena_printf(a, "%s %s has no RoCE v2 GID for %s.",
 							  c->nodes[e.node].name, p->name, x->name),
-				     .evidence = arena_printf(a, "%zu GIDs of %s, none holds it",
+				     .evidence = arena_printf(a, "%zu GIDs of %s, none for it",
 							      p->gids.n,
 							      fact_text(&p->rdma_device, "?")),
 				     .fix = "set the interface down and up, or reload mlx5_ib; "
-					    "until then RDMA on it cannot be routed" });
+					    "until then its RDMA cannot be routed" });
 	}
 }
 
@@ -650,19 +654,19 @@ static void drifted(struct arena *a, struct cluster *c, struct cluster_end e,
 				.port = p->name,
 				.text = is ? arena_printf(a,
 							  "%s %s: the RoCE v2 GID of %u.%u.%u.%u "
-							  "went from index %u to %u.",
+							  "moved from index %u to %u.",
 							  c->nodes[e.node].name, p->name,
 							  x.bytes[0], x.bytes[1], x.bytes[2],
 							  x.bytes[3], was->index, is->index)
 					   : arena_printf(a,
 							  "%s %s: the RoCE v2 GID %s of index %u "
-							  "is gone.",
+							  "is missing.",
 							  c->nodes[e.node].name, p->name,
 							  was->gid.v, was->index),
-				.evidence = arena_printf(a, "%s, against the earlier discovery",
-							 was->gid.v),
-				.fix = "leave NCCL_IB_GID_INDEX unset, so that it is looked up; "
-				       "restart what has pinned it. Turn link-local and IPv6 "
+				.evidence = arena_printf(
+					a, "%s, compared with the earlier discovery", was->gid.v),
+				.fix = "leave NCCL_IB_GID_INDEX unset, so that NCCL finds it; "
+				       "restart programs that pinned it. Turn link-local and IPv6 "
 				       "addresses off on these ports: they make the entries "
 				       "move" });
 	}
@@ -693,16 +697,15 @@ static void uneven(struct arena *a, struct cluster *c)
 		}
 	if (!differ)
 		return;
-	cluster_find(
-		a, c,
-		&(struct cluster_finding){
-			.code = "gid-uneven",
-			.severity = CLUSTER_NOTE,
-			.node = "",
-			.port = "",
-			.text = "The index of RoCE v2 GIDs differs between ports.",
-			.evidence = arena_strdup(a, t.s),
-			.fix = "leave NCCL_IB_GID_INDEX unset: no one value is right for all" });
+	cluster_find(a, c,
+		     &(struct cluster_finding){
+			     .code = "gid-uneven",
+			     .severity = CLUSTER_NOTE,
+			     .node = "",
+			     .port = "",
+			     .text = "The index of RoCE v2 GIDs differs between ports.",
+			     .evidence = arena_strdup(a, t.s),
+			     .fix = "leave NCCL_IB_GID_INDEX unset: no single value fits all" });
 }
 
 void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before)

@@ -399,8 +399,8 @@ static bool each_on_switch(const struct cabling *s)
 
 static enum cluster_topology of_cables(struct arena *a, const struct cabling *s, const char **why)
 {
-	*why = s->unsure ? "Only datagrams came through (no node may open raw sockets), so these "
-			   "are cables or a switch."
+	*why = s->unsure ? "Only datagrams arrived (no node may open raw sockets), so these are "
+			   "cables or a switch."
 			 : "";
 	if (s->nodes == 2 && each_has(s, s->neighbours, 1)) {
 		if (!s->unsure)
@@ -414,12 +414,12 @@ static enum cluster_topology of_cables(struct arena *a, const struct cabling *s,
 	}
 	/* Two neighbours each among four nodes are one ring: a smaller one needs three. */
 	if (s->nodes == 4 && each_has(s, s->neighbours, 2)) {
-		*why = arena_printf(a,
-				    "A ring of four without a switch is not supported: %s share no "
-				    "cable, and NCCL, which connects trees across all nodes, ends "
-				    "with an error there; NVIDIA's own set-up refuses it as well. "
-				    "Use a 200 Gb/s switch, or three nodes.",
-				    gaps(a, s));
+		*why = arena_printf(
+			a,
+			"A ring of four without a switch is not supported: %s share no cable, and "
+			"NCCL, which connects trees across all nodes, fails there; NVIDIA's set-up "
+			"also refuses it. Use a 200 Gb/s switch, or three nodes.",
+			gaps(a, s));
 		return CLUSTER_RING_FOUR;
 	}
 	*why = arena_printf(a, "No cable joins %s.", gaps(a, s));
@@ -429,14 +429,15 @@ static enum cluster_topology of_cables(struct arena *a, const struct cabling *s,
 static enum cluster_topology of_shape(struct arena *a, const struct cabling *s, const char **why)
 {
 	if (!s->cables && !s->switches && !s->unsure) {
-		*why = s->nodes > 1	   ? "No port heard a port of another node."
+		*why = s->nodes > 1	   ? "No port received an announcement from another node."
 		       : s->nodes == 0	   ? "No node answered."
-		       : s->c->n_nodes > 1 ? "One node alone answered."
+		       : s->c->n_nodes > 1 ? "Only one node answered."
 					   : "There is one node.";
 		return CLUSTER_NOTHING;
 	}
 	if (s->switches && s->cables) {
-		*why = "Some ports are joined by a cable, others by a switch; do one or the other.";
+		*why = "Some ports are joined by a cable, others by a switch; use only one of "
+		       "them.";
 		return CLUSTER_MIXED;
 	}
 	if (!s->switches)
@@ -446,7 +447,7 @@ static enum cluster_topology of_shape(struct arena *a, const struct cabling *s, 
 				       : "All nodes are on one switch.";
 		return CLUSTER_SWITCHED;
 	}
-	*why = "Not every node hears the switch that joins the others.";
+	*why = "Some nodes receive no announcements through the switch that joins the others.";
 	return CLUSTER_PARTIAL;
 }
 
@@ -471,8 +472,8 @@ void cluster_make_topology(struct arena *a, struct cluster *c)
 	c->supported = false;
 	if (has_data(c)) {
 		c->topology = CLUSTER_NOTHING;
-		c->topology_why = "Only management ports hear each other: no port with RDMA or 25 "
-				  "Gb/s hears another node.";
+		c->topology_why = "Only management ports receive each other's announcements: no "
+				  "port with RDMA or 25 Gb/s does.";
 	} else {
 		c->topology_why = arena_printf(
 			a, "%s No port has RDMA or 25 Gb/s: these may be for management.",

@@ -24,14 +24,14 @@ static const struct shape node_request_shape = SHAPE(node_line, node_request);
 
 static const struct shape_row node_answer_rows[] = {
 	{ "id", "Of the request; 0: the greeting.", SHAPE_COUNT(node_line, id) },
-	{ "ok", "True: it was answered.", SHAPE_FLAG(node_line, ok) },
+	{ "ok", "True: the request was answered.", SHAPE_FLAG(node_line, ok) },
 	{ "answer", NULL, OBJECT },
 };
 static const struct shape node_answer_shape = SHAPE(node_line, node_answer);
 
 static const struct shape_row node_refusal_rows[] = {
-	{ "id", "Of the request; 0: the line was none.", SHAPE_COUNT(node_line, id) },
-	{ "ok", "False: it was refused.", SHAPE_FLAG(node_line, ok) },
+	{ "id", "Of the request; 0: the line was not a request.", SHAPE_COUNT(node_line, id) },
+	{ "ok", "False: the request was refused.", SHAPE_FLAG(node_line, ok) },
 	{ "error", NULL, SHAPE_TEXT(node_line, error) },
 	{ "hint", NULL, SHAPE_TEXT(node_line, hint) },
 };
@@ -42,7 +42,7 @@ static const struct shape node_line_shape = SHAPE_FORMS(node_line, node_line, li
 
 const struct result_shape cluster_node_result = {
 	.name = "cluster-node", .title = "gputune cluster node",
-	.meaning = "A line between gputune cluster and the gputune cluster node that it starts on each node.",
+	.meaning = "A line between gputune cluster and the gputune cluster node processes that it starts.",
 	.shape = &node_line_shape, .no_time = true, .no_version = true,
 };
 /* clang-format on */
@@ -66,7 +66,7 @@ bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *
 	if (shape_read(a, s, reply->answer, out, &e) == 0)
 		return true;
 	reply->answer = NULL;
-	reply->failure = arena_printf(a, "its answer is not of this version: %s",
+	reply->failure = arena_printf(a, "its answer has another version: %s",
 				      cluster_clean_text(a, e.text, 200));
 	return false;
 }

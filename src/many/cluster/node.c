@@ -77,7 +77,7 @@ const struct shape cluster_neighbor_shape = SHAPE(cluster_neighbor, cluster_neig
 
 static const struct shape_row cluster_route_rows[] = {
 	{ "to", NULL, "To", NULL, SHAPE_TEXT(cluster_route, name), .unknown = SHAPE_BLANK },
-	FACT(cluster_route, port, "Leaves by", NULL),
+	FACT(cluster_route, port, "Outgoing port", NULL),
 };
 const struct shape cluster_route_shape = SHAPE(cluster_route, cluster_route);
 
@@ -195,19 +195,20 @@ static int check_port(const struct cluster_node *n, const struct cluster_port *p
 	struct cluster_prefix prefix;
 
 	if (!interface_valid(p->name))
-		return err_set(e, -EINVAL, "a port has a name that no interface can have");
+		return err_set(e, -EINVAL, "a port has an invalid interface name");
 	if (cluster_port_find(n, p->name) != p)
-		return err_set(e, -EINVAL, "two ports are called %s", p->name);
+		return err_set(e, -EINVAL, "two ports are named %s", p->name);
 	if (*p->pci && pci_address_length(p->pci) != strlen(p->pci))
-		return err_set(e, -EINVAL, "%s: \"%.32s\" is no PCI address", p->name, p->pci);
+		return err_set(e, -EINVAL, "%s: invalid PCI address \"%.32s\"", p->name, p->pci);
 	if (!within(&p->rdma_port, 1, 255))
-		return err_set(e, -EINVAL, "%s: %lld is no number of an RDMA port", p->name,
+		return err_set(e, -EINVAL, "%s: invalid RDMA port number %lld", p->name,
 			       p->rdma_port.v);
 	if (p->addresses.n > CLUSTER_ADDRESSES_MAX || p->gids.n > CLUSTER_GIDS_MAX)
-		return err_set(e, -EINVAL, "%s has more addresses than a port can have", p->name);
+		return err_set(e, -EINVAL, "%s has too many addresses", p->name);
 	LIST_FOR_EACH (struct cluster_address, a, &p->addresses)
 		if (cluster_prefix_parse(a->name, &prefix))
-			return err_set(e, -EINVAL, "%s: \"%.64s\" is no address", p->name, a->name);
+			return err_set(e, -EINVAL, "%s: invalid address \"%.64s\"", p->name,
+				       a->name);
 	return 0;
 }
 
@@ -221,11 +222,13 @@ static int check_neighbors(const struct cluster_node *n, struct err *e)
 		while (i < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[i], h->way) != 0)
 			i++;
 		if (i == sizeof(ways) / sizeof(ways[0]))
-			return err_set(e, -EINVAL, "nothing is heard by \"%.32s\"", h->way);
+			return err_set(e, -EINVAL, "no announcement can be received by \"%.32s\"",
+				       h->way);
 		if (!cluster_port_find(n, h->name))
-			return err_set(e, -EINVAL,
-				       "something was heard on \"%.32s\", which is no port",
-				       h->name);
+			return err_set(
+				e, -EINVAL,
+				"an announcement was received on \"%.32s\", which is not a port",
+				h->name);
 	}
 	return 0;
 }
@@ -236,13 +239,13 @@ static int cluster_node_check(const struct cluster_node *n, struct err *e)
 	int r = 0;
 
 	if (!cluster_name_valid(n->name) || !cluster_name_valid(n->address))
-		return err_set(e, -EINVAL, "a node has a name that no machine can have");
+		return err_set(e, -EINVAL, "invalid node name");
 	if (n->ports.n > CLUSTER_PORTS_MAX || n->heard.n > CLUSTER_HEARD_MAX ||
 	    n->routes.n > CLUSTER_ROUTES_MAX)
-		return err_set(e, -EINVAL, "more ports, or more heard, than a node can have");
+		return err_set(e, -EINVAL, "too many ports or announcements for a node");
 	if (!within(&n->gpus, 0, CLUSTER_GPUS_MAX) ||
 	    !within(&n->memory_bytes, 0, CLUSTER_MEMORY_MAX))
-		return err_set(e, -EINVAL, "%lld GPUs and %lld bytes of memory are in no node",
+		return err_set(e, -EINVAL, "invalid for a node: %lld GPUs and %lld bytes of memory",
 			       n->gpus.v, n->memory_bytes.v);
 	NODE_PORTS(p, n)
 	{
@@ -252,7 +255,7 @@ static int cluster_node_check(const struct cluster_node *n, struct err *e)
 	}
 	LIST_FOR_EACH (struct cluster_route, t, &n->routes)
 		if (cluster_prefix_parse(t->name, &prefix))
-			return err_set(e, -EINVAL, "\"%.64s\" is no address", t->name);
+			return err_set(e, -EINVAL, "invalid address \"%.64s\"", t->name);
 	return check_neighbors(n, e);
 }
 
@@ -262,8 +265,7 @@ int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out
 	int r;
 
 	if (!cluster_node_is_valid(j, 0))
-		return err_set(e, -EINVAL,
-			       "a text that is too long or has control characters in it");
+		return err_set(e, -EINVAL, "a text is too long or contains control characters");
 	r = shape_read(a, &cluster_node_shape, j, &n, e);
 	if (r == 0)
 		r = cluster_node_check(&n, e);

@@ -222,7 +222,7 @@ static void refuse_edited(struct arena *a, const struct journal *j, const struct
 				     .text = arena_printf(a, "%s: %s", c->knob.name,
 							  ours ? "edited since gputune wrote it"
 							       : "not written by gputune"),
-				     .fix = "move what stands there to a file of your own" });
+				     .fix = "move your lines to another file" });
 	}
 }
 
@@ -243,15 +243,14 @@ static void refuse_taken(struct arena *a, struct setup *s)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (*asks[i].by)
-			setup_refuse(
-				a, s,
-				&(struct setup_refusal){
-					.code = "address-taken",
-					.port = arena_strdup(a, asks[i].port),
-					.text = arena_printf(
-						a, "%s is somebody's already: %s answers for it",
-						asks[i].address, asks[i].by),
-					.fix = "take another range with --subnets" });
+			setup_refuse(a, s,
+				     &(struct setup_refusal){
+					     .code = "address-taken",
+					     .port = arena_strdup(a, asks[i].port),
+					     .text = arena_printf(
+						     a, "%s is already in use: %s answers for it",
+						     asks[i].address, asks[i].by),
+					     .fix = "give another range with --subnets" });
 }
 
 static int node_configure_make(struct ask_node *n, struct host *h, struct arena *a,
@@ -297,7 +296,7 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 static int check_target(struct configure *c, const struct setup_want *want, struct err *e)
 {
 	if (want->limit_s && (want->limit_s < DEADMAN_LEAST_S || want->limit_s > DEADMAN_MOST_S))
-		return err_set(e, -EINVAL, "\"limit_s\" has to be a number from %d to %d",
+		return err_set(e, -EINVAL, "\"limit_s\" must be a number from %d to %d",
 			       DEADMAN_LEAST_S, DEADMAN_MOST_S);
 	if (c->setup.n_refusals)
 		return err_set(e, -EBUSY, "%s", c->setup.refusals[0].text);
@@ -358,11 +357,11 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	int r;
 
 	if (n->captured)
-		return err_set(e, -EROFS, "a captured machine is not changed");
+		return err_set(e, -EROFS, "a captured machine cannot be changed");
 	if (!c && !(c = *state = calloc(1, sizeof(*c))))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->h)
-		return err_set(e, -EBUSY, "a change waits to be kept or taken back already");
+		return err_set(e, -EBUSY, "another change is waiting to be confirmed or undone");
 	c->h = host_open_live();
 	c->who = who_is(&c->a);
 	want = ARENA_NEW(&c->a, struct setup_want);
@@ -408,7 +407,7 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 	(void)n;
 	(void)with;
 	if (!c || !c->trial)
-		return err_set(e, -ENOENT, "nothing waits to be kept");
+		return err_set(e, -ENOENT, "no change is waiting for confirmation");
 	r = node_configure_keep(c, e);
 	/* What is still open is taken back. */
 	if (r) {
@@ -467,7 +466,7 @@ static int answer_undo(struct ask_node *n, void **state, const json_t *with, jso
 
 	(void)state;
 	if (n->captured)
-		return err_set(e, -EROFS, "a captured machine is not changed");
+		return err_set(e, -EROFS, "a captured machine cannot be changed");
 	r = shape_read(n->arena, &undo_ask_shape, with, &ask, e);
 	if (r)
 		return r;
@@ -511,7 +510,7 @@ static const char *node_configure_trouble_of(struct arena *a, const struct setup
 	if (knob_get(h, a, &address, &now, &e))
 		return arena_strdup(a, e.text);
 	if (strcmp(now, "present") != 0)
-		return arena_printf(a, "it has not got %s", p->address);
+		return arena_printf(a, "it does not have %s", p->address);
 	if (knob_get(h, a, &mtu, &now, &e))
 		return arena_strdup(a, e.text);
 	if (strcmp(now, arena_printf(a, "%lld", p->mtu)) != 0)

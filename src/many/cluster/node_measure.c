@@ -97,8 +97,7 @@ static const struct bench_case *node_measure_find_case(struct way *w)
 	for (size_t i = 0; i < all.n; i++)
 		if (strcmp(all.items[i].name, w->name) == 0)
 			return &all.items[i];
-	w->r = err_set(&w->e, -ENODATA, "%s",
-		       all.none ? all.none : "this version does not know the case");
+	w->r = err_set(&w->e, -ENODATA, "%s", all.none ? all.none : "unknown case in this version");
 	return NULL;
 }
 
@@ -110,7 +109,7 @@ static void node_measure_run_windows(struct way *w, void *state)
 	for (size_t i = 0; i <= w->windows && w->r == 0; i++) {
 		w->r = w->bench->run(state, &s, &w->e);
 		if (w->r == 0 && !isfinite(s.value[0]))
-			w->r = err_set(&w->e, -EDOM, "a sample that is no number");
+			w->r = err_set(&w->e, -EDOM, "a sample is not a number");
 		if (w->r == 0 && i)
 			w->values[w->n++] = s.value[0];
 	}
@@ -152,7 +151,8 @@ static void run_ways(struct way *ways, size_t n)
 		r = pthread_create(&ways[i].thread, NULL, way_main, &ways[i]);
 		ways[i].started = r == 0;
 		if (r) {
-			ways[i].r = err_set(&ways[i].e, -r, "no thread: %s", strerror(r));
+			ways[i].r =
+				err_set(&ways[i].e, -r, "cannot create a thread: %s", strerror(r));
 			leave(&m);
 		}
 	}
@@ -265,19 +265,19 @@ static int node_measure_read_target(struct arena *a, const json_t *with,
 	if (r)
 		return r;
 	if (ask->windows < 1 || ask->windows >= MEASURE_WINDOWS_MAX)
-		return err_set(e, -EINVAL, "\"windows\" is 1 to %d", MEASURE_WINDOWS_MAX - 1);
+		return err_set(e, -EINVAL, "\"windows\" must be 1 to %d", MEASURE_WINDOWS_MAX - 1);
 	for (size_t i = 0; i < bench_count; i++)
 		if (strcmp(benches[i]->name, ask->bench) == 0)
 			out->bench = benches[i];
 	/* Those of the network alone: nobody measures disks from afar. */
 	if (!out->bench || (out->bench != &bench_tcp && out->bench != &bench_tcp_latency &&
 			    out->bench != &bench_rdma && out->bench != &bench_rdma_latency))
-		return err_set(e, -EINVAL, "no network bench of that name");
+		return err_set(e, -EINVAL, "unknown network bench");
 	if (!ask->n)
 		return err_set(e, -EINVAL, "\"peers\" is empty");
 	for (size_t i = 0; i < ask->n; i++)
 		if (net_address_parse(ask->peers[i], true, &at, e))
-			return err_set(e, -EINVAL, "a peer that is no address with a port");
+			return err_set(e, -EINVAL, "a peer is not an address with a port");
 	return 0;
 }
 
@@ -484,7 +484,7 @@ int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t
 	(void)state;
 	for (size_t i = 0; r == 0 && i < ask.n; i++)
 		if (!counted_port_valid(&ask.ports[i]))
-			r = err_set(e, -EINVAL, "a port that there cannot be");
+			r = err_set(e, -EINVAL, "invalid port");
 	if (r)
 		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

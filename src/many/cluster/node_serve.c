@@ -76,19 +76,18 @@ static int open_echo(struct echo *x, const char *from, const char *to, struct er
 	snprintf(text, sizeof(text), strchr(to, ':') ? "[%.60s]:0" : "%.60s:0", to);
 	r = r ? r : net_address_parse(text, true, &b, e);
 	if (r || a.ss.ss_family != b.ss.ss_family)
-		return r ? r : err_set(e, -EINVAL, "addresses of two families");
+		return r ? r : err_set(e, -EINVAL, "addresses of different families");
 	x->six = a.ss.ss_family == AF_INET6;
 	r = open_socket(x, a.ss.ss_family);
 	if (r)
-		return err_set(e, r, "no socket for echoes: %s", strerror(-r));
+		return err_set(e, r, "cannot create a socket for echoes: %s", strerror(-r));
 	setsockopt(x->fd, x->six ? IPPROTO_IPV6 : IPPROTO_IP,
 		   x->six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, x->six ? &six : &four,
 		   sizeof(four));
 	if (bind(x->fd, (const struct sockaddr *)&a.ss, a.len))
-		r = err_set(e, -errno, "%s is no address of this machine", from);
+		r = err_set(e, -errno, "%s is not an address of this machine", from);
 	else if (connect(x->fd, (const struct sockaddr *)&b.ss, b.len))
-		r = err_set(e, -errno, "there is no way from %s to %s: %s", from, to,
-			    strerror(errno));
+		r = err_set(e, -errno, "no route from %s to %s: %s", from, to, strerror(errno));
 	if (r) {
 		close(x->fd);
 		x->fd = -1;
@@ -192,7 +191,7 @@ static const char *error_text(const struct echo *x, const struct err *e)
 	if (x->got)
 		return NULL;
 	if (x->error == EMSGSIZE)
-		return "larger than the MTU of an interface on the way";
+		return "larger than the MTU of an interface on the path";
 	return x->error ? strerror(x->error) : "no answer";
 }
 
@@ -291,7 +290,7 @@ static void run_operation(struct bench_env *env, const char *name, size_t window
 	if (cases.n)
 		r = run_case(env, &cases.items[0], windows, out, &e);
 	else
-		r = err_set(&e, -ENODATA, "%s", cases.none ? cases.none : "no such operation");
+		r = err_set(&e, -ENODATA, "%s", cases.none ? cases.none : "unknown operation");
 	if (r)
 		out->error = arena_strdup(env->a, e.text);
 }
@@ -311,10 +310,10 @@ static int read_part(struct arena *a, const json_t *with, struct part *out, stru
 	if (r)
 		return r;
 	if (ask->windows < 1 || ask->windows >= MEASURE_WINDOWS_MAX)
-		return err_set(e, -EINVAL, "\"windows\" is 1 to %d", MEASURE_WINDOWS_MAX - 1);
+		return err_set(e, -EINVAL, "\"windows\" must be 1 to %d", MEASURE_WINDOWS_MAX - 1);
 	if (ask->ranks < 2 || ask->ranks > RANKS_MAX || ask->rank < 0 || ask->rank >= ask->ranks ||
 	    strlen(ask->meet) >= NET_TEXT || net_address_parse(ask->meet, true, &at, e))
-		return err_set(e, -EINVAL, "no rank, or no address to meet at");
+		return err_set(e, -EINVAL, "rank or rendezvous address missing");
 	return 0;
 }
 
@@ -440,7 +439,7 @@ static int node_serve_start(struct node_servers *all, const char *address, char 
 	r = pthread_create(&s->thread, NULL, serve_main, s);
 	if (r) {
 		close(fd);
-		return err_set(e, -r, "no thread: %s", strerror(r));
+		return err_set(e, -r, "cannot create a thread: %s", strerror(r));
 	}
 	s->running = true;
 	all->n++;
@@ -477,7 +476,7 @@ static struct node_servers *servers_new(const struct token *t, struct err *e)
 	}
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->wake < 0) {
-		err_set(e, -errno, "no event: %s", strerror(errno));
+		err_set(e, -errno, "cannot create an event: %s", strerror(errno));
 		free(s);
 		return NULL;
 	}

@@ -109,7 +109,7 @@ static const char *gid_text(struct arena *a, const struct cluster_port *p)
 		    inet_pton(AF_INET6, g->gid.v, &six) == 1 && IN6_IS_ADDR_V4MAPPED(&six))
 			return arena_printf(a, "%u (v2, IPv4) of %zu", g->index, p->gids.n);
 	}
-	return p->gids.n ? arena_printf(a, "%zu, none v2 with IPv4", p->gids.n) : "";
+	return p->gids.n ? arena_printf(a, "%zu, no v2 with IPv4", p->gids.n) : "";
 }
 
 static void port_row(struct doc *d, struct node *t, const struct cluster *c,
@@ -197,7 +197,7 @@ static void all_of_node(struct doc *d, const struct cluster_node *n)
 		shape_list_table(d, arena_printf(d->arena, "GIDs of %s %s", n->name, p->name),
 				 &cluster_port_shape, "gids", p);
 	if (n->heard.n)
-		shape_list_table(d, arena_printf(d->arena, "Heard by %s", n->name),
+		shape_list_table(d, arena_printf(d->arena, "Received by %s", n->name),
 				 &cluster_node_shape, "heard", n);
 }
 
@@ -492,7 +492,7 @@ static void cluster_page_draw_node(struct svg_canvas *v, size_t i)
 	svg_text(v->t, x, TOP + 37, "start", *n->failure ? "bad" : "soft", 11, room,
 		 *n->failure ? n->failure
 			     : arena_printf(v->a, "%s, %s", fact_text(&n->product, "machine"),
-					    fact_text(&n->gpu, "no GPU seen")));
+					    fact_text(&n->gpu, "no GPU found")));
 	for (size_t k = 0; k < v->c->n_cages; k++) {
 		const struct cluster_cage *g = &v->c->cages[k];
 		int left = v->cage_x[k] - (int)g->n_ports * PORT_W / 2;

@@ -77,8 +77,8 @@ static void cluster_check_page_paths(struct doc *d, const struct check *c)
 	struct node *t;
 
 	doc_heading(d, 2, "Paths");
-	t = DOC_TABLE(d, NULL, "~From and to", ">Echo us", ">Largest echo bytes", ">TCP Gbit/s",
-		      ">TCP there and back us", ">RDMA write Gbit/s", ">RDMA read Gbit/s",
+	t = DOC_TABLE(d, NULL, "~From, to", ">Echo us", ">Largest echo bytes", ">TCP Gbit/s",
+		      ">TCP round trip us", ">RDMA write Gbit/s", ">RDMA read Gbit/s",
 		      ">RDMA write 8 B us");
 	for (size_t i = 0; i < c->n_paths; i++)
 		for (int back = 0; back < 2 && !c->paths[i].untestable; back++) {
@@ -90,14 +90,14 @@ static void cluster_check_page_paths(struct doc *d, const struct check *c)
 		}
 	node_drop_empty(t);
 	if (!c->n_paths)
-		doc_text(d, "No two nodes have a path between them that could be tried.");
+		doc_text(d, "No two nodes have a testable path between them.");
 }
 
 static struct node *untried_list(struct doc *d, struct node *list)
 {
 	if (list)
 		return list;
-	doc_heading(d, 2, "Not tried");
+	doc_heading(d, 2, "Not tested");
 	return doc_bullets(d);
 }
 
@@ -184,8 +184,8 @@ static void counters(struct doc *d, const struct check *c)
 		if (k->after <= k->before)
 			continue;
 		if (!t) {
-			doc_heading(d, 2, "Counters that grew during the tests");
-			t = DOC_TABLE(d, NULL, "!Port", "!Counter", ">Grew by");
+			doc_heading(d, 2, "Counters that increased during the tests");
+			t = DOC_TABLE(d, NULL, "!Port", "!Counter", ">Increase");
 		}
 		row = node_row(d, t);
 		row[0] = cellf(d, "%s %s", check_node(c, k->node)->name, k->port);
@@ -193,7 +193,7 @@ static void counters(struct doc *d, const struct check *c)
 		row[2] = cellf(d, "%lld", k->after - k->before);
 	}
 	if (!t && c->n_counts)
-		doc_text(d, "None of %zu counters of errors grew during the tests.", c->n_counts);
+		doc_text(d, "None of %zu error counters increased during the tests.", c->n_counts);
 }
 
 /* What figures were compared with: the same sentence for many. */
@@ -212,7 +212,7 @@ static void cluster_check_page_sources(struct doc *d, const struct check *c)
 		if (!r->wanted_by || told)
 			continue;
 		if (!list) {
-			doc_heading(d, 2, "What figures are compared with");
+			doc_heading(d, 2, "Reference values");
 			list = doc_bullets(d);
 		}
 		node_bullet(
@@ -239,12 +239,12 @@ static void cluster_check_page_summary(struct doc *d, const struct check *c)
 	for (size_t i = 0; i < c->cluster->n_findings; i++)
 		faults += c->cluster->findings[i].severity == CLUSTER_FAULT;
 	doc_text(d,
-		 "%zu nodes, %s, %zu paths: %zu tests, %zu of them bad; %zu findings, %zu of them "
-		 "faults. Discovered in %.1f s, measured in %.1f s.",
+		 "%zu nodes, %s, %zu paths: %zu tests, %zu bad; %zu findings, %zu of them faults. "
+		 "Discovered in %.1f s, measured in %.1f s.",
 		 c->cluster->n_nodes, cluster_topology_name(c->cluster->topology), c->n_paths,
 		 tests, bad, c->cluster->n_findings, faults, c->discover_seconds, c->seconds);
 	if (c->partial)
-		doc_text(d, "Interrupted: what there was by then.");
+		doc_text(d, "Interrupted: results up to then.");
 	if (c->earlier)
 		doc_text(d, "Compared with the earlier check %s.", c->earlier);
 	for (size_t i = 0; i < c->n_notes; i++)

@@ -11,14 +11,14 @@ static const struct {
 	const char *text;
 	enum style style;
 } states[APPLY_STATES] = {
-	[APPLY_ASKED] = { "to be changed", STYLE_WARN },
-	[APPLY_NOTHING] = { "as planned already", STYLE_GOOD },
-	[APPLY_SET] = { "made, not confirmed", STYLE_WARN },
-	[APPLY_KEPT] = { "made and kept", STYLE_GOOD },
-	[APPLY_BACK] = { "taken back", STYLE_WARN },
-	[APPLY_FAILED] = { "not done", STYLE_BAD },
-	[APPLY_LOST] = { "no answer: it takes its old configuration back by itself", STYLE_BAD },
-	[APPLY_STUCK] = { "not all of it could be done", STYLE_BAD },
+	[APPLY_ASKED] = { "change pending", STYLE_WARN },
+	[APPLY_NOTHING] = { "already as planned", STYLE_GOOD },
+	[APPLY_SET] = { "applied, not confirmed", STYLE_WARN },
+	[APPLY_KEPT] = { "applied and confirmed", STYLE_GOOD },
+	[APPLY_BACK] = { "undone", STYLE_WARN },
+	[APPLY_FAILED] = { "failed", STYLE_BAD },
+	[APPLY_LOST] = { "no answer: it restores its old configuration automatically", STYLE_BAD },
+	[APPLY_STUCK] = { "some changes failed", STYLE_BAD },
 };
 
 static struct cell speed_cell(struct doc *d, long long mbps)
@@ -44,9 +44,9 @@ static void paths_table(struct doc *d, const struct wiring *w)
 			 cellf(d, "%lld", path->mtu),
 			 p->there && p->mtu_now == path->mtu ? cell_as(STYLE_GOOD, "as planned")
 			 : p->mtu_now < 0
-				 ? cell_as(STYLE_UNKNOWN, "MTU not known")
+				 ? cell_as(STYLE_UNKNOWN, "MTU unknown")
 				 : cell_printf(d, STYLE_WARN, "%s, MTU %lld",
-					       p->there ? "address there" : "no such address",
+					       p->there ? "address exists" : "address missing",
 					       p->mtu_now));
 	}
 }
@@ -81,7 +81,7 @@ static void changes_table(struct doc *d, const struct setup_answer *n)
 	for (size_t i = 0; i < n->n_changes; i++) {
 		const struct setup_change *x = &n->changes[i];
 
-		NODE_ROW(d, t, cell(x->keep ? "when confirmed" : "at once"),
+		NODE_ROW(d, t, cell(x->keep ? "when confirmed" : "immediately"),
 			 cell_as(STYLE_CODE, where_of(d, &x->knob)),
 			 cluster_plan_page_value_cell(d, &x->knob, x->before),
 			 cluster_plan_page_value_cell(d, &x->knob, x->after));
@@ -121,7 +121,7 @@ static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n
 	cluster_plan_page_refusals(d, p);
 	changes_table(d, p);
 	if (p->n_commands) {
-		doc_text(d, "Programs that it runs then:");
+		doc_text(d, "Programs that it then runs:");
 		lines(d, p->commands, p->n_commands, STYLE_CODE);
 	}
 	lines(d, p->notes, p->n_notes, STYLE_WARN);
@@ -148,8 +148,7 @@ struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v
 		 cluster_topology_name(w->c->topology), w->c->topology_why);
 	paths_table(d, w);
 	if (w->n_troubles)
-		shape_list_table(d, "What stands against it", cluster_plan_result.shape, "troubles",
-				 v);
+		shape_list_table(d, "Blockers", cluster_plan_result.shape, "troubles", v);
 	for (size_t i = 0; i < v->apply->n_nodes; i++)
 		if (v->apply->nodes[i].state != APPLY_STATES)
 			cluster_plan_page_one_node(d, &v->apply->nodes[i]);
@@ -182,23 +181,23 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 	}
 	states_table(d, p);
 	if (p->n_echoes)
-		node_drop_empty(shape_list_table(d, "Echoes that nobody may cut",
+		node_drop_empty(shape_list_table(d, "Unfragmented echoes",
 						 cluster_plan_result.shape, "echoes", v));
 	if (p->failure)
 		doc_text(d, "%s", p->failure);
 	if (kept + nothing == p->n_nodes)
 		doc_text(d,
-			 "All %zu nodes hold it, confirmed after %.1f s. \"gputune cluster undo\" "
-			 "takes it back.",
+			 "All %zu nodes have the change, confirmed after %.1f s. \"gputune cluster "
+			 "undo\" undoes it.",
 			 p->n_nodes, p->seconds);
 	else if (!kept)
 		doc_text(d,
-			 "Nothing was kept. A node that could not be told takes its old "
-			 "configuration back by itself, %d s after its change.",
+			 "No change was kept. A node that could not be reached restores its old "
+			 "configuration automatically, %d s after its change.",
 			 p->limit_s);
 	else
-		doc_text(d, "Some nodes hold it and some do not: \"gputune cluster undo\" takes it "
-			    "back where it is held.");
+		doc_text(d, "Some nodes have the change and some do not: \"gputune cluster undo\" "
+			    "undoes it on those that do.");
 	return d;
 }
 

@@ -378,12 +378,12 @@ static void judge_slow_links(struct arena *a, struct wiring *w, bool meant)
 			       .code = "slow-links",
 			       .stops = !meant,
 			       .text = meant ? "no port of these links has RDMA or 25 Gb/s; they "
-					       "are used because this topology was asked for"
+					       "are used because this topology was requested"
 					     : "no port of these links has RDMA or 25 Gb/s: they "
-					       "may be there for management",
-			       .fix = meant ? "plug the ports that are meant for data"
-					    : "plug the ports that are meant for data, or name the "
-					      "topology to use these" });
+					       "may be for management",
+			       .fix = meant ? "connect the data ports"
+					    : "connect the data ports, or give the topology to use "
+					      "these" });
 }
 
 static void judge_topology(struct arena *a, const struct wiring_target *wish, struct wiring *w)
@@ -394,25 +394,25 @@ static void judge_topology(struct arena *a, const struct wiring_target *wish, st
 	     meant = named && strcmp(wish->topology, is) == 0 && w->n_ports && !data;
 
 	if (!c->supported && !meant)
-		wiring_trouble(
-			a, w,
-			&(struct wiring_trouble){
-				.code = "unsupported",
-				.stops = w->n_ports > 0 || !w->n_switches,
-				.text = arena_printf(a, "unsupported: %s", c->topology_why),
-				.fix = c->topology == CLUSTER_RING_FOUR
-					       ? "put the four on a switch, or make a ring of three"
-					       : "see the findings of \"gputune cluster "
-						 "discover\"" });
+		wiring_trouble(a, w,
+			       &(struct wiring_trouble){
+				       .code = "unsupported",
+				       .stops = w->n_ports > 0 || !w->n_switches,
+				       .text = arena_printf(a, "unsupported: %s", c->topology_why),
+				       .fix = c->topology == CLUSTER_RING_FOUR
+						      ? "connect the four to a switch, or make a "
+							"ring of three"
+						      : "see the findings of \"gputune cluster "
+							"discover\"" });
 	else if (named && strcmp(wish->topology, is) != 0)
 		wiring_trouble(a, w,
 			       &(struct wiring_trouble){
 				       .code = "wrong-topology",
 				       .stops = true,
 				       .text = arena_printf(
-					       a, "a %s was asked for, but the cables make a %s",
+					       a, "a %s was requested, but the cables form a %s",
 					       wish->topology, is),
-				       .fix = "change the cables, or take --topology auto" });
+				       .fix = "change the cables, or use --topology auto" });
 	else if (!data && c->n_wires)
 		judge_slow_links(a, w, meant);
 }
@@ -432,7 +432,7 @@ static void judge_clock(struct arena *a, const struct wiring_node *b, const char
 				"its clock is %.1f s %s this machine's (measured, within %.1f s)",
 				fabs(b->skew_ms) / 1000, b->skew_ms > 0 ? "ahead of" : "behind",
 				b->skew_by_ms / 1000),
-			.fix = "let chrony or systemd-timesyncd keep the clocks" });
+			.fix = "synchronize the clocks with chrony or systemd-timesyncd" });
 }
 
 /* The same key on two nodes is one private key that was copied. */
@@ -457,9 +457,8 @@ static void judge_keys(struct arena *a, const struct wiring_node *before, size_t
 							"private key on two machines",
 							key->file, before[other].keys[k].file,
 							w->c->nodes[other].name),
-						.fix = "make a key of its own on each (ssh-keygen "
-						       "-t ed25519) and take the shared one "
-						       "away" });
+						.fix = "create a new key on each (ssh-keygen -t "
+						       "ed25519) and remove the shared one" });
 			}
 }
 
@@ -473,8 +472,8 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 		t.code = "no-answer";
 		t.stops = true;
 		t.text = b->failure;
-		t.fix = "ssh has to let this user in without a question (ssh -o BatchMode=yes), "
-			"and gputune has to be installed there";
+		t.fix = "ssh must log in without a prompt (ssh -o BatchMode=yes), and gputune must "
+			"be installed there";
 		wiring_trouble(a, w, &t);
 		return;
 	}
@@ -489,9 +488,9 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 	if (b->euid != 0) {
 		t.code = "not-root";
 		t.stops = true;
-		t.text = arena_printf(a, "its program runs as %s, who cannot change the network",
+		t.text = arena_printf(a, "its program runs as %s, which cannot change the network",
 				      b->user);
-		t.fix = "reach it as root (root@NODE), or name a program that becomes root: "
+		t.fix = "log in as root (root@NODE), or give a command that becomes root: "
 			"--node-command 'sudo -n gputune cluster node'";
 		wiring_trouble(a, w, &t);
 	}
@@ -532,22 +531,23 @@ static void judge_port(struct arena *a, const struct wiring_port *p, struct wiri
 						    !ipv4_local(z) && ipv4_overlap(x, z));
 			}
 		}
-		wiring_trouble(a, w,
-			       &(struct wiring_trouble){
-				       .code = beside ? "address-in-the-way" : "address-besides",
-				       .stops = beside,
-				       .node = w->c->nodes[p->end.node].name,
-				       .port = port->name,
-				       .text = arena_printf(
-					       a,
-					       beside ? "it has %s, in a subnet with another port "
-							"of this node, given by %s"
-						      : "it keeps %s besides, given by %s",
-					       at->name, fact_text(&port->owner, "nobody known")),
-				       .fix = beside ? "take that address out where it is given; "
-						       "gputune changes no file of others"
-						     : "take it out where it is given unless it is "
-						       "needed" });
+		wiring_trouble(
+			a, w,
+			&(struct wiring_trouble){
+				.code = beside ? "address-in-the-way" : "address-besides",
+				.stops = beside,
+				.node = w->c->nodes[p->end.node].name,
+				.port = port->name,
+				.text = arena_printf(a,
+						     beside ? "it has %s, in a subnet with another "
+							      "port of this node, configured by %s"
+							    : "it also keeps %s, configured by %s",
+						     at->name,
+						     fact_text(&port->owner, "an unknown owner")),
+				.fix = beside ? "remove that address where it is configured; "
+						"gputune does not change other programs' files"
+					      : "remove it where it is configured unless it is "
+						"required" });
 	}
 }
 
@@ -557,16 +557,17 @@ static void judge_mtu(struct arena *a, const struct wiring_target *wish, struct 
 
 	for (size_t i = 0; i < w->n_paths; i++)
 		if (w->paths[i].mtu < want)
-			wiring_trouble(
-				a, w,
-				&(struct wiring_trouble){
-					.code = "small-mtu",
-					.node = "",
-					.text = arena_printf(a,
-							     "%s gets an MTU of %lld: a port of it "
-							     "takes no more (read from its driver)",
-							     w->paths[i].subnet, w->paths[i].mtu),
-					.fix = "none is needed; RDMA then sends smaller packets" });
+			wiring_trouble(a, w,
+				       &(struct wiring_trouble){
+					       .code = "small-mtu",
+					       .node = "",
+					       .text = arena_printf(
+						       a,
+						       "%s gets an MTU of %lld: one of its ports "
+						       "supports no more (read from its driver)",
+						       w->paths[i].subnet, w->paths[i].mtu),
+					       .fix = "no action needed; RDMA then sends smaller "
+						      "packets" });
 }
 
 static void judge_switches(struct arena *a, struct wiring *w)
@@ -581,8 +582,8 @@ static void judge_switches(struct arena *a, struct wiring *w)
 						     "port %lld of the adapter at %s has the link "
 						     "layer InfiniBand",
 						     w->switches[i].port, w->switches[i].pci),
-				.fix = "mlxconfig sets it to Ethernet; that needs a reboot, and a "
-				       "new plan after it" });
+				.fix = "set it to Ethernet with mlxconfig; that requires a reboot "
+				       "and then a new plan" });
 }
 
 static void wiring_judge(struct arena *a, const struct wiring_node *before,
@@ -628,7 +629,7 @@ static void fill_path(struct planning *p, struct wiring_path *path)
 			&(struct wiring_trouble){ .code = "no-network",
 						  .stops = true,
 						  .text = "no free network is left for a path",
-						  .fix = "name a larger range with --subnets" });
+						  .fix = "give a larger range with --subnets" });
 		return;
 	}
 	for (size_t node = 0; node < p->c->n_nodes; node++)

@@ -44,18 +44,18 @@ int measure_token_file(const struct token *t, char path[64], struct err *e)
 	int fd = memfd_create("gputune-token", MFD_CLOEXEC);
 
 	if (fd < 0)
-		return err_set(e, -errno, "no file in memory: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a memory file: %s", strerror(errno));
 	/* Digits: a file's last newlines would not count, and these may be in a random secret. */
 	for (size_t i = 0; i < t->n; i++)
 		if (dprintf(fd, "%02x", t->secret[i]) != 2) {
 			close(fd);
-			return err_set(e, -EIO, "the token's file cannot be written");
+			return err_set(e, -EIO, "cannot write the token's file");
 		}
 	if (fchmod(fd, 0600)) {
 		int r = -errno;
 
 		close(fd);
-		return err_set(e, r, "the token's file cannot be made private");
+		return err_set(e, r, "cannot make the token's file private");
 	}
 	snprintf(path, 64, "/proc/self/fd/%d", fd);
 	return fd;

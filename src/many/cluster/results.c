@@ -45,7 +45,7 @@ static const struct shape_row setup_change_rows[] = {
 	{ "object", NULL, SHAPE_TEXT(setup_change, knob.object), .unknown = SHAPE_BLANK },
 	{ "before", NULL, SHAPE_TEXT(setup_change, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(setup_change, after), .unknown = SHAPE_NULL },
-	{ "step", "At once, or when it is confirmed.", SHAPE_EITHER(setup_change, keep, setup_steps) },
+	{ "step", "Immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep, setup_steps) },
 };
 static const struct shape setup_change_shape = SHAPE(setup_change, setup_change);
 
@@ -70,7 +70,7 @@ static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refus
 	{ "refusals", NULL, SHAPE_LIST(type, m refusals, m n_refusals, setup_refusal) },                    \
 	{ "notes", NULL, SHAPE_TEXT_LIST(type, m notes, m n_notes) },                                       \
 	{ "owners", "Of ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
-	{ "commands", "Programs that it runs then.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
+	{ "commands", "Programs that it then runs.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
 
 static const struct shape_row setup_answer_rows[] = {
 	SETUP_ANSWER_ROWS(setup_answer, ),
@@ -99,7 +99,7 @@ static const struct shape_row wiring_port_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(wiring_port, node) },
 	{ "port", NULL, SHAPE_TEXT(wiring_port, port) },
 	{ "address", NULL, SHAPE_TEXT(wiring_port, address) },
-	{ "there", "It has that address today.", SHAPE_FLAG(wiring_port, there) },
+	{ "there", "It currently has that address.", SHAPE_FLAG(wiring_port, there) },
 	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE },
 };
 static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
@@ -107,7 +107,7 @@ static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
 static const struct shape_row wiring_path_rows[] = {
 	{ "subnet", NULL, SHAPE_TEXT(wiring_path, subnet) },
 	{ "way", NULL, SHAPE_CHOICE_BY(wiring_path, way, cluster_way_name, CLUSTER_WAYS) },
-	{ "kept", "It is there today, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
+	{ "kept", "It currently exists, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
 	{ "mtu_bytes", NULL, SHAPE_COUNT(wiring_path, mtu) },
 	{ "speed_mbps", NULL, SHAPE_COUNT(wiring_path, speed_mbps), .unknown = SHAPE_ZERO },
 	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) },
@@ -116,7 +116,7 @@ static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
 
 static const struct shape_row wiring_trouble_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
-	{ "stops", "Nothing is applied while it stands.", "Stops it", NULL,
+	{ "stops", "Blocks applying the plan.", "Blocks", NULL,
 	  SHAPE_FLAG(wiring_trouble, stops), .style_of = trouble_style },
 	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
 	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
@@ -138,10 +138,10 @@ static const struct shape_row apply_echo_rows[] = {
 	{ "from_node", NULL, "From", NULL, SHAPE_TEXT(wiring_port, node), FROM },
 	{ "from", NULL, "Its address", NULL, SHAPE_TEXT(wiring_port, address), FROM },
 	{ "to_node", NULL, "To", NULL, SHAPE_TEXT(wiring_port, node), TO },
-	{ "to", NULL, "Address there", NULL, SHAPE_TEXT(wiring_port, address), TO },
-	{ "bytes", "Of data.", "Data", "bytes", SHAPE_COUNT(apply_echo, bytes) },
-	{ "good", "It came back.", "Came back", NULL, SHAPE_FLAG(apply_echo, good), .style_of = echo_style },
-	{ "us", "There and back.", "There and back", "us", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
+	{ "to", NULL, "Address exists", NULL, SHAPE_TEXT(wiring_port, address), TO },
+	{ "bytes", "Payload bytes.", "Data", "bytes", SHAPE_COUNT(apply_echo, bytes) },
+	{ "good", "The echo was answered.", "Answered", NULL, SHAPE_FLAG(apply_echo, good), .style_of = echo_style },
+	{ "us", "Round trip.", "Round trip", "us", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
 	{ "trouble", NULL, "~Trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
 };
 static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
@@ -149,17 +149,18 @@ static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
 #define BEFORE SHAPE_VIA(apply_node, before, wiring_node)
 static const struct shape_row plan_node_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
-	{ "label", "What others call it in their files.", SHAPE_TEXT(apply_node, label) },
-	{ "user", "Whose program it is there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
-	{ "version", "Of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
-	{ "clock_skew_ms", "Its clock less ours.", SHAPE_REAL(wiring_node, skew_ms), BEFORE, .unknown = SHAPE_NULL },
-	{ "clock_skew_by_ms", "By how much that may be wrong.",
+	{ "label", "Its name in other nodes' files.", SHAPE_TEXT(apply_node, label) },
+	{ "user", "User that runs the program there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
+	{ "version", "Version of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
+	{ "clock_skew_ms", "Its clock minus this machine's.", SHAPE_REAL(wiring_node, skew_ms), BEFORE,
+	  .unknown = SHAPE_NULL },
+	{ "clock_skew_by_ms", "Uncertainty of that difference.",
 	  SHAPE_REAL(wiring_node, skew_by_ms), BEFORE, .unknown = SHAPE_NULL },
-	{ "host_keys", "How many its ssh server has.", SHAPE_COUNT(wiring_node, n_host_keys), BEFORE },
-	{ "state", "null: it was not asked.",
+	{ "host_keys", "Number of keys of its ssh server.", SHAPE_COUNT(wiring_node, n_host_keys), BEFORE },
+	{ "state", "null: not read.",
 	  SHAPE_CHOICE_BY(apply_node, state, apply_state_name, APPLY_STATES), .unknown = SHAPE_NULL },
 	{ "sentence", NULL, SHAPE_TEXT(apply_node, sentence), .unknown = SHAPE_NULL },
-	{ "dead_man", "What takes the change back when nobody confirms it.",
+	{ "dead_man", "Rollback timer that undoes an unconfirmed change.",
 	  SHAPE_TEXT(apply_node, dead_man), .unknown = SHAPE_NULL },
 	SETUP_ANSWER_ROWS(apply_node, plan.),
 };
@@ -172,25 +173,25 @@ static const struct shape_row cluster_plan_rows[] = {
 	{ "topology", NULL,
 	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES), OF_CLUSTER },
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), OF_CLUSTER },
-	{ "supported", "A topology that a plan can be made for.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
-	{ "applied", "It was made, or tried.", SHAPE_FLAG(cluster_plan_view, applied) },
+	{ "supported", "A topology that can be planned for.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
+	{ "applied", "It was applied, or tried.", SHAPE_FLAG(cluster_plan_view, applied) },
 	{ "paths", "Subnets.", SHAPE_LIST(wiring, paths, n_paths, wiring_path), OF_WIRING },
 	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, plan_node_shape), OF_APPLY },
 	{ "troubles", NULL, SHAPE_LIST(wiring, troubles, n_troubles, wiring_trouble), OF_WIRING },
-	{ "link_types", "Ports whose link layer has to become Ethernet.",
+	{ "link_types", "Ports whose link layer must become Ethernet.",
 	  SHAPE_LIST(wiring, switches, n_switches, wiring_switch), OF_WIRING },
 	{ "echoes", "As large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
-	{ "failure", "Why nothing was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
+	{ "failure", "Why no change was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "seconds", "From the first write to the last confirmation.",
 	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
-	{ "limit_s", "After which a node that was not confirmed takes all back.",
+	{ "limit_s", "Time after which an unconfirmed node undoes all changes.",
 	  SHAPE_COUNT(apply, limit_s), OF_APPLY, .unknown = SHAPE_ZERO },
 };
 static const struct shape cluster_plan_shape = SHAPE(cluster_plan_view, cluster_plan);
 
 const struct result_shape cluster_plan_result = {
 	.name = "cluster-plan", .title = "gputune cluster plan",
-	.meaning = "Which port gets which address and MTU, what each node changes for it, and what came of it.",
+	.meaning = "Address and MTU for each port, changes on each node, and their result.",
 	.shape = &cluster_plan_shape, .exit_codes = 0x3f,
 };
 
@@ -200,12 +201,12 @@ static const struct shape_row outcome_row_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE_BY(outcome_row, knob.kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, "~What", NULL, SHAPE_TEXT(outcome_row, knob.name), .style_of = shape_code },
 	{ "object", NULL, "Of", NULL, SHAPE_TEXT(outcome_row, knob.object), .unknown = SHAPE_BLANK },
-	{ "before", "What was there.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
-	{ "after", "What was to be there.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
+	{ "before", "Value before.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
+	{ "after", "Target value.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
 	{ "outcome", NULL, "Outcome", NULL, .style_of = outcome_style,
 	  SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
-	{ "sentence", "What happened.", "~Why", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-	{ "command", "By hand, where it is stuck.", "~By hand", NULL,
+	{ "sentence", "Result.", "~Why", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+	{ "command", "Manual fix if stuck.", "~Manual fix", NULL,
 	  SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
@@ -230,6 +231,6 @@ static const struct shape cluster_undo_shape = SHAPE(apply, cluster_undo);
 
 const struct result_shape cluster_undo_result = {
 	.name = "cluster-undo", .title = "gputune cluster undo",
-	.meaning = "What became of each change of the cluster's links that was to be taken back.",
+	.meaning = "Result of each change of the cluster's links that was to be undone.",
 	.shape = &cluster_undo_shape, .list = "nodes", .exit_codes = 0x3f,
 };

@@ -32,7 +32,7 @@ enum {
 
 const char *rollback_timer_how(const struct rollback_timer *d)
 {
-	return d->child ? "a process of its own" : "a systemd timer";
+	return d->child ? "a separate process" : "a systemd timer";
 }
 
 /* --- arming ----------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ char *const *rollback_timer_timer(struct arena *a, const char *unit, const char 
 				      "--quiet",
 				      "--collect",
 				      arena_printf(a, "--unit=%s", unit),
-				      "--description=gputune: takes an unconfirmed network back",
+				      "--description=gputune: undoes an unconfirmed network change",
 				      arena_printf(a, "--on-active=%ds", limit_s),
 				      "--timer-property=AccuracySec=100ms",
 				      "--",
@@ -135,8 +135,8 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 	int r;
 
 	if (host_exists(h, DEADMAN_CLAIM) && !rollback_timer_is_stale(h)) {
-		err_set(e, -EBUSY, "another change of the network waits to be confirmed here");
-		err_hint(e, "it is taken back by itself within %d s of its beginning", DEADMAN_S);
+		err_set(e, -EBUSY, "another network change is waiting for confirmation here");
+		err_hint(e, "it is undone automatically within %d s of its start", DEADMAN_S);
 		return -EBUSY;
 	}
 	r = host_own_dir(h, DEADMAN_DIR);
@@ -153,8 +153,7 @@ int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct roll
 
 	*out = (struct rollback_timer){ .limit_s = limit_s };
 	if (r)
-		return err_set(e, r, "this program's own file is not to be found: %s",
-			       strerror(-r));
+		return err_set(e, r, "cannot find this program's own file: %s", strerror(-r));
 	r = put_claim(h, a, limit_s, e);
 	if (r)
 		return r;
@@ -163,7 +162,7 @@ int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct roll
 	if (r == 0)
 		return 0;
 	(void)host_remove(h, DEADMAN_CLAIM);
-	return err_set(e, r, "nobody could be started who would take it back: %s", strerror(-r));
+	return err_set(e, r, "cannot start the rollback timer: %s", strerror(-r));
 }
 
 static void rollback_timer_stop(struct arena *a, struct rollback_timer *d)
@@ -195,8 +194,7 @@ int rollback_timer_decide(struct host *h, struct err *e)
 		return 0;
 	(void)host_remove(h, DEADMAN_DECIDED);
 	if (r == -ENOENT)
-		return err_set(e, -ESTALE,
-			       "it is too late: the old configuration is being taken back");
+		return err_set(e, -ESTALE, "too late: the old configuration is being restored");
 	return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
 }
 

@@ -105,7 +105,7 @@ static void rsh_start(struct rsh *r, struct rsh_node *n)
 	n->out = out[0];
 	n->err = err[0];
 	if (error)
-		rsh_put_out(r, n, "%s: %s cannot be started: %s", n->target.name, n->argv[0],
+		rsh_put_out(r, n, "%s: cannot start %s: %s", n->target.name, n->argv[0],
 			    strerror(error));
 }
 
@@ -292,7 +292,7 @@ static void hand_over(struct rsh *r, struct rsh_node *n, struct rsh_reply *out)
 		return;
 	}
 	out->failure = text && *text ? cluster_clean_text(r->a, text, SENTENCE_MAX)
-				     : "it refused without a word";
+				     : "it refused without a message";
 	out->hint = hint && *hint ? cluster_clean_text(r->a, hint, SENTENCE_MAX) : NULL;
 }
 
@@ -414,9 +414,9 @@ static void on_end(struct rsh *r, struct rsh_node *n)
 	}
 	said = rsh_last_words(r, n);
 	if (n->status >= 0 && WIFEXITED(n->status))
-		snprintf(how, sizeof(how), "ended with exit code %d", WEXITSTATUS(n->status));
+		snprintf(how, sizeof(how), "exited with code %d", WEXITSTATUS(n->status));
 	else if (n->status >= 0)
-		snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(n->status));
+		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(n->status));
 	else
 		snprintf(how, sizeof(how), "closed the connection");
 	rsh_put_out(r, n, "%s: %s %s%s%s", n->target.name, n->argv[0], how, said ? ": " : "",
@@ -445,7 +445,8 @@ static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len
 	}
 	n->noise += len;
 	if (n->noise > RSH_NOISE_MAX)
-		rsh_put_out(r, n, "%s: what answers there is not gputune", n->target.name);
+		rsh_put_out(r, n, "%s: the program that answers there is not gputune",
+			    n->target.name);
 }
 
 static void rsh_on_line(struct rsh *r, struct rsh_node *n, const char *line, size_t len)
@@ -456,8 +457,7 @@ static void rsh_on_line(struct rsh *r, struct rsh_node *n, const char *line, siz
 		on_greeting(r, n, j, len);
 	else if (!is_ours(j) || !n->id || n->message ||
 		 json_integer_value(json_object_get(j, "id")) != n->id)
-		rsh_put_out(r, n, "%s: said something that is no answer to what it was asked",
-			    n->target.name);
+		rsh_put_out(r, n, "%s: invalid answer to the request", n->target.name);
 	else {
 		n->message = json_incref(j);
 		n->seconds = clock_mono_s() - n->asked;
@@ -489,7 +489,7 @@ static void on_output(struct rsh *r, struct rsh_node *n)
 	memmove(n->line.s, n->line.s + begin, n->line.len - begin + 1);
 	n->line.len -= begin;
 	if (!n->failure && n->line.len > (n->greeting ? RSH_LINE_MAX : RSH_NOISE_MAX))
-		rsh_put_out(r, n, "%s: said more than an answer can be", n->target.name);
+		rsh_put_out(r, n, "%s: the answer is too long", n->target.name);
 }
 
 /* The last bytes are what tells. */
@@ -661,8 +661,9 @@ static bool files_valid(const struct rsh_how *how, struct err *e)
 
 	for (size_t i = 0; i < 2; i++)
 		if (files[i] && (!plain(files[i]) || files[i][0] == '-')) {
-			err_set(e, -EINVAL, "ssh cannot be given the file \"%.200s\"", files[i]);
-			err_hint(e, "use a path of letters, digits and _./:=@%%+,- alone");
+			err_set(e, -EINVAL, "ssh does not accept the file name \"%.200s\"",
+				files[i]);
+			err_hint(e, "use a path with only letters, digits and _./:=@%%+,-");
 			return false;
 		}
 	return true;
@@ -677,7 +678,7 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 	char **argv;
 
 	if (!cluster_name_valid(t->name) || !cluster_name_valid(t->address)) {
-		err_set(e, -EINVAL, "\"%.64s\" is no name that a node can have", t->address);
+		err_set(e, -EINVAL, "invalid node name \"%.64s\"", t->address);
 		return NULL;
 	}
 	if (!files_valid(how, e))
@@ -695,15 +696,15 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 		for (size_t i = begin; i < w.n; i++)
 			if (!plain(w.list[i])) {
 				err_set(e, -EINVAL,
-					"\"%.200s\" could be more than a word to a shell",
+					"\"%.200s\" contains characters that a shell may interpret",
 					w.list[i]);
-				err_hint(e, "name the program on the nodes by letters, digits and "
-					    "_./:=@%%+,- alone");
+				err_hint(e, "give the program on the nodes with only letters, "
+					    "digits and _./:=@%%+,-");
 				return NULL;
 			}
 	}
 	if (w.full || w.n == 0 || w.n == begin) {
-		err_set(e, -EINVAL, "the command that reaches %s has %s words", t->name,
+		err_set(e, -EINVAL, "the command to reach %s has %s words", t->name,
 			w.full ? "too many" : "no");
 		return NULL;
 	}

@@ -23,11 +23,11 @@ static const struct setting for_mtu = { .id = "cluster.mtu",
 					.risk = RISK_SERVICE,
 					.effect = EFFECT_NOW };
 static const struct setting for_files = { .id = "cluster.files",
-					  .title = "Files that keep them",
+					  .title = "Files that persist them",
 					  .risk = RISK_SERVICE,
 					  .effect = EFFECT_NOW };
 static const struct setting for_names = { .id = "cluster.names",
-					  .title = "Names of machines and their host keys",
+					  .title = "Host names and host keys",
 					  .risk = RISK_LOW,
 					  .effect = EFFECT_NOW };
 
@@ -81,13 +81,13 @@ static int setup_check_port(const struct setup_want *want, size_t i, struct err 
 	const char *why = "";
 
 	if (!knob_valid(&address, NULL, &why) || !knob_valid(&mtu, NULL, &why))
-		return err_set(e, -EINVAL, "a port of the request is not sound: %s", why);
+		return err_set(e, -EINVAL, "invalid port in the request: %s", why);
 	if (p->mtu < MTU_LEAST || p->mtu > MTU_MOST)
 		return err_set(e, -EINVAL, "a port of the request has no MTU from %d to %d",
 			       MTU_LEAST, MTU_MOST);
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(want->ports[k].name, p->name) == 0)
-			return err_set(e, -EINVAL, "the request names port %s twice", p->name);
+			return err_set(e, -EINVAL, "the request contains port %s twice", p->name);
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int setup_check_lines(struct arena *a, const char *file, const char *text
 
 	if (*text && (strlen(text) > SETUP_TEXT_MAX ||
 		      !knob_valid(&k, knob_file_value(a, 0644, text, strlen(text)), &why)))
-		return err_set(e, -EINVAL, "what %s is to have is not sound: %s", file, why);
+		return err_set(e, -EINVAL, "invalid data for %s: %s", file, why);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out,
 		const struct knob k = setup_type_knob(&out->types[i]);
 
 		if (out->types[i].port < 1 || out->types[i].port > 2 || !knob_valid(&k, NULL, NULL))
-			r = err_set(e, -EINVAL, "a link type of the request is of no adapter");
+			r = err_set(e, -EINVAL, "a link type of the request belongs to no adapter");
 	}
 	if (r)
 		return r;
@@ -157,7 +157,7 @@ static bool setup_change(struct making *g, struct plan *p, const struct setting 
 				     .code = "unreadable",
 				     .port = port,
 				     .text = arena_strdup(g->a, e.text),
-				     .fix = "what cannot be read could not be put back" });
+				     .fix = "an unreadable value could not be restored" });
 		return false;
 	}
 	if (knob_same(k, now, after))
@@ -311,8 +311,8 @@ static void setup_add_ports(struct making *g)
 		add_netplan(g, netplan, n);
 	if (nobody)
 		setup_note(g->a, g->s,
-			   "Nothing configures these ports (neither netplan nor NetworkManager nor "
-			   "networkd): addresses and MTU are set now, and gone after a reboot.");
+			   "No tool configures these ports (neither netplan nor NetworkManager nor "
+			   "networkd): addresses and MTU are set now and lost at a reboot.");
 }
 
 static void add_types(struct making *g)
@@ -324,8 +324,8 @@ static void add_types(struct making *g)
 		if (setup_change(g, &g->s->keep, &for_type, t->pci, &k, ETHERNET))
 			setup_note(g->a, g->s,
 				   arena_printf(g->a,
-						"%s of %s: the adapter takes it up at the next "
-						"boot of the machine; then make a new plan.",
+						"%s of %s: the adapter applies it at the next "
+						"boot; then make a new plan.",
 						k.name, t->pci));
 	}
 }
@@ -337,7 +337,7 @@ static void setup_add_lines(struct making *g, const char *file, const char *line
 	if (!*lines)
 		return;
 	if (strcmp(file, "/etc/hosts") != 0 && !host_exists(g->h, "/etc/ssh")) {
-		setup_note(g->a, g->s, "There is no /etc/ssh here: host keys are not written.");
+		setup_note(g->a, g->s, "/etc/ssh does not exist here: host keys are not written.");
 		return;
 	}
 	setup_change(g, &g->s->keep, &for_names, "", &k,
@@ -504,7 +504,7 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	const char *listed = NULL, *users;
 	struct setup_refusal r = {
 		.code = "rdma-in-use",
-		.fix = "end them first: an address moves the GIDs that their queue pairs use"
+		.fix = "stop them first: an address moves the GIDs that their queue pairs use"
 	};
 
 	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
@@ -546,7 +546,8 @@ static void gate_gpus(struct arena *a, const struct machine *m, struct setup *ou
 					.text = arena_printf(a, "GPU %u is in use: %s (process %u)",
 							     g->index, fact_text(&p->command, "?"),
 							     p->index),
-					.fix = "end the job first: it may talk over these links" });
+					.fix = "stop the job first: it may communicate over these "
+					       "links" });
 		}
 }
 
@@ -556,26 +557,26 @@ static const char *setup_trouble_of(const struct machine *m, const struct setup_
 	const struct nic *n = machine_nic(m, p->name);
 
 	*code = "no-port";
-	*fix = "discover again";
+	*fix = "run the discovery again";
 	if (!n)
-		return "there is no such interface here";
+		return "no such interface here";
 	*code = "own-link";
 	*fix = "reach the node over another interface (management, Wi-Fi)";
 	if (seen_ok(&m->config.session.links.f) &&
 	    words_have(m->config.session.links.v, p->name, strlen(p->name)))
-		return "this connection itself comes in over it";
+		return "this connection itself uses it";
 	*code = "part-of-bond";
-	*fix = "take it out of the bond first";
+	*fix = "remove it from the bond first";
 	if (seen_ok(&n->bond_master.f) && *n->bond_master.v)
 		return "it is part of a bond";
 	*code = "wireless";
-	*fix = "links between machines are cables";
+	*fix = "links between machines must be cables";
 	if (fact_or(&n->wireless, 0) == 1)
-		return "it is a radio";
+		return "it is a radio interface";
 	*code = "ifupdown";
-	*fix = "put the address and mtu into its stanza of /etc/network/interfaces";
+	*fix = "add the address and mtu to its stanza in /etc/network/interfaces";
 	if (fact_is(&n->owner, "ifupdown"))
-		return "ifupdown configures it, whose files gputune does not write";
+		return "ifupdown configures it, and gputune does not write its files";
 	return NULL;
 }
 
@@ -607,9 +608,9 @@ void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		r.text = setup_trouble_of(m, p, &r.code, &r.fix);
 		if (!r.text && is_default_route(a, h, p->name)) {
 			r.code = "default-route";
-			r.text = "the default route of the node leads over it";
-			r.fix = "links between machines are no way to others: give the default "
-				"route to another interface";
+			r.text = "the node's default route uses it";
+			r.fix = "links between machines must not carry the default route: move it "
+				"to another interface";
 		}
 		if (r.text)
 			setup_refuse(a, out, &r);

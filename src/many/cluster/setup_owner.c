@@ -279,8 +279,8 @@ static int setup_owner_run(struct arena *a, char *const *argv, struct err *e)
 	if (r == 0 && result.status == 0)
 		return 0;
 	if (r)
-		return err_set(e, r, "\"%s %s\" could not be run: %s", argv[0], argv[1],
-			       r == -ETIME ? "it does not end" : strerror(-r));
+		return err_set(e, r, "cannot run \"%s %s\": %s", argv[0], argv[1],
+			       r == -ETIME ? "it does not exit" : strerror(-r));
 	return err_set(e, -EIO, "\"%s %s\" failed: %.*s", argv[0], argv[1],
 		       (int)strcspn(said, "\n"), said);
 }
@@ -299,8 +299,8 @@ int setup_reload(struct arena *a, struct host *h, const struct knob *knobs, size
 /* Keyfiles and .network files: one port, one address, no other way to get one. */
 
 static const char head[] =
-	"# Written by gputune cluster plan: the address of a link between machines.\n"
-	"# Taken back to the byte by \"gputune cluster undo\"; edit it and it is yours.\n";
+	"# Written by gputune cluster plan: the address of a link between machines.\n# \"gputune "
+	"cluster undo\" restores the old state byte for byte; an edited file is left unchanged.\n";
 
 void nm_uuid(const char *interface, char out[NM_UUID_SIZE])
 {
@@ -355,11 +355,9 @@ const char *networkd_text(struct arena *a, const struct wire_port *p, const char
  * ours win, since the file sorts behind theirs. */
 
 static const char netplan_head[] =
-	"# Written by gputune cluster plan: addresses of the links between machines.\n"
-	"# Taken back to the byte by \"gputune cluster undo\"; edit it and it is yours.\n"
-	"network:\n"
-	"  version: 2\n"
-	"  ethernets:\n";
+	"# Written by gputune cluster plan: addresses of the links between machines.\n# \"gputune "
+	"cluster undo\" restores the old state byte for byte; an edited file is left "
+	"unchanged.\nnetwork:\n  version: 2\n  ethernets:\n";
 
 const char *netplan_text(struct arena *a, const struct wire_port *ports, size_t n, const char **why)
 {

@@ -53,28 +53,27 @@ static void jumbo(struct arena *a, struct check *c)
 		x = fact_or(&check_port(c, p->a)->mtu, 0);
 		y = fact_or(&check_port(c, p->b)->mtu, 0);
 		e = y < x ? p->b : p->a;
-		check_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = x != y ? "mtu-mismatch" : "mtu-path",
-				.severity = CLUSTER_FAULT,
-				.node = check_node(c, e.node)->name,
-				.port = check_port(c, e)->name,
-				.text = arena_printf(
-					a, "Packets as large as the MTU do not come through on %s.",
-					check_path_text(a, c, p)),
-				.evidence = arena_printf(
-					a,
-					"an echo of %llu bytes from %s did not come back (%s), a "
-					"small one did; MTU %lld bytes on %s, %lld bytes on %s",
-					r->bytes, check_node(c, r->from)->name,
-					r->why ? r->why : "no answer", x,
-					check_node(c, p->a.node)->name, y,
-					check_node(c, p->b.node)->name),
-				.fix = x != y ? "set the same MTU at both ends, 9000 (gputune "
-						"cluster plan)"
-					      : "both ends agree: let what is between them (the "
-						"switch) take packets of 9216 bytes" });
+		check_find(a, c,
+			   &(struct cluster_finding){
+				   .code = x != y ? "mtu-mismatch" : "mtu-path",
+				   .severity = CLUSTER_FAULT,
+				   .node = check_node(c, e.node)->name,
+				   .port = check_port(c, e)->name,
+				   .text = arena_printf(
+					   a, "Packets as large as the MTU are lost on %s.",
+					   check_path_text(a, c, p)),
+				   .evidence = arena_printf(
+					   a,
+					   "an echo of %llu bytes from %s got no reply (%s), a "
+					   "small one did; MTU %lld bytes on %s, %lld bytes on %s",
+					   r->bytes, check_node(c, r->from)->name,
+					   r->why ? r->why : "no answer", x,
+					   check_node(c, p->a.node)->name, y,
+					   check_node(c, p->b.node)->name),
+				   .fix = x != y ? "set the same MTU at both ends, 9000 (gputune "
+						   "cluster plan)"
+						 : "both ends agree: let the switch between them "
+						   "accept packets of 9216 bytes" });
 	}
 }
 
@@ -113,22 +112,23 @@ static void symptoms_egress(struct arena *a, struct check *c)
 		/* What others do on that port meanwhile is no evidence. */
 		if (strcmp(port, t->port) == 0 || through(r, t->node, port) > 0.1 * (t->rx + t->tx))
 			continue;
-		check_find(a, c,
-			   &(struct cluster_finding){
-				   .code = "wrong-egress",
-				   .severity = CLUSTER_FAULT,
-				   .node = check_node(c, t->node)->name,
-				   .port = port,
-				   .text = arena_printf(a,
-							"What %s sends to the other end of %s goes "
-							"by another port.",
-							check_node(c, t->node)->name, port),
-				   .evidence = arena_printf(
-					   a, "%s: %.3g MB went through %s, %.3g MB through %s",
-					   check_kinds[r->test].name, (t->rx + t->tx) / 1e6,
-					   t->port, through(r, t->node, port) / 1e6, port),
-				   .fix = "give every path a subnet of its own (gputune cluster "
-					  "plan); see \"ip route get ADDRESS\"" });
+		check_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "wrong-egress",
+				.severity = CLUSTER_FAULT,
+				.node = check_node(c, t->node)->name,
+				.port = port,
+				.text = arena_printf(
+					a,
+					"Packets from %s to the other end of %s use another port.",
+					check_node(c, t->node)->name, port),
+				.evidence = arena_printf(
+					a, "%s: %.3g MB went through %s, %.3g MB through %s",
+					check_kinds[r->test].name, (t->rx + t->tx) / 1e6, t->port,
+					through(r, t->node, port) / 1e6, port),
+				.fix = "give every path its own subnet (gputune cluster plan); see "
+				       "\"ip route get ADDRESS\"" });
 	}
 }
 
@@ -145,7 +145,7 @@ static void ingress(struct arena *a, struct check *c)
 		struct cluster_end e;
 
 		if (r->state != CHECK_FAILED || r->together || r->path == CHECK_NONE ||
-		    !mentions(r, "through the peer's") || !stands(c, r))
+		    !mentions(r, "passed the peer's") || !stands(c, r))
 			continue;
 		e = check_far(&c->paths[r->path], r->asker);
 		check_find(
@@ -160,10 +160,10 @@ static void ingress(struct arena *a, struct check *c)
 					"Packets for %s of %s arrive at another port of that node.",
 					check_port(c, e)->name, check_node(c, e.node)->name),
 				.evidence = r->why,
-				.fix = "ports on one switch answer for each other's addresses: "
+				.fix = "ports on one switch answer for each other's addresses: set "
 				       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 on that "
-				       "node, or a VLAN for each half; then \"ip neigh flush\" at "
-				       "the other end" });
+				       "node, or a VLAN for each half; then run \"ip neigh flush\" "
+				       "at the other end" });
 	}
 }
 
@@ -208,7 +208,7 @@ static void twin_unused(struct arena *a, struct check *c)
 					.text = arena_printf(
 						a,
 						"%s of %s carries nothing while both halves of its "
-						"cage are used: half of the speed is missing.",
+						"cage are used: half of the speed is lost.",
 						port, check_node(c, t->node)->name),
 					.evidence = arena_printf(
 						a,
@@ -218,8 +218,9 @@ static void twin_unused(struct arena *a, struct check *c)
 						check_figure_text(a, r->test, r->value),
 						(t->rx + t->tx) / 1e6, t->port,
 						through(r, t->node, port) / 1e6, port),
-					.fix = "an address in a subnet of its own for each half "
-					       "(gputune cluster plan), and both in NCCL_IB_HCA" });
+					.fix = "give each half an address in its own subnet "
+					       "(gputune cluster plan), and list both in "
+					       "NCCL_IB_HCA" });
 		}
 	}
 }
@@ -241,13 +242,12 @@ static size_t next_node(const struct check *c, size_t node, const char *port)
 
 static const char *forwards(struct arena *a, const struct cluster_node *n)
 {
-	return arena_printf(
-		a, "net.ipv4.ip_forward is %s there, what is forwarded is %s",
-		fact_or(&n->ip_forward, 0) ? "1" : "0",
-		fact_is(&n->forward, "drop")
-			? arena_printf(a, "dropped by default (%s)",
-				       fact_text(&n->forward_by, "a forward chain"))
-			: fact_text(&n->forward, "judged by a firewall that was not seen"));
+	return arena_printf(a, "net.ipv4.ip_forward is %s there, forwarded packets are %s",
+			    fact_or(&n->ip_forward, 0) ? "1" : "0",
+			    fact_is(&n->forward, "drop")
+				    ? arena_printf(a, "dropped by default (%s)",
+						   fact_text(&n->forward_by, "a forward chain"))
+				    : fact_text(&n->forward, "subject to an unreadable firewall"));
 }
 
 static void symptoms_forwarding(struct arena *a, struct check *c)
@@ -259,25 +259,24 @@ static void symptoms_forwarding(struct arena *a, struct check *c)
 		if (r->test != CHECK_ROUTED || r->state != CHECK_FAILED || by == CHECK_NONE ||
 		    !stands(c, r))
 			continue;
-		check_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "forward-drop",
-				.severity = CLUSTER_FAULT,
-				.node = check_node(c, by)->name,
-				.port = "",
-				.text = arena_printf(
-					a, "What %s sends to %s does not come through %s.",
-					check_node(c, r->from)->name, check_node(c, r->to)->name,
-					check_node(c, by)->name),
-				.evidence = arena_printf(
-					a,
-					"an echo from %s to %s by way of %s did not come back; %s",
-					check_node(c, r->from)->name, r->address,
-					check_node(c, by)->name, forwards(a, check_node(c, by))),
-				.fix = "net.ipv4.ip_forward=1 there, and accept the subnets of the "
-				       "links in the forward chain (with Docker in DOCKER-USER), "
-				       "from a unit, since neither outlives a boot" });
+		check_find(a, c,
+			   &(struct cluster_finding){
+				   .code = "forward-drop",
+				   .severity = CLUSTER_FAULT,
+				   .node = check_node(c, by)->name,
+				   .port = "",
+				   .text = arena_printf(
+					   a, "Packets from %s to %s do not pass through %s.",
+					   check_node(c, r->from)->name, check_node(c, r->to)->name,
+					   check_node(c, by)->name),
+				   .evidence = arena_printf(
+					   a, "an echo from %s to %s through %s got no reply; %s",
+					   check_node(c, r->from)->name, r->address,
+					   check_node(c, by)->name, forwards(a, check_node(c, by))),
+				   .fix = "set net.ipv4.ip_forward=1 there, and accept the subnets "
+					  "of the links in the forward chain (with Docker in "
+					  "DOCKER-USER), from a unit, since neither survives a "
+					  "reboot" });
 	}
 }
 
@@ -312,24 +311,25 @@ static void symptoms_rdma(struct arena *a, struct check *c)
 
 		if (r->state != CHECK_FAILED || !stands(c, r))
 			continue;
-		if (mentions(r, "over TCP sockets") || mentions(r, "libibverbs") ||
+		if (mentions(r, "NCCL uses TCP sockets") || mentions(r, "libibverbs") ||
 		    mentions(r, "no RDMA device"))
 			add_rdma(a, c, r, "socket-fallback",
-				 "RDMA is there and cannot be used, so NCCL would fall back to TCP "
-				 "sockets: 0.4 to 1 GB/s where 20 are possible.",
-				 "libibverbs1 and ibverbs-providers installed; in containers the "
-				 "device /dev/infiniband, IPC_LOCK and memlock -1; NCCL_IB_HCA "
-				 "that names devices of this node; NCCL_NET=IB makes it an error");
+				 "RDMA is present but cannot be used, so NCCL would fall back to "
+				 "TCP sockets: 0.4 to 1 GB/s where 20 are possible.",
+				 "install libibverbs1 and ibverbs-providers; in containers provide "
+				 "the device /dev/infiniband, IPC_LOCK and memlock -1; set "
+				 "NCCL_IB_HCA to devices of this node; NCCL_NET=IB turns the "
+				 "fallback into an error");
 		else if (mentions(r, "Cannot allocate memory"))
 			add_rdma(a, c, r, "rdma-memory",
 				 "The kernel refuses to register memory for RDMA.",
-				 "raise the locked-memory limit (ulimit -l unlimited). Where "
-				 "/proc/meminfo shows CmaTotal 0 and CmaFree above it, it is a "
-				 "fault of kernels 7.0 for this machine: boot with kho=off, or "
+				 "raise the locked-memory limit (ulimit -l unlimited). If "
+				 "/proc/meminfo shows CmaTotal 0 and CmaFree above it, it is a bug "
+				 "of kernels 7.0 for this machine: boot with kho=off, or use "
 				 "another kernel");
 		else if (r->operation)
 			add_rdma(a, c, r, "nccl-failed", "NCCL does not work between two nodes.",
-				 "the same by hand says more: NCCL_DEBUG=INFO gputune bench "
+				 "run it manually for details: NCCL_DEBUG=INFO gputune bench "
 				 "collectives --rank N --ranks 2 --peer ADDRESS --token FILE");
 	}
 }
@@ -339,10 +339,10 @@ static void wrong_data(struct arena *a, struct check *c)
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
 
-		if (bad(r) && mentions(r, "other data than was sent"))
-			add_rdma(a, c, r, "data-wrong", "Data arrived other than they were sent.",
+		if (bad(r) && mentions(r, "different data than was sent"))
+			add_rdma(a, c, r, "data-wrong", "Received data differ from sent data.",
 				 "take the node out of service: memory, adapter or firmware is "
-				 "faulty; look for machine checks in the kernel's log");
+				 "faulty; check the kernel log for machine checks");
 	}
 }
 
@@ -363,41 +363,39 @@ static void symptom_unsteady(struct arena *a, struct check *c)
 				   .severity = CLUSTER_NOTE,
 				   .node = check_node(c, e.node)->name,
 				   .port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
-				   .text = arena_printf(a,
-							"%s of %s was bad at first and good when "
-							"it was tried again.",
-							check_kinds[r->test].name,
-							check_result_text(a, c, r)),
+				   .text = arena_printf(
+					   a, "%s of %s was bad at first and good when repeated.",
+					   check_kinds[r->test].name, check_result_text(a, c, r)),
 				   .evidence = arena_printf(
 					   a, "first %s, then %s",
 					   r->n ? check_figure_text(a, r->test, r->value)
 						: (r->why ? r->why : "failed"),
 					   last->n ? check_figure_text(a, last->test, last->value)
 						   : "good"),
-				   .fix = "check again while nothing else uses the network" });
+				   .fix = "check again while no other program uses the network" });
 	}
 }
 
 static const char *blame_fix(const struct check_blame *b, const char *code)
 {
 	if (strcmp(code, "degraded-fabric") == 0)
-		return "restart the node; if it stays slow, switch it off and take it off power "
-		       "for a minute: nothing that can be read shows this state";
+		return "restart the node; if it stays slow, switch it off and disconnect power for "
+		       "a minute: no readable value shows this state";
 	if (b->test == CHECK_PING)
-		return "look at address, cable and firewall of that place (ip addr, ip neigh, nft "
-		       "list ruleset)";
+		return "check address, cable and firewall there (ip addr, ip neigh, nft list "
+		       "ruleset)";
 	return b->next ? b->next
-		       : "look for traffic shaping (tc qdisc), the link's speed and PCIe width, "
-			 "the CPU frequency of the node; then exchange the cable";
+		       : "check traffic shaping (tc qdisc), the link's speed and PCIe width, and "
+			 "the node's CPU frequency; then exchange the cable";
 }
 
 static const char *symptoms_blame_text(struct arena *a, const struct check_blame *b)
 {
-	const char *what = b->test == CHECK_PING    ? "No echo comes back over"
-			   : b->test == CHECK_JUMBO ? "Large packets do not come through"
-						    : "To blame for what is slow or fails is";
+	const char *what = b->test == CHECK_PING    ? "No echo reply over"
+			   : b->test == CHECK_JUMBO ? "Large packets are lost on"
+						    : "The cause of slow or failed tests is";
 
-	return b->others ? arena_printf(a, "%s %s, or %s: the tests cannot tell them apart.", what,
+	return b->others ? arena_printf(a, "%s %s, or %s: the tests cannot distinguish them.", what,
 					b->what, b->others)
 			 : arena_printf(a, "%s %s.", what, b->what);
 }
@@ -528,16 +526,16 @@ void symptom_counters(struct arena *a, struct check *c)
 				.severity = CLUSTER_WARNING,
 				.node = check_node(c, k->node)->name,
 				.port = k->port,
-				.text = arena_printf(
-					a,
-					line ? "%s of %s counted errors of the line."
-					     : "%s of %s lost packets that had to be sent again.",
-					k->port, check_node(c, k->node)->name),
-				.evidence = arena_printf(a, "%s grew by %lld during the tests",
+				.text = arena_printf(a,
+						     line ? "%s of %s counted line errors."
+							  : "%s of %s lost packets that had to be "
+							    "retransmitted.",
+						     k->port, check_node(c, k->node)->name),
+				.evidence = arena_printf(a, "%s increased by %lld during the tests",
 							 k->name, k->after - k->before),
 				.fix = line ? "clean or exchange the cable at this end first"
-					    : "flow control on switch and ports (PFC, ECN), and "
-					      "jumbo packets all the way" });
+					    : "check flow control on switch and ports (PFC, ECN), "
+					      "and jumbo packets on the whole path" });
 	}
 }
 
@@ -574,7 +572,7 @@ void symptom_earlier(struct arena *a, struct check *c)
 					   a, "%s: %s, then %s", check_kinds[r->test].title,
 					   check_figure_text(a, r->test, r->value),
 					   check_figure_text(a, r->test, r->before)),
-				   .fix = "see what changed since (driver, firmware, kernel, "
-					  "cable); nothing else changed: restart the node" });
+				   .fix = "check what changed since (driver, firmware, kernel, "
+					  "cable); if nothing changed, restart the node" });
 	}
 }

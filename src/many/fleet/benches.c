@@ -89,7 +89,7 @@ static const char *hardware_text(struct fleet *f, const json_t *print)
 	hardware_gpus(&t, print);
 	if (sockets && strcmp(sockets, "1") != 0)
 		text_printf(&t, "%s x ", sockets);
-	text_add(&t, cpu ? cpu : "CPU not told");
+	text_add(&t, cpu ? cpu : "CPU unknown");
 	memory(&t, print);
 	if (adapters)
 		text_printf(&t, ", %s", adapters);
@@ -261,7 +261,7 @@ static int check_cases(const json_t *j, struct err *e)
 	size_t i, k;
 
 	if (!json_is_array(cases) || json_array_size(cases) > CASES_MAX)
-		return err_set(e, -EINVAL, "it has no list of cases, or too long a one");
+		return err_set(e, -EINVAL, "its list of cases is missing or too long");
 	json_array_foreach(cases, i, c)
 	{
 		const json_t *figures = json_object_get(c, "figures");
@@ -271,8 +271,7 @@ static int check_cases(const json_t *j, struct err *e)
 		json_array_foreach(figures, k, figure)
 		{
 			if (!figure_is_valid(c, figure))
-				return err_set(e, -EINVAL, "a figure of case %zu makes no sense",
-					       i);
+				return err_set(e, -EINVAL, "invalid figure in case %zu", i);
 		}
 	}
 	return 0;
@@ -304,7 +303,7 @@ int benches_add(struct fleet *f, const char *file, const char *name, const char 
 	int code;
 
 	if (!j)
-		return err_set(e, -EINVAL, "it is no JSON: %s", why.text);
+		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
 	*at += why.position;
 	code = check_cases(j, e);
 	if (code == 0 && json_is_object(json_object_get(j, "host")))
@@ -315,8 +314,7 @@ int benches_add(struct fleet *f, const char *file, const char *name, const char 
 		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
 		take_cases(f, m, j);
 	} else if (code == 0) {
-		code = *e->text ? -EINVAL
-				: err_set(e, -EINVAL, "it does not say which machine it is of");
+		code = *e->text ? -EINVAL : err_set(e, -EINVAL, "machine not given");
 	}
 	json_decref(j);
 	return code;

@@ -57,8 +57,9 @@ static int fleet_fleet_kind_of(const json_t *j, struct err *e)
 		if (strcmp(schema, schemas[k]) == 0)
 			return k;
 	if (!schema)
-		return err_set(e, -EINVAL, "it has no schema: no result of gputune");
-	return err_set(e, -EINVAL, "it is %.64s; check, status, verify and bench can be compared",
+		return err_set(e, -EINVAL, "no schema: not a result of gputune");
+	return err_set(e, -EINVAL,
+		       "schema %.64s; only check, status, verify and bench can be compared",
 		       schema);
 }
 
@@ -118,16 +119,16 @@ static int read_document(struct fleet *f, struct split *s, json_t **frame, struc
 		return -EINVAL;
 	*frame = json_loadb(s->frame.s, s->frame.len, JSON_REJECT_DUPLICATES, &why);
 	if (!*frame)
-		return err_set(e, -EINVAL, "it is no JSON: %s", why.text);
+		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
 	kind = fleet_fleet_kind_of(*frame, e);
 	if (kind >= 0 && kind != (int)st->kind)
-		kind = err_set(e, -EINVAL, "its schema does not stand at its beginning");
+		kind = err_set(e, -EINVAL, "its schema is not at its beginning");
 	if (kind >= 0 &&
 	    !json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
-		kind = err_set(e, -EINVAL, "it has no list of %s",
+		kind = err_set(e, -EINVAL, "its list of %s is missing",
 			       kind == FLEET_CHECK ? "findings" : "rows");
 	if (kind >= 0 && !json_is_object(json_object_get(*frame, "host")))
-		kind = err_set(e, -EINVAL, "it does not say which machine it is of");
+		kind = err_set(e, -EINVAL, "machine not given");
 	if (kind < 0)
 		json_decref(*frame);
 	return kind < 0 ? kind : 0;
@@ -171,7 +172,7 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 	if (*e.text)
 		fleet_refuse(f, file, e.text);
 	else if (f->documents == before)
-		fleet_refuse(f, file, "it is empty");
+		fleet_refuse(f, file, "empty");
 	text_free(&s.frame);
 }
 
@@ -192,7 +193,7 @@ int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len
 		json_decref(j);
 	}
 	if (code == 0 && !f->golden->name)
-		code = err_set(e, -EINVAL, "it is empty");
+		code = err_set(e, -EINVAL, "empty");
 	text_free(&s.frame);
 	return code;
 }
@@ -250,15 +251,15 @@ static const char *read_verdict(struct fleet *f, const json_t *j, struct fleet_v
 	while (kind && k < FLEET_VERDICTS && strcmp(kind, verdicts[k]) != 0)
 		k++;
 	if (!kind || k == FLEET_VERDICTS)
-		return "it has no verdict";
+		return "no verdict";
 	if (!time || stamp_parse(time, &v->time_s))
-		return "it has no time";
+		return "no time";
 	v->kind = (enum fleet_verdict_kind)k;
 	v->ratio = number(j, "ratio", 0);
 	v->low = number(j, "low", 0);
 	v->high = number(j, "high", (double)INFINITY);
 	if (!(v->ratio > 0 && v->low >= 0 && v->low <= v->ratio && v->high >= v->ratio))
-		return "its effect makes no sense";
+		return "invalid effect";
 	v->name = store_text(f, name && *name ? name : "unnamed");
 	v->kernel = store_text(f, get(j, "kernel") ? get(j, "kernel") : "");
 	v->driver = store_text(f, get(j, "driver") ? get(j, "driver") : "");
@@ -306,7 +307,7 @@ static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const jso
 
 	snprintf(number_text, sizeof(number_text), "%zu", p->number);
 	if (!words[1] || !*words[1])
-		return "it does not say which machine it is of";
+		return "machine not given";
 	words[2] = words[2] ? words[2] : "";
 	place = map_at(f->arena, &st->verdicts, key_of(&st->key, words, 3));
 	kept = *place;
@@ -317,7 +318,7 @@ static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const jso
 		return NULL;
 	}
 	if (st->n_verdicts == VERDICTS_MAX)
-		return "with it there are too many verdicts";
+		return "too many verdicts";
 	st->n_verdicts++;
 	*place = kept = ARENA_NEW(f->arena, struct fleet_verdict);
 	*kept = *v;
@@ -334,16 +335,16 @@ static const char *fleet_fleet_add_row(struct fleet *f, const json_t *j)
 	struct fleet_proof *p;
 
 	if (!schema || strcmp(schema, mark) != 0)
-		return "it is no row of a ledger";
+		return "not a row of a ledger";
 	if (!setting || !*setting || strlen(setting) > FLEET_TEXT_MAX)
-		return "it has no setting";
+		return "no setting";
 	if (!bench == !command)
-		return "it has to name either a bench or a command";
+		return "requires either a bench or a command";
 	why = read_verdict(f, j, &v);
 	if (why)
 		return why;
 	p = proof_at(f, setting, bench ? bench : command, !bench);
-	return p ? proofs_take(f, p, j, &v) : "with it there are too many settings";
+	return p ? proofs_take(f, p, j, &v) : "too many settings";
 }
 
 static const char *fleet_fleet_add_line(struct fleet *f, const char *line, size_t len)
@@ -353,7 +354,7 @@ static const char *fleet_fleet_add_line(struct fleet *f, const char *line, size_
 	json_t *j;
 
 	if (len > LINE_MAX_BYTES)
-		return "it is longer than any row";
+		return "too long for a row";
 	j = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
 	why = j ? fleet_fleet_add_row(f, j) : "not JSON";
 	json_decref(j);

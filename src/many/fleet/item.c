@@ -203,12 +203,12 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	p.target = target_of(f, j);
 	if (!id || !p.target ||
 	    (kind == FLEET_CHECK ? finding_part(f, j, &p) : row_part(kind, j, &p))) {
-		err_set(e, -EINVAL, "an object of its list lacks id, target or %s",
+		err_set(e, -EINVAL, "an item of its list lacks id, target or %s",
 			kind == FLEET_CHECK ? "verdict" : "state");
 	} else if (!is_id(id)) {
-		err_set(e, -EINVAL, "an object of its list has an id that is none");
+		err_set(e, -EINVAL, "an item of its list has an invalid id");
 	} else if (!(p.subject = store_subject(f, kind, id))) {
-		err_set(e, -EINVAL, "with it there are more than %d settings", FLEET_SUBJECTS_MAX);
+		err_set(e, -EINVAL, "too many settings: the limit is %d", FLEET_SUBJECTS_MAX);
 	} else {
 		part = store_part(f, &p);
 	}
@@ -364,7 +364,7 @@ static int skip_text(struct split *s, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, -EINVAL, "a text has no end");
+	return err_set(e, -EINVAL, "unterminated text");
 }
 
 /* From an opening bracket to behind the one that closes it. */
@@ -421,9 +421,10 @@ static int walk_list(struct split *s, struct err *e)
 		size_t len;
 
 		if (*s->p != '{')
-			return err_set(e, -EINVAL, "its list holds something other than objects");
+			return err_set(e, -EINVAL,
+				       "its list contains something other than objects");
 		if (n++ == SPLIT_ITEMS_MAX)
-			return err_set(e, -EINVAL, "its list is longer than %d", SPLIT_ITEMS_MAX);
+			return err_set(e, -EINVAL, "its list exceeds %d", SPLIT_ITEMS_MAX);
 		if (!fleet_item_guessed(s, &raw, &len)) {
 			raw = s->p;
 			if (skip_nested(s, e))
@@ -437,9 +438,9 @@ static int walk_list(struct split *s, struct err *e)
 			s->p++;
 			skip_blanks(s);
 			if (s->p < s->end && *s->p == ']')
-				return err_set(e, -EINVAL, "a comma stands before the list's end");
+				return err_set(e, -EINVAL, "a comma precedes the list's end");
 		} else if (s->p < s->end && *s->p != ']') {
-			return err_set(e, -EINVAL, "its list lacks a comma");
+			return err_set(e, -EINVAL, "a comma is missing in its list");
 		}
 	}
 	if (s->p == s->end)
@@ -490,7 +491,7 @@ int split_document(struct split *s, struct err *e)
 	text_clear(&s->frame);
 	skip_blanks(s);
 	if (s->p == s->end || *s->p != '{')
-		return err_set(e, -EINVAL, "it is no JSON object");
+		return err_set(e, -EINVAL, "not a JSON object");
 	text_addc(&s->frame, *s->p++);
 	while (s->p < s->end) {
 		char c = *s->p;
@@ -501,7 +502,7 @@ int split_document(struct split *s, struct err *e)
 			continue;
 		}
 		if (c == '{' || c == '[' || c == ']')
-			return err_set(e, -EINVAL, "a bracket stands where a name must be");
+			return err_set(e, -EINVAL, "a bracket is in place of a name");
 		text_addc(&s->frame, c);
 		s->p++;
 		if (c == '}')
@@ -545,7 +546,7 @@ struct fleet_machine *store_machine(struct fleet *f, const json_t *document, con
 	void **place;
 
 	if (f->n >= FLEET_MACHINES_MAX) {
-		err_set(e, -EINVAL, "there are more than %d machines", FLEET_MACHINES_MAX);
+		err_set(e, -EINVAL, "more than %d machines", FLEET_MACHINES_MAX);
 		return NULL;
 	}
 	place = map_at(f->arena, &f->store->machines, name);

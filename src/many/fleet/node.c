@@ -57,7 +57,7 @@ int node_parse(struct arena *a, const char *name, const char *output, struct nod
 	size_t n = strlen(name);
 
 	if (strncmp(who, name, n) != 0 || (who[n] != ' ' && who[n] != '\n') || !state)
-		return err_set(e, -EINVAL, "scontrol does not tell of a node %s", name);
+		return err_set(e, -EINVAL, "scontrol does not report node %s", name);
 	*out = (struct node_state){ .state = arena_strndup(a, state, strcspn(state, " \n")),
 				    .reason = reason ? reason_of(a, reason) : "" };
 	out->drained = strstr(out->state, "DRAIN") != NULL;

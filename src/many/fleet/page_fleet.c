@@ -56,11 +56,11 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	struct node *t;
 
 	if (!n) {
-		doc_text(d, "No machine lies far from its peers.");
+		doc_text(d, "No machine is an outlier among its peers.");
 		return;
 	}
 	t = DOC_TABLE(d, NULL, "!Machine", "!Measured", ">Here", ">Median of its peers", ">Off by",
-		      ">Robust z", "", ">Peers", "~Unlike most of them", "~Hardware");
+		      ">Robust z", "", ">Peers", "~Differs from most peers in", "~Hardware");
 	for (; shown < n && (how->all || shown < BENCH_OUTLIERS); shown++) {
 		const struct fleet_value *v = list[shown];
 		const struct fleet_bench *b = v->bench;
@@ -81,9 +81,9 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	node_drop_empty(t);
 	if (shown < n)
 		doc_text(d, "%zu more; --all shows them.", n - shown);
-	doc_text(d, "Far: five robust sigmas (1.4826 times the median distance from the median) "
-		    "and three per cent from the median of machines with the same hardware "
-		    "(processors, GPUs, memory, adapters), of which there must be five.");
+	doc_text(d, "Outlier: five robust sigmas (1.4826 times the median distance from the "
+		    "median) and three per cent from the median of at least five machines with the "
+		    "same hardware (processors, GPUs, memory, adapters).");
 }
 
 static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_bench *b,
@@ -109,7 +109,7 @@ static void fleet_page_states(struct doc *d, const struct fleet *f, bool all)
 
 	if (!f->n_states)
 		return;
-	t = DOC_TABLE(d, "In a state of their own: too many to stand alone", "Measured",
+	t = DOC_TABLE(d, "Separate groups: too many machines to be outliers", "Measured",
 		      ">Machines", ">Around", ">Median of all", ">Off by", "~Which");
 	for (size_t i = 0; i < f->n_benches; i++) {
 		fleet_page_state(d, t, f->benches[i], &f->benches[i]->below, all);
@@ -174,8 +174,8 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 
 	if (!f->n_benches)
 		return;
-	doc_section(d, 2, "benches", "What was measured",
-		    cell_printf(d, f->n_bench_outliers ? STYLE_WARN : STYLE_GOOD, "%zu far off",
+	doc_section(d, 2, "benches", "Measurements",
+		    cell_printf(d, f->n_bench_outliers ? STYLE_WARN : STYLE_GOOD, "%zu outliers",
 				f->n_bench_outliers),
 		    true);
 	bench_outliers(d, f, how);
@@ -310,8 +310,8 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 			 f->n_bench_outliers == 1 ? "its" : "their");
 	if (f->replaced)
 		doc_text(d,
-			 "%s of a machine that has a newer one: the newest counts. Machines of one "
-			 "name look like one machine.",
+			 "%s of a machine that has a newer one: the newest counts. Machines with "
+			 "the same name are treated as one machine.",
 			 plural(a, f->replaced, "result"));
 }
 
@@ -323,7 +323,7 @@ static const char *group_findings(struct doc *d, const struct fleet_group *g,
 	if (!fleet_checked(g->machines[0]))
 		return "not checked";
 	if (!g->n_answers)
-		return "nothing to be found";
+		return "no findings";
 	for (size_t i = 0; i < g->n_answers; i++) {
 		if (i == LISTED && !how->all) {
 			text_printf(&t, " and %zu more", g->n_answers - i);
@@ -380,10 +380,10 @@ static void difference(struct doc *d, struct node *t, const struct fleet_subject
 	}
 	if (rest)
 		NODE_ROW(d, t, cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : ""),
-			 cellf(d, "%zu", rest), cell_as(STYLE_MUTED, "other answers"));
+			 cellf(d, "%zu", rest), cell_as(STYLE_MUTED, "rare answers"));
 	if (s->silent)
 		NODE_ROW(d, t, cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : ""),
-			 cellf(d, "%zu", s->silent), cell_as(STYLE_MUTED, "say nothing of it"));
+			 cellf(d, "%zu", s->silent), cell_as(STYLE_MUTED, "no value"));
 }
 
 static void differences(struct doc *d, const struct fleet *f, const struct fleet_view *how)
@@ -392,7 +392,7 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 
 	part(d, "differences", "What differs");
 	if (!f->n_differs && !f->n_between) {
-		doc_text(d, "Nothing: all machines say the same.");
+		doc_text(d, "No differences.");
 		doc_section_end(d);
 		return;
 	}
@@ -456,7 +456,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		return;
 	part(d, "drift", arena_printf(d->arena, "Drift from %s", f->golden->name));
 	if (!f->n_drifted) {
-		doc_text(d, "None: all machines say what the golden one says.");
+		doc_text(d, "None: all machines match the golden one.");
 		doc_section_end(d);
 		return;
 	}
@@ -466,7 +466,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 	for (size_t i = 0; i < n; i++)
 		NODE_ROW(d, t, cell_as(STYLE_STRONG, kind_text(d->arena, list[i].subject)),
 			 list[i].golden ? cell(list[i].golden->text)
-					: cell_as(STYLE_MUTED, "says nothing of it"),
+					: cell_as(STYLE_MUTED, "no value"),
 			 cell_as(fleet_page_mark_style(list[i].here->mark), list[i].here->text),
 			 cellf(d, "%zu", list[i].here->n_by),
 			 cell(hosts(d, list[i].here->by, list[i].here->n_by, how)));
@@ -505,7 +505,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 
 	if (!f->n_proofs)
 		return;
-	part(d, "proofs", "What was proven");
+	part(d, "proofs", "Proofs");
 	t = DOC_TABLE(d, NULL, "Setting", "~Measured on", ">Helps", ">Hurts", ">No difference",
 		      ">Undecided", "Effect", "~Hurts on");
 	for (size_t i = 0; i < f->n_proofs; i++) {
@@ -519,8 +519,8 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 		c[6] = cell(range_text(d->arena, p));
 		c[7] = cell(provers_text(d->arena, p, FLEET_HURTS, how->all));
 	}
-	doc_text(d, "The newest verdict of each machine and target counts; whether it still holds "
-		    "there, its own check says.");
+	doc_text(d, "The newest verdict of each machine and target counts; check on that machine "
+		    "shows whether it still applies.");
 	doc_section_end(d);
 }
 
@@ -530,7 +530,7 @@ static void fleet_page_refused(struct doc *d, const struct fleet *f)
 
 	if (!f->n_refused)
 		return;
-	part(d, "unreadable", "Could not be read");
+	part(d, "unreadable", "Unreadable");
 	t = DOC_TABLE(d, NULL, "File", "~Why");
 	for (size_t i = 0; i < f->n_refused && i < REFUSED; i++)
 		NODE_ROW(d, t, cell(f->refused[i].file), cell(f->refused[i].why));

@@ -140,7 +140,7 @@ static const char *const fleet_better[] = { "higher", "lower" };
 
 #define SUBJECT_ROWS(...)                                                                      \
 	{ "id", NULL, SHAPE_TEXT(fleet_subject, id), __VA_ARGS__ },                            \
-	{ "from", "Which result tells it.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
+	{ "from", "Kind of result.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
 
 static const struct shape_row fleet_part_rows[] = {
 	{ "target", "\"\" for the machine.", SHAPE_TEXT(fleet_part, target) },
@@ -161,7 +161,7 @@ static const struct shape fleet_answer_shape = SHAPE(fleet_answer, fleet_answer)
 static const struct shape_row fleet_shared_rows[] = {
 	ANSWER_ROWS,
 	{ "machines", "That gave it.", SHAPE_COUNT(fleet_answer, n_by) },
-	{ "hosts", "Their names, folded as Slurm writes them.", SHAPE_TEXT_MADE(answer_hosts) },
+	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(answer_hosts) },
 };
 static const struct shape fleet_shared_shape = SHAPE(fleet_answer, fleet_shared);
 
@@ -179,9 +179,9 @@ static const struct shape_row fleet_group_rows[] = {
 	{ "machines", NULL, SHAPE_COUNT(fleet_group, n) },
 	{ "bad", NULL, SHAPE_COUNT(fleet_group, n_bad) },
 	{ "unknown", NULL, SHAPE_COUNT_OF(group_unknown) },
-	{ "hosts", "Their names, folded as Slurm writes them.", SHAPE_TEXT_MADE(group_hosts) },
+	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(group_hosts) },
 	{ "names", NULL, SHAPE_POINTERS_AS(fleet_group, machines, n, fleet_machine, fleet_name_shape) },
-	{ "findings", "The bad ones, then the unknown.",
+	{ "findings", "Failed ones, then unknown.",
 	  SHAPE_POINTERS_AS(fleet_group, answers, n_answers, fleet_answer, fleet_finding_shape) },
 };
 static const struct shape fleet_group_shape = SHAPE(fleet_group, fleet_group);
@@ -189,18 +189,18 @@ static const struct shape fleet_group_shape = SHAPE(fleet_group, fleet_group);
 static const struct shape_row fleet_subject_rows[] = {
 	SUBJECT_ROWS(.via = 0),
 	{ "within_platform", "Not only between platforms.", SHAPE_FLAG(fleet_subject, differs) },
-	{ "silent", "Machines that say nothing of it.", SHAPE_COUNT(fleet_subject, silent) },
-	{ "answers", "The most frequent first.", .keeps = answer_is_there,
+	{ "silent", "Machines without a value.", SHAPE_COUNT(fleet_subject, silent) },
+	{ "answers", "Most frequent first.", .keeps = answer_is_there,
 	  SHAPE_POINTERS_AS(fleet_subject, answers, n_answers, fleet_answer, fleet_shared_shape) },
 };
 static const struct shape fleet_subject_shape = SHAPE(fleet_subject, fleet_subject);
 
 static const struct shape_row fleet_rare_rows[] = {
 	{ "id", NULL, SHAPE_TEXT_OF(rare_id) },
-	{ "from", "Which result tells it.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
+	{ "from", "Kind of result.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
 	{ "here", NULL, SHAPE_POINTER(fleet_rare, answer, fleet_answer) },
 	{ "usual", NULL, SHAPE_POINTER(fleet_rare, usual, fleet_answer) },
-	{ "shared_by", "Machines that gave it.",
+	{ "shared_by", "Machines with this answer.",
 	  SHAPE_COUNT(fleet_answer, count), SHAPE_VIA(fleet_rare, answer, fleet_answer) },
 	{ "peers", "Machines of the same class.", SHAPE_COUNT(fleet_rare, peers) },
 };
@@ -223,9 +223,9 @@ static const struct shape fleet_drift_shape = SHAPE(fleet_drift, fleet_drift);
 
 #define OF_GOLDEN SHAPE_VIA(fleet, golden, fleet_machine)
 static const struct shape_row golden_rows[] = {
-	{ "golden", "The machine that others are compared with.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
+	{ "golden", "The reference machine.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file), OF_GOLDEN },
-	{ "machines", "That are not as it is.", SHAPE_COUNT(fleet, n_drifted) },
+	{ "machines", "Machines that differ from it.", SHAPE_COUNT(fleet, n_drifted) },
 	{ "rows", NULL, SHAPE_LIST_MADE(fleet_drifts, fleet_drift) },
 };
 static const struct shape golden_shape = SHAPE(fleet, golden);
@@ -259,7 +259,7 @@ static const struct shape_row fleet_value_rows[] = {
 	{ "value", NULL, SHAPE_REAL(fleet_value, value) },
 	{ "robust_z", NULL, SHAPE_REAL(fleet_value, z) },
 	{ "worse", NULL, SHAPE_FLAG(fleet_value, worse) },
-	{ "unlike_most", "Driver, kernel, firmware or VBIOS that more than half of its peers have otherwise.",
+	{ "unlike_most", "Driver, kernel, firmware or VBIOS that differ from more than half of its peers.",
 	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL },
 };
 static const struct shape fleet_value_shape = SHAPE(fleet_value, fleet_value);
@@ -272,7 +272,7 @@ static const struct shape_row fleet_state_rows[] = {
 };
 static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
 
-#define STATE_MEANING "Machines far from the others in this direction that are too many to stand alone."
+#define STATE_MEANING "Machines that differ in this direction, too many to be outliers."
 static const struct shape_row fleet_bench_rows[] = {
 	{ "figure", NULL, "Measured", NULL, SHAPE_TEXT(fleet_bench, name), .style_of = shape_strong },
 	{ "unit", NULL, "Unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
@@ -296,7 +296,7 @@ static const struct shape fleet_refused_shape = SHAPE(fleet_refused, fleet_refus
 static const struct shape_row fleet_summary_rows[] = {
 	{ "files", NULL, SHAPE_COUNT(fleet, files) },
 	{ "results", NULL, SHAPE_COUNT(fleet, documents) },
-	{ "older_results", "Of machines that have newer ones.", SHAPE_COUNT(fleet, replaced) },
+	{ "older_results", "From machines with newer ones.", SHAPE_COUNT(fleet, replaced) },
 	{ "machines", NULL, SHAPE_COUNT(fleet, n) },
 	{ "groups", NULL, SHAPE_COUNT(fleet, n_groups) },
 	{ "differences", NULL, SHAPE_COUNT(fleet, n_differs) },
@@ -311,22 +311,21 @@ static const struct shape fleet_summary_shape = SHAPE(fleet, fleet_summary);
 
 static const struct shape_row fleet_rows[] = {
 	{ "summary", NULL, SHAPE_PART(fleet_summary_shape) },
-	{ "groups", "Machines whose bad and unknown answers are the same.",
+	{ "groups", "Machines with the same failed and unknown answers.",
 	  SHAPE_POINTERS(fleet, groups, n_groups, fleet_group) },
 	{ "differences", NULL, SHAPE_POINTERS(fleet, subjects, n_subjects, fleet_subject), .keeps = subject_differs },
 	{ "outliers", NULL, .keeps = machine_is_rare,
 	  SHAPE_POINTERS_AS(fleet, machines, n, fleet_machine, fleet_outlier_shape) },
 	{ "drift", NULL, SHAPE_PART(golden_shape), .when_of = has_golden },
-	{ "proofs", "What the ledgers of machines say of settings; empty without ledgers.",
+	{ "proofs", "Verdicts on settings from the ledgers of machines; empty without ledgers.",
 	  SHAPE_POINTERS(fleet, proofs, n_proofs, fleet_proof) },
-	{ "benches", "Figures that were measured, those with machines far from their peers first; medians of "
-		     "machines with the same hardware.",
+	{ "benches", "Measured figures, those with outliers first; medians of machines with the same hardware.",
 	  SHAPE_POINTERS(fleet, benches, n_benches, fleet_bench) },
 	{ "unreadable", NULL, SHAPE_LIST_MADE(refused_rows, fleet_refused) },
 };
 static const struct shape fleet_shape = SHAPE(fleet, fleet);
 
 const struct result_shape fleet_result = {
-	.name = "fleet", .title = "gputune fleet", .meaning = "Many machines beside each other, from their results.",
+	.name = "fleet", .title = "gputune fleet", .meaning = "Comparison of many machines, from their results.",
 	.shape = &fleet_shape, .list = "groups", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

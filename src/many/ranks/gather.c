@@ -417,7 +417,7 @@ static int gather_prepare(struct gather *g, struct err *e)
 		return library_open(LIBRARY_SODIUM, e);
 	}
 	if (!r->meet) {
-		err_set(e, -EINVAL, "%s does not say where rank 0 listens", r->by);
+		err_set(e, -EINVAL, "%s: address of rank 0 missing", r->by);
 		err_hint(e, "MASTER_ADDR in their environment; --ranks 1: this machine alone");
 		return -EINVAL;
 	}

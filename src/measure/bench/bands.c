@@ -42,7 +42,7 @@ struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
 				true, b->low, b->high, arena_printf(a, "%s, %s", b->source, b->date)
 			};
 	}
-	return (struct record_band){ .source = "unknown: no band is known for this hardware" };
+	return (struct record_band){ .source = "unknown: no band for this hardware" };
 }
 
 /*
@@ -97,20 +97,21 @@ struct bench_limit limit_memory(const struct bench_env *env, double sockets)
 	const struct limit_row *r;
 
 	if (!(sockets > 0))
-		return (struct bench_limit){ .source = "unknown: no fact tells what memory a node "
-						       "without CPUs has" };
+		return (struct bench_limit){ .source = "unknown: memory of a node without CPUs" };
 	if (fact_or(&m->platform.virtual_, 0) || fact_or(&m->cpu.hypervisor, 0))
-		return (struct bench_limit){ .source = "unknown: a virtual machine does not tell "
-						       "what memory it has" };
+		return (struct bench_limit){
+			.source = "unknown: memory is not reported in a virtual machine"
+		};
 	r = bench_bands_row_of(m);
 	if (!r)
-		return (struct bench_limit){
-			.source = "unknown: no fact tells channels and rate of this memory"
-		};
-	return (struct bench_limit){ true, r->gb_s * sockets,
-				     arena_printf(env->a, "data sheet: %s%s (%s, %s)", r->what,
-						  r->platform ? "" : " a socket, if all are filled",
-						  r->source, r->date) };
+		return (struct bench_limit){ .source =
+						     "unknown: channels and rate of this memory" };
+	return (struct bench_limit){
+		true, r->gb_s * sockets,
+		arena_printf(env->a, "data sheet: %s%s (%s, %s)", r->what,
+			     r->platform ? "" : " per socket, if all slots are filled", r->source,
+			     r->date)
+	};
 }
 
 struct bench_limit limit_frequency(const struct bench_env *env, const struct idset *cpus)
@@ -125,10 +126,10 @@ struct bench_limit limit_frequency(const struct bench_env *env, const struct ids
 	}
 	if (!khz)
 		return (struct bench_limit){
-			.source = "unknown: no cpufreq policy tells a highest frequency here"
+			.source = "unknown: no cpufreq policy reports a maximum frequency here"
 		};
 	return (struct bench_limit){
 		true, (double)khz / 1e3,
-		"read: cpuinfo_max_freq, which one core alone may reach; with all cores it is less"
+		"read: cpuinfo_max_freq, the maximum of a single core; less with all cores active"
 	};
 }

@@ -217,13 +217,13 @@ int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
 	int r;
 
 	if (!w)
-		return err_set(e, -ENOMEM, "no memory for threads");
+		return err_set(e, -ENOMEM, "out of memory for threads");
 	w->n = idset_count(cpus);
 	w->items = calloc(w->n ? w->n : 1, sizeof(*w->items));
 	if (!w->items || !w->n) {
 		free(w->items);
 		free(w);
-		return err_set(e, -EINVAL, "there is no CPU to run on");
+		return err_set(e, -EINVAL, "no CPU to run on");
 	}
 	pthread_mutex_init(&w->start, NULL);
 	pthread_barrier_init(&w->go, NULL, (unsigned)w->n + 1);
@@ -236,7 +236,7 @@ int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
 	workers_run(w, nothing, NULL);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->items[i].error && r == 0)
-			r = err_set(e, w->items[i].error, "CPU %u cannot be run on: %s",
+			r = err_set(e, w->items[i].error, "cannot run on CPU %u: %s",
 				    w->items[i].cpu, strerror(-w->items[i].error));
 	if (r)
 		workers_end(w);

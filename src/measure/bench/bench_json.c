@@ -48,7 +48,7 @@ static bool conditions_busy(const void *object)
 
 static const struct shape_row record_conditions_rows[] = {
 	{ "cpus", NULL, SHAPE_COUNT(record_conditions, cpus) },
-	{ "busy", "Somebody else used the machine.", SHAPE_FLAG_OF(conditions_busy) },
+	{ "busy", "Another program used the machine.", SHAPE_FLAG_OF(conditions_busy) },
 	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
 	{ "others_cpus", NULL, SHAPE_REAL(record_conditions, others), .unknown = SHAPE_NEGATIVE },
 	{ "steal_percent", NULL, SHAPE_REAL(record_conditions, steal_percent), .unknown = SHAPE_NEGATIVE },
@@ -121,7 +121,7 @@ static const struct shape series_states_shape = SHAPE(record_series, series_stat
 static const char *const places[] = { "below", "within", "above" };
 static const struct shape_row series_band_rows[] = {
 	{ "known", NULL, SHAPE_FLAG(record_series, band.known) },
-	{ "verdict", "Where the median lies to it.",
+	{ "verdict", "Position of the median relative to the band.",
 	  SHAPE_TEXT_OF(band_verdict), SHAPE_NAMES(places), .unknown = SHAPE_NULL },
 	{ "source", NULL, SHAPE_TEXT(record_series, band.source), .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(record_series, band.low), IN_UNIT, .when_of = band_known, .absent = true },
@@ -133,8 +133,8 @@ static const char *const betters[] = { "higher", "lower" };
 static const struct shape_row record_series_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(record_series, key) },
 	{ "title", NULL, SHAPE_TEXT(record_series, title) },
-	{ "unit", "As keys end in it.", SHAPE_TEXT(record_series, unit) },
-	{ "unit_text", "As people write it.", SHAPE_TEXT(record_series, unit_text) },
+	{ "unit", "Suffix of keys.", SHAPE_TEXT(record_series, unit) },
+	{ "unit_text", "Display form.", SHAPE_TEXT(record_series, unit_text) },
 	{ "better", NULL, SHAPE_CHOICE(record_series, better, betters) },
 	{ "n", "Samples.", SHAPE_COUNT(record_series, n), .later = true },
 	{ "median", NULL, SHAPE_REAL(record_series, s.median), IN_UNIT, SUMMED },
@@ -156,7 +156,7 @@ static const struct shape_row record_series_rows[] = {
 	{ "drift", NULL, SHAPE_PART(series_drift_shape), SUMMED },
 	{ "states", NULL, SHAPE_PART(series_states_shape), SUMMED },
 	{ "samples", NULL, SHAPE_REAL_LIST(record_series, x, n), IN_UNIT, .max = RECORD_SAMPLES_MAX },
-	{ "band", "What is usual for this hardware.", SHAPE_PART(series_band_shape), .absent = true },
+	{ "band", "Usual range for this hardware.", SHAPE_PART(series_band_shape), .absent = true },
 };
 static const struct shape record_series_shape = SHAPE(record_series, record_series);
 
@@ -198,14 +198,15 @@ static const struct shape_row case_limit_rows[] = {
 	{ "known", NULL, SHAPE_FLAG(record_case, has_limit) },
 	{ "source", NULL, SHAPE_TEXT(record_case, limit_source), .later = true },
 	{ "limit", NULL, SHAPE_REAL(record_case, limit), IN_FIRST_UNIT, .when_of = limit_known, .absent = true },
-	{ "percent", "Of it that the median is.", SHAPE_REAL_OF(limit_percent), .unknown = SHAPE_NULL, .absent = true },
+	{ "percent", "Median as a share of the limit.", SHAPE_REAL_OF(limit_percent), .unknown = SHAPE_NULL,
+	  .absent = true },
 };
 static const struct shape case_limit_shape = SHAPE(record_case, case_limit);
 
 static const struct shape_row case_early_rows[] = {
 	{ "how", NULL, SHAPE_TEXT(record_case, early.how) },
 	{ "value", NULL, SHAPE_REAL(record_case, early.value), IN_FIRST_UNIT },
-	{ "process_s", "Since the process began.",
+	{ "process_s", "Since the process started.",
 	  SHAPE_REAL(record_case, early.at_s), .unknown = SHAPE_NEGATIVE, .absent = true },
 };
 static const struct shape case_early_shape = SHAPE(record_case, case_early);
@@ -258,16 +259,16 @@ static const struct shape record_skip_shape = SHAPE(record_skip, record_skip);
 #define BY_NAME SHAPE_BY(record_pair, name), .later = true
 static const struct shape_row record_rows[] = {
 	{ "tool_version", NULL, SHAPE_TEXT(record, version) },
-	{ "time", "When it began.", SHAPE_TIME(record, time_s) },
+	{ "time", "Start time.", SHAPE_TIME(record, time_s) },
 	{ "id", NULL, SHAPE_TEXT(record, id) },
 	{ "machine", NULL, SHAPE_TEXT(record, machine) },
-	{ "partial", "It was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "partial", "The measurement was interrupted.", SHAPE_FLAG(record, partial) },
 	{ "fingerprint", NULL, SHAPE_LIST(record, fingerprint, n_fingerprint, record_pair), BY_NAME },
 	{ "settings_digest", NULL, SHAPE_TEXT(record, settings_digest), .unknown = SHAPE_NULL },
 	{ "settings", NULL, SHAPE_LIST(record, settings, n_settings, record_pair), BY_NAME },
 	{ "conditions", NULL, SHAPE_OBJECT(record, conditions, record_conditions) },
 	{ "cases", NULL, SHAPE_LIST(record, cases, n, record_case), .max = RECORD_CASES_MAX },
-	{ "not_run", "Benches that have no case here, or were left out, and why.",
+	{ "not_run", "Benches without a case here, or skipped, and why.",
 	  SHAPE_LIST(record, skipped, n_skipped, record_skip), .max = RECORD_CASES_MAX, .later = true },
 	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true },
 };
@@ -275,8 +276,8 @@ static const struct shape record_shape = SHAPE(record, record);
 
 const struct result_shape bench_result = {
 	.name = "bench", .title = "gputune bench",
-	.meaning = "A measurement: every sample, its conditions, the machine and its settings. "
-		   "Keys that hold figures end in the unit that the figure names.",
+	.meaning = "A measurement: every sample, its conditions, the machine and its settings. Keys of figures "
+	  "end in the figure's unit.",
 	.shape = &record_shape, .list = "cases",
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
@@ -292,21 +293,21 @@ static const struct shape bench_shape = SHAPE(bench, bench);
 
 static const struct shape_row kept_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(record, id) },
-	{ "time_s", "When it began, seconds since 1970.", SHAPE_COUNT(record, time_s) },
-	{ "partial", "It was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "time_s", "Start time, seconds since 1970.", SHAPE_COUNT(record, time_s) },
+	{ "partial", "The measurement was interrupted.", SHAPE_FLAG(record, partial) },
 	{ "cases", NULL, SHAPE_COUNT(record, n) },
 };
 static const struct shape kept_shape = SHAPE(record, kept);
 
 static const struct shape_row bench_list_rows[] = {
 	{ "benches", NULL, SHAPE_POINTERS(bench_list, benches, n_benches, bench) },
-	{ "results", "Those that are kept, by \"bench show ID\".",
+	{ "results", "Saved results, shown by \"bench show ID\".",
 	  SHAPE_LIST_AS(bench_list, kept, n, record, kept_shape) },
 };
 static const struct shape bench_list_shape = SHAPE(bench_list, bench_list);
 
 const struct result_shape bench_list_result = {
-	.name = "bench-list", .title = "gputune bench list", .meaning = "Every bench, and the results that are kept.",
+	.name = "bench-list", .title = "gputune bench list", .meaning = "Every bench, and the saved results.",
 	.shape = &bench_list_shape, .list = "benches", .no_time = true,
 };
 
@@ -317,7 +318,7 @@ static const struct shape_row compare_row_rows[] = {
 	{ "bench", NULL, SHAPE_TEXT(compare_row, bench) },
 	{ "case", NULL, SHAPE_TEXT(compare_row, name) },
 	{ "figure", NULL, SHAPE_TEXT(compare_row, figure) },
-	{ "unit", "As people write it.", SHAPE_TEXT(compare_row, unit_text) },
+	{ "unit", "Display form.", SHAPE_TEXT(compare_row, unit_text) },
 	{ "median_a", NULL, SHAPE_REAL(compare_row, a), WITH_MEDIANS, .unknown = SHAPE_NULL,
 	  .title = "before" },
 	{ "median_b", NULL, SHAPE_REAL(compare_row, b), WITH_MEDIANS, .unknown = SHAPE_NULL, .title = "after" },
@@ -341,10 +342,10 @@ static const struct shape_row compare_rows[] = {
 	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
 	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
 	{ "level", "Of the intervals.", SHAPE_REAL(compare, level) },
-	{ "threshold", "The least difference that counts.", SHAPE_REAL(compare, threshold),
-	  .title = "least difference that counts" },
+	{ "threshold", "Smallest difference that counts.", SHAPE_REAL(compare, threshold),
+	  .title = "smallest difference that counts" },
 	{ "summary", NULL, SHAPE_PART(compare_summary_shape) },
-	{ "differs", "What else is not the same: sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
+	{ "differs", "Other differences: sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
 	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) },
 };
 static const struct shape compare_shape = SHAPE(compare, compare);
@@ -404,7 +405,7 @@ static int take_record(struct arena *a, const json_t *j, struct record *r, struc
 
 	for (size_t i = 0; code == 0 && i < r->n; i++) {
 		if (!case_fits(&r->cases[i]))
-			return err_set(e, -EINVAL, "case %zu makes no sense", i + 1);
+			return err_set(e, -EINVAL, "case %zu is invalid", i + 1);
 		settle_case(&r->cases[i]);
 	}
 	if (code == 0)

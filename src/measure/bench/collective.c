@@ -99,9 +99,7 @@ static void collective_cases(const struct bench_env *env, struct bench_cases *ou
 	if (!shared->places.n)
 		return;
 	if (shared->all == 1) {
-		out->none = arena_printf(env->a,
-					 "one GPU (%s) has nobody to exchange data with; at least "
-					 "two are needed",
+		out->none = arena_printf(env->a, "only one GPU (%s); at least two are required",
 					 shared->places.items[0].gpu->name);
 		return;
 	}
@@ -142,8 +140,8 @@ static const char *collective_describe(const struct collective_run *run)
 			 : "",
 		 run->n < 2	 ? ""
 		 : run->together ? ", one thread queues for all GPUs"
-				 : ", a thread for each GPU queues",
-		 n->multicast ? ", NVLink multicast as the environment wants it"
+				 : ", one thread per GPU queues",
+		 n->multicast ? ", NVLink multicast as set in the environment"
 			      : ", NVLink multicast off");
 	return text;
 }
@@ -226,13 +224,13 @@ static int judge_path(const struct collective_run *run, struct err *e)
 
 	if (!s->paths.sockets || (far && !has_rdma(run->env->m)))
 		return 0;
-	err_set(e, -ENOTRECOVERABLE, "NCCL carries data between %s over TCP sockets",
+	err_set(e, -ENOTRECOVERABLE, "NCCL uses TCP sockets between %s",
 		far ? "machines that have RDMA" : "GPUs of this machine");
 	if (far)
-		err_hint(e, "look at NCCL_IB_DISABLE, NCCL_IB_HCA, NCCL_NET, the locked-memory "
+		err_hint(e, "check NCCL_IB_DISABLE, NCCL_IB_HCA, NCCL_NET, the locked-memory "
 			    "limit, and whether the ports are up");
 	else
-		err_hint(e, "look at NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
+		err_hint(e, "check NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
 			    "peer access");
 	return -ENOTRECOVERABLE;
 }
@@ -268,10 +266,10 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	(void)env;
 	if (arg->bytes < LATENCY_BELOW)
 		return (struct bench_limit){
-			.source = "unknown: below 1 MiB latency decides, not the links"
+			.source = "unknown: below 1 MiB latency limits, not the links"
 		};
 	if (arg->shared->world && world_machines(arg->shared->world) > 1)
-		return (struct bench_limit){ .source = "unknown: it goes between machines" };
+		return (struct bench_limit){ .source = "unknown: it runs between machines" };
 	for (size_t i = 0; i < on->n; i++) {
 		double sum = 0;
 
@@ -283,11 +281,12 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	}
 	if (!(least > 0) || !isfinite(least))
 		return (struct bench_limit){
-			.source = "unknown: NVML tells no speed of NVLinks here"
+			.source = "unknown: NVML does not report the speed of NVLinks here"
 		};
-	return (struct bench_limit){ true, least,
-				     "read: all active NVLinks of a GPU, one way; what a ring can "
-				     "carry at most" };
+	return (struct bench_limit){
+		true, least,
+		"read: all active NVLinks of a GPU, one way; the most that a ring can carry"
+	};
 }
 
 static const struct bench_figure figures[] = {
@@ -298,16 +297,15 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_collectives = {
 	.name = "collectives",
-	.title = "how fast GPUs exchange and add up data",
-	.method =
-		"NCCL on all GPUs of this machine in one process, or of all processes that take "
-		"part; operations queued back to back, timed by the GPUs' own events, the slowest "
-		"rank counts. Small ones are queued by a thread for each GPU or by one for all, "
-		"whichever is faster here. The size is that of "
-		"the whole: what a rank has after an all-gather, or before a reduce-scatter. Bus "
-		"bandwidth by the usual factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, "
-		"reduce-scatter and all-to-all, 1 for the others; it is what a link of a ring "
-		"carries, and exceeds it where switches add up. 32-bit floats, checked exactly.",
+	.title = "bandwidth and time of collectives between GPUs",
+	.method = "NCCL on all GPUs of this machine in one process, or in all participating "
+		  "processes; operations queued back to back, timed by GPU events, the slowest "
+		  "rank counts. Small operations are queued by one thread per GPU or one for all, "
+		  "whichever is faster here. The size is the total: the result of an all-gather, "
+		  "or the input of a reduce-scatter. Bus bandwidth by the usual factors: 2(n-1)/n "
+		  "for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for "
+		  "the others; it is the load on a ring's link, and exceeds the link where "
+		  "switches reduce. 32-bit floats, checked exactly.",
 	.version = 2,
 	FIGURES(figures),
 	.brief = "all-reduce:1GiB",

@@ -70,10 +70,10 @@ static int own_gpu(const struct ranks *r, struct gpu_places *on, struct err *e)
 	if (r->locals < 2 || on->n < 2)
 		return 0;
 	if (r->local >= on->n)
-		return err_set(e, -ENODEV,
-			       "this is process %u of %u on this machine, which has %zu GPUs for "
-			       "them",
-			       r->local + 1, r->locals, on->n);
+		return err_set(
+			e, -ENODEV,
+			"this is process %u of %u on this machine, which has only %zu usable GPUs",
+			r->local + 1, r->locals, on->n);
 	on->items += r->local;
 	on->n = 1;
 	return 0;
@@ -112,17 +112,16 @@ static int ask_of(const struct ranks *r, const char *token_file, struct world_as
 	if (r->job)
 		return 0;
 	if (!r->meet) {
-		err_set(e, -EINVAL, "%s does not say where rank 0 listens", r->by);
-		err_hint(e, "--peer HOST[:PORT] on all of them, or MASTER_ADDR in their "
+		err_set(e, -EINVAL, "%s: address of rank 0 missing", r->by);
+		err_hint(e, "give --peer HOST[:PORT] on all processes, or set MASTER_ADDR in their "
 			    "environment");
 		return -EINVAL;
 	}
 	if (!token_file) {
 		err_set(e, -EINVAL,
-			"processes on several machines need --token FILE (or GPUTUNE_TOKEN_FILE): "
-			"a secret that all of them can read and nobody else");
-		err_hint(e, "on storage that all share, mode 600: head -c 32 /dev/urandom | "
-			    "base64 > FILE");
+			"processes on several machines require --token FILE (or "
+			"GPUTUNE_TOKEN_FILE): a shared secret readable only by you");
+		err_hint(e, "on shared storage, mode 600: head -c 32 /dev/urandom | base64 > FILE");
 		return -EINVAL;
 	}
 	code = net_address_parse(r->meet, false, &out->address, e);
@@ -333,10 +332,14 @@ enum { FLAG_IN_PLACE = 1, FLAG_SMALL = 2, FLAG_TOGETHER = 4 };
 enum { SAID_SOCKETS = 1 };
 
 static const char *const step_name[COLLECTIVE_STEPS] = {
-	[COLLECTIVE_CONNECT] = "connecting the GPUs",	 [COLLECTIVE_MAKE] = "getting memory",
-	[COLLECTIVE_FIRST] = "the first operation",	 [COLLECTIVE_ROW] = "a row of operations",
-	[COLLECTIVE_AGAIN] = "an operation on new data", [COLLECTIVE_CHECK] = "checking",
-	[COLLECTIVE_PLANT] = "checking the check",	 [COLLECTIVE_DROP] = "giving memory back",
+	[COLLECTIVE_CONNECT] = "connecting the GPUs",
+	[COLLECTIVE_MAKE] = "allocating memory",
+	[COLLECTIVE_FIRST] = "the first operation",
+	[COLLECTIVE_ROW] = "a series of operations",
+	[COLLECTIVE_AGAIN] = "an operation on new data",
+	[COLLECTIVE_CHECK] = "checking",
+	[COLLECTIVE_PLANT] = "checking the check",
+	[COLLECTIVE_DROP] = "freeing memory",
 	[COLLECTIVE_CLOSE] = "disconnecting the GPUs",
 };
 
@@ -417,7 +420,7 @@ static int connect_all(struct collective_shared *s, struct err *e)
 	s->all = s->world ? world_total(s->world) : s->places.n;
 	if (s->world)
 		r = nccl_check(s->places.items[0].gpu, s->nccl.api.unique_id(&id), e,
-			       "a place to meet");
+			       "a rendezvous");
 	if (r)
 		return r;
 	memcpy(o.id, id.bytes, sizeof(o.id));
@@ -434,8 +437,8 @@ int collective_open(struct collective_shared *s, struct err *e)
 
 	if (s->broken)
 		return err_set(e, -EIO,
-			       "a collective before this one failed or hung and was aborted; NCCL "
-			       "is not asked again");
+			       "an earlier collective failed or hung and was aborted; NCCL is not "
+			       "used again");
 	if (s->open)
 		return 0;
 	if (!s->nccl.lib.handle)
@@ -518,14 +521,14 @@ static int obey(struct follower *f, const struct frame_order *o, struct err *e)
 	struct collective_shared *s = f->s;
 
 	if (!collective_team_is_valid(o, s))
-		return err_set(e, -EBADMSG, "rank 0 asks for what no rank does");
+		return err_set(e, -EBADMSG, "rank 0 sent an unknown request");
 	if (o->what == COLLECTIVE_CLOSE) {
 		drop_own(f);
 		collective_disconnect(s);
 		return 0;
 	}
 	if (s->broken)
-		return err_set(e, -EIO, "a collective before this one failed or was aborted");
+		return err_set(e, -EIO, "an earlier collective failed or was aborted");
 	if (o->what == COLLECTIVE_CONNECT)
 		return connect_own(s, o, e);
 	if (!s->open)
@@ -537,7 +540,7 @@ static int obey(struct follower *f, const struct frame_order *o, struct err *e)
 		return 0;
 	}
 	if (!f->made || !f->run.ranks)
-		return err_set(e, -EBADMSG, "rank 0 has not said what to do yet");
+		return err_set(e, -EBADMSG, "rank 0 has not sent a request yet");
 	f->run.times = o->times;
 	f->run.together = o->flags & FLAG_TOGETHER;
 	return collective_local(&f->run, (enum collective_step)o->what, e);

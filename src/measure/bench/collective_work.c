@@ -123,12 +123,11 @@ static int hung_error(struct collective_run *run, double limit_s, const char *wh
 					       run->ranks[i].place->index);
 	/* Not the cause: who is will be named instead. */
 	if (trouble(run))
-		return err_set(e, -ECANCELED,
-			       "%s was aborted on GPU %s: another process is in trouble", what,
-			       list);
-	err_set(e, -ETIME, "%s was not over after %.0f s on GPU %s and was aborted", what, limit_s,
-		list);
-	err_hint(e, "NCCL_DEBUG=INFO shows where it waits; look at NVLink, peer access and ACS");
+		return err_set(e, -ECANCELED, "%s was aborted on GPU %s: another process failed",
+			       what, list);
+	err_set(e, -ETIME, "%s did not finish after %.0f s on GPU %s and was aborted", what,
+		limit_s, list);
+	err_hint(e, "NCCL_DEBUG=INFO shows where it waits; check NVLink, peer access and ACS");
 	return -ETIME;
 }
 
@@ -171,7 +170,7 @@ static int collective_each(struct collective_run *run, void (*work)(struct colle
 		r->r = 0;
 		r->started = pthread_create(&r->thread, NULL, job_main, &jobs[i]) == 0;
 		if (!r->started)
-			r->r = err_set(&r->e, -EAGAIN, "no thread can be had");
+			r->r = err_set(&r->e, -EAGAIN, "cannot create a thread");
 	}
 	if (join_until(run, limit_s)) {
 		const struct collective_rank *bad = failed(run);
@@ -313,13 +312,13 @@ static int collective_work_room(const struct collective_run *run, struct gpu_pla
 	if (run->arg->small)
 		return 0;
 	if (left < need)
-		return err_set(e, -ENOMEM, "GPU %u has %zu MiB free, %llu MiB are needed", p->index,
-			       left >> 20, (unsigned long long)(need >> 20));
+		return err_set(e, -ENOMEM, "GPU %u has %zu MiB free, %llu MiB are required",
+			       p->index, left >> 20, (unsigned long long)(need >> 20));
 	/* Shared memory that runs out freezes the whole machine. */
 	if (p->gpu->integrated && (host < 0 || (uint64_t)host < 3 * need))
 		return err_set(e, -ENOMEM,
-			       "GPU %u shares the machine's memory: %lld MiB are available, three "
-			       "times the %llu MiB that are needed must be",
+			       "GPU %u shares the machine's memory: %lld MiB are available, but "
+			       "three times the required %llu MiB must be",
 			       p->index, host / (1 << 20), (unsigned long long)(need >> 20));
 	return 0;
 }
@@ -391,11 +390,12 @@ static void collective_work_plant(struct collective_rank *r)
 	word ^= 1ull << 20;
 	if (r->r == 0)
 		r->r = cuda_check(g, g->api->copy_in(at, &word, sizeof(word), r->stream), &r->e,
-				  "a planted fault");
+				  "an injected fault");
 	if (r->r == 0 && collective_check(r, &ignored) != -EILSEQ)
-		r->r = err_set(&r->e, -EILSEQ,
-			       "GPU %u: a flipped bit was not noticed: the check does not work",
-			       r->place->index);
+		r->r = err_set(
+			&r->e, -EILSEQ,
+			"GPU %u: an injected bit flip was not detected: the check does not work",
+			r->place->index);
 }
 
 static int queue(struct collective_rank *r)
@@ -416,7 +416,7 @@ static int read_time(struct collective_rank *r, struct err *e)
 	int s = cuda_use(g, e);
 
 	/* The watchdog comes first: it can abort, and this wait cannot. */
-	s = s ? s : cuda_wait_event(g, r->end, 3 * SLOWEST_S, "a row of collectives", e);
+	s = s ? s : cuda_wait_event(g, r->end, 3 * SLOWEST_S, "a series of collectives", e);
 	s = s ? s : cuda_elapsed(g, r->begin, r->end, &r->seconds, e);
 	r->seconds /= (double)r->run->times;
 	return s;
@@ -534,7 +534,7 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 		collective_work_drop(run);
 		return 0;
 	default:
-		return err_set(e, -EINVAL, "no step of a collective");
+		return err_set(e, -EINVAL, "not a step of a collective");
 	}
 }
 
@@ -646,7 +646,7 @@ int collective_fill(struct collective_rank *r, struct err *e)
 			   "poisoning the result");
 
 	s = s ? s : cuda_launch(g, r->place->tools.fill, blocks(r), 256, r->stream, args, e);
-	return s ? s : cuda_wait_stream(g, r->stream, DATA_WAIT_S, "making data", e);
+	return s ? s : cuda_wait_stream(g, r->stream, DATA_WAIT_S, "generating data", e);
 }
 
 /* Words that must be the sum over so many ranks from the first on, at index of their data. */
@@ -668,10 +668,11 @@ static int check_part(struct collective_rank *r, uint64_t offset, uint64_t bytes
 	s = s ? s : cuda_wait_stream(g, r->stream, DATA_WAIT_S, "checking data", e);
 	if (s || !found[0])
 		return s;
-	return err_set(e, -EILSEQ,
-		       "GPU %u got wrong data: %llu of %llu words, the first at byte %llu of %s",
-		       r->place->index, (unsigned long long)found[0], (unsigned long long)n,
-		       (unsigned long long)offset + found[1] * 8, collective_name(r->run->arg->op));
+	return err_set(
+		e, -EILSEQ,
+		"GPU %u received wrong data: %llu of %llu words, the first at byte %llu of %s",
+		r->place->index, (unsigned long long)found[0], (unsigned long long)n,
+		(unsigned long long)offset + found[1] * 8, collective_name(r->run->arg->op));
 }
 
 int collective_check(struct collective_rank *r, struct err *e)

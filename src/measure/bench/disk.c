@@ -76,12 +76,12 @@ static int bad_result(const struct disk_load *s, const struct disk_slot *it, int
 	unsigned long long at = it->offset;
 
 	if (result == -ENOSPC || result == -EDQUOT)
-		return err_set(e, result, "there is no space left for %s at byte %llu: %s", what,
-			       at, strerror(-result));
+		return err_set(e, result, "no space left for %s at byte %llu: %s", what, at,
+			       strerror(-result));
 	if (result < 0)
 		return err_set(e, result, "%s at byte %llu failed: %s", what, at,
 			       strerror(-result));
-	return err_set(e, -EIO, "%s at byte %llu ended after %d of %zu bytes", what, at, result,
+	return err_set(e, -EIO, "%s at byte %llu stopped after %d of %zu bytes", what, at, result,
 		       s->arg->block);
 }
 
@@ -190,7 +190,7 @@ static int window_buffered(struct disk_load *s, struct err *e)
 			bench_disk_put(s, 0, clock_mono_ns());
 	}
 	if (r == 0 && s->arg->write && fdatasync(s->file->fd))
-		r = err_set(e, -errno, "what was written does not reach the device: %s",
+		r = err_set(e, -errno, "written data does not reach the device: %s",
 			    strerror(errno));
 	s->at_ns = clock_mono_ns() - s->skipped_ns;
 	return r;
@@ -278,9 +278,9 @@ static int bench_disk_check_written(struct disk_load *s, struct err *e)
 
 		if (got < 0 || (size_t)got != v.iov_len)
 			return err_set(e, got < 0 ? got : -EIO,
-				       "what was written at byte %llu cannot be read back: %s",
+				       "data written at byte %llu cannot be read back: %s",
 				       (unsigned long long)it.offset,
-				       got < 0 ? strerror(-got) : "it is shorter");
+				       got < 0 ? strerror(-got) : "the file is shorter");
 		r = disk_check(v.iov_base, v.iov_len, s->file->id, it.offset, s->file->turns, e);
 	}
 	/* The buffer gets its own data again, for writes that may follow. */
@@ -372,16 +372,15 @@ static int disk_setup(const struct bench_env *env, const struct bench_case *c, v
 	int r;
 
 	if (!load_init(s, env, arg))
-		return err_set(e, -ENOMEM, "no memory for requests");
+		return err_set(e, -ENOMEM, "out of memory for requests");
 	s->cpus_before = pin_to(&arg->shared->cpus);
 	r = bench_disk_prepare(s, env, e);
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
 				!arg->buffered ? "O_DIRECT"
-				: s->blind     ? "page cache, and the kernel does not tell what it "
-						 "held"
-					       : "page cache",
+				: s->blind ? "page cache, whose contents the kernel does not report"
+					   : "page cache",
 				disk_place_settings(env->a, &arg->shared->place));
 	return 0;
 }
@@ -446,7 +445,7 @@ static int bench_disk_look(const struct bench_env *env, struct disk_shared *s, s
 	close(fd);
 	if (!s->bytes)
 		return err_set(e, -ENOSPC,
-			       "%.200s has %llu MiB free; the test needs %llu, twice its file",
+			       "%.200s has %llu MiB free; the test requires %llu, twice its file",
 			       s->place.dir, (unsigned long long)(room / MIB),
 			       (unsigned long long)(2 * least / MIB));
 	return 0;
@@ -483,7 +482,7 @@ static const char *absent(const struct disk_arg *row, const struct disk_shared *
 		return !row->write && s->place.own_cache ? DISK_OWN_CACHE : NULL;
 	if (!s->direct.can)
 		return s->direct.why;
-	return row->block < s->direct.align ? "the disk does not take blocks that small" : NULL;
+	return row->block < s->direct.align ? "the disk does not support blocks that small" : NULL;
 }
 
 static void disk_cases(const struct bench_env *env, struct bench_cases *out)
@@ -492,7 +491,7 @@ static void disk_cases(const struct bench_env *env, struct bench_cases *out)
 	struct err e = { 0 };
 
 	if (!env->ask.dir) {
-		out->none = "no folder was named in which it may make a file of its own: --dir DIR";
+		out->none = "no folder for the test file: give --dir DIR";
 		out->usage = true;
 		return;
 	}
@@ -528,33 +527,28 @@ static struct bench_limit disk_limit(const struct bench_env *env, const struct b
 
 	(void)env;
 	if (arg->random)
-		return (struct bench_limit){
-			.source = "unknown: no fact tells how long the disk takes to find a block"
-		};
+		return (struct bench_limit){ .source = "unknown: seek time of the disk" };
 	return arg->shared->limit;
 }
 
 static const struct bench_figure figures[DISK_FIGURES] = {
 	[DISK_RATE] = { "rate", "bytes moved", "gb_per_s", "GB/s", BENCH_HIGHER },
-	[DISK_IOPS] = { "iops", "requests a second", "iops", "IO/s", BENCH_HIGHER },
-	[DISK_P50] = { "p50", "median time of a request", "us", "us", BENCH_LOWER },
-	[DISK_CPU] = { "cpu", "CPU time a request", "us", "us", BENCH_LOWER },
+	[DISK_IOPS] = { "iops", "requests per second", "iops", "IO/s", BENCH_HIGHER },
+	[DISK_P50] = { "p50", "median time per request", "us", "us", BENCH_LOWER },
+	[DISK_CPU] = { "cpu", "CPU time per request", "us", "us", BENCH_LOWER },
 };
 
 const struct bench bench_disk = {
 	.name = "disk",
-	.title = "reading and writing a file in a folder (--dir), in order and at random",
-	.method =
-		"A nameless file of our own, filled with data that cannot be compressed and "
-		"written "
-		"to the device before anything is read. So many requests (qd) are kept under way "
-		"through io_uring past the page cache (O_DIRECT), or by threads where io_uring is "
-		"refused; a sample is what was completed in a tenth of a second. With :buffered "
-		"one "
-		"thread goes through the page cache, which held nothing of the file before; "
-		"buffered writes count until they are on the device. Every block that is read says "
-		"where it belongs and when it was written, which is checked each time; the last "
-		"blocks of a round are checked byte by byte, and what was written is read back.",
+	.title = "sequential and random reads and writes of a file in a folder (--dir)",
+	.method = "An unnamed temporary file, filled with incompressible data and written to the "
+		  "device before any read. The stated number of requests (qd) is kept in flight "
+		  "through io_uring bypassing the page cache (O_DIRECT), or by threads if io_uring "
+		  "is refused; a sample is what completes in a tenth of a second. With :buffered "
+		  "one thread uses the page cache, which holds none of the file at the start; "
+		  "buffered writes count when they are on the device. Every block contains its "
+		  "position and write number, which are checked on each read; the last blocks of a "
+		  "round are checked byte by byte, and written data is read back.",
 	.version = 1,
 	FIGURES(figures),
 	.observed_scale = 1e-3,

@@ -27,13 +27,12 @@ enum { FILL_BLOCK = 1 << 20, FILL_DEPTH = 8, EXTENTS = 64, LOOKS = 64, TRIES = 2
 static int disk_file_cannot(struct err *e, int code, const char *dir)
 {
 	if (code == -EROFS)
-		return err_set(e, code, "%.200s is on a file system that can only be read", dir);
+		return err_set(e, code, "%.200s is on a read-only file system", dir);
 	if (code == -EACCES || code == -EPERM)
-		return err_set(e, code, "this user may not make a file in %.200s", dir);
+		return err_set(e, code, "this user cannot create a file in %.200s", dir);
 	if (code == -ENOSPC || code == -EDQUOT)
-		return err_set(e, code, "there is no space left in %.200s: %s", dir,
-			       strerror(-code));
-	return err_set(e, code, "no file can be made in %.200s: %s", dir, strerror(-code));
+		return err_set(e, code, "no space left in %.200s: %s", dir, strerror(-code));
+	return err_set(e, code, "cannot create a file in %.200s: %s", dir, strerror(-code));
 }
 
 /* For file systems without O_TMPFILE: the name is gone before anything is written. */
@@ -71,12 +70,12 @@ int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
 	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word) ||
 	    (size_t)snprintf(path, cap, "%s/.gputune-bench-%08x", dir, word) >= cap)
-		return err_set(e, -ENAMETOOLONG, "no name can be made up in %.200s", dir);
+		return err_set(e, -ENAMETOOLONG, "cannot find a free file name in %.200s", dir);
 	if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	path[0] = '\0';
-	err_set(e, -EOPNOTSUPP, "%.200s cannot give a name to a file that has none", dir);
-	err_hint(e, "--files names files that are there already");
+	err_set(e, -EOPNOTSUPP, "%.200s cannot name an unnamed file", dir);
+	err_hint(e, "--files takes existing files");
 	return -EOPNOTSUPP;
 }
 
@@ -95,9 +94,9 @@ struct disk_direct disk_file_direct(int fd)
 	/* These take the flag and go through memory all the same. */
 	if (fstatfs(fd, &fs) == 0) {
 		if ((long)fs.f_type == TMPFS_MAGIC || (long)fs.f_type == RAMFS_MAGIC)
-			d.why = "the file system lives in memory";
+			d.why = "the file system is in memory";
 		else if ((unsigned long)fs.f_type == ZFS_MAGIC)
-			d.why = "ZFS goes through its own cache";
+			d.why = "ZFS uses its own cache";
 		if (d.why)
 			return d;
 	}
@@ -109,13 +108,13 @@ struct disk_direct disk_file_direct(int fd)
 		d.align = x.stx_dio_offset_align > x.stx_dio_mem_align ? x.stx_dio_offset_align
 								       : x.stx_dio_mem_align;
 		if (!x.stx_dio_offset_align) {
-			d.why = "the file system says that it cannot do without the page cache";
+			d.why = "the file system reports that it cannot bypass the page cache";
 			return d;
 		}
 	}
 #endif
 	if (!toggle(fd, true)) {
-		d.why = "the file system does not take O_DIRECT";
+		d.why = "the file system does not support O_DIRECT";
 		return d;
 	}
 	toggle(fd, false);
@@ -226,8 +225,8 @@ static int allow_size(uint64_t bytes, struct err *e)
 	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
 	    most.rlim_cur < bytes)
 		return err_set(e, -EFBIG,
-			       "files of this process may have %llu MiB (ulimit -f), %llu are "
-			       "needed",
+			       "files of this process are limited to %llu MiB (ulimit -f), %llu "
+			       "are required",
 			       (unsigned long long)most.rlim_cur >> 20,
 			       (unsigned long long)bytes >> 20);
 	return 0;
@@ -273,7 +272,7 @@ int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool di
 		return made.fd;
 	made.turns = calloc(bytes / DISK_PAGE, sizeof(*made.turns));
 	if (!made.turns || getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
-		r = err_set(e, -ENOMEM, "no memory for the file's page numbers");
+		r = err_set(e, -ENOMEM, "out of memory for the file's page numbers");
 	else
 		r = disk_file_write_all(&made, dir, direct, stop, e);
 	r = r ? r : disk_file_drop(&made, e);
@@ -287,13 +286,13 @@ int disk_file_mode(struct disk_file *f, bool direct, struct err *e)
 {
 	return toggle(f->fd, direct)
 		       ? 0
-		       : err_set(e, -EINVAL, "the file system does not take O_DIRECT");
+		       : err_set(e, -EINVAL, "the file system does not support O_DIRECT");
 }
 
 int disk_file_drop(const struct disk_file *f, struct err *e)
 {
 	if (fdatasync(f->fd))
-		return err_set(e, -errno, "what was written does not reach the device: %s",
+		return err_set(e, -errno, "written data does not reach the device: %s",
 			       strerror(errno));
 	page_cache_drop(f->fd);
 	return 0;
@@ -420,13 +419,13 @@ static int check_head(const struct disk_head *h, uint64_t file, uint64_t offset,
 	unsigned long long at = offset;
 
 	if (h->file != file)
-		return err_set(e, -EILSEQ, "what stands at byte %llu was never written there", at);
+		return err_set(e, -EILSEQ, "the data at byte %llu was never written there", at);
 	if (h->offset != offset)
-		return err_set(e, -EILSEQ, "what stands at byte %llu belongs to byte %llu", at,
+		return err_set(e, -EILSEQ, "the data at byte %llu belongs to byte %llu", at,
 			       (unsigned long long)h->offset);
 	if (h->turn != turn)
 		return err_set(e, -EILSEQ,
-			       "what stands at byte %llu is of write %llu, the last was %llu", at,
+			       "the data at byte %llu is from write %llu, the last was %llu", at,
 			       (unsigned long long)h->turn, (unsigned long long)turn);
 	return 0;
 }
@@ -447,7 +446,8 @@ int disk_check(const void *block, size_t bytes, uint64_t file, uint64_t offset,
 			return r;
 		for (size_t i = HEAD_WORDS; i < WORDS; i++)
 			if (w[i] != word(head.seed, i))
-				return err_set(e, -EILSEQ, "byte %llu is not what was written",
+				return err_set(e, -EILSEQ,
+					       "byte %llu differs from the data written",
 					       (unsigned long long)at + i * 8);
 	}
 	return 0;

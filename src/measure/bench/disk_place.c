@@ -113,9 +113,9 @@ int disk_place_look(const struct bench_env *env, const char *path, struct disk_p
 	struct stat st;
 
 	if (!realpath(path, real) || stat(real, &st) || statfs(real, &fs))
-		return err_set(e, -errno, "%.200s cannot be looked at: %s", path, strerror(errno));
+		return err_set(e, -errno, "cannot inspect %.200s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "%.200s is no folder", path);
+		return err_set(e, -ENOTDIR, "%.200s is not a folder", path);
 	p.dir = arena_strdup(env->a, real);
 	m = machine_mount_of(env->m, p.dir);
 	p.memory = (long)fs.f_type == TMPFS_MAGIC || (long)fs.f_type == RAMFS_MAGIC;
@@ -137,7 +137,7 @@ const char *disk_place_text(struct arena *a, const struct disk_place *p)
 	if (p->memory)
 		return arena_printf(a, "%s, in memory: no disk is used", p->fs);
 	if (!p->n_disks)
-		return arena_printf(a, "%s on a device that no fact names", p->fs);
+		return arena_printf(a, "%s on an unknown device", p->fs);
 	return arena_printf(a, "%s on %s%s%s%s", p->fs, p->names, *model ? " (" : "", model,
 			    *model ? ")" : "");
 }
@@ -197,22 +197,22 @@ struct bench_limit disk_place_limit(const struct bench_env *env, const struct di
 	double sum = 0, rate = 1;
 
 	if (p->memory)
-		return (struct bench_limit){ .source = "unknown: the file lies in memory" };
+		return (struct bench_limit){ .source = "unknown: the file is in memory" };
 	for (size_t i = 0; i < p->n_disks && rate > 0; i++) {
 		rate = disk_rate(env->m, p->disks[i]);
 		sum += rate;
 	}
 	if (sum > 0 && rate > 0)
-		return (struct bench_limit){ true, sum,
-					     arena_printf(env->a,
-							  "PCIe link of %s, as it runs now, "
-							  "without the protocol's own share",
-							  p->names) };
+		return (struct bench_limit){
+			true, sum,
+			arena_printf(
+				env->a,
+				"PCIe link of %s at its current speed, without protocol overhead",
+				p->names)
+		};
 	return (struct bench_limit){
-		.source = p->n_disks
-				  ? arena_printf(env->a,
-						 "unknown: no fact tells how fast the way to %s is",
-						 p->names)
-				  : "unknown: no fact names the disk"
+		.source = p->n_disks ? arena_printf(env->a, "unknown: speed of the path to %s",
+						    p->names)
+				     : "unknown: the disk is not identified"
 	};
 }

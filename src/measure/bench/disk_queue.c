@@ -61,10 +61,10 @@ static int setup_ring(unsigned entries, struct io_uring *ring)
 static int refused(int r, struct err *e)
 {
 	if (r == -ENOSYS)
-		return err_set(e, r, "the kernel has no io_uring, or a filter hides it");
+		return err_set(e, r, "the kernel has no io_uring, or a filter blocks it");
 	if (r == -EPERM || r == -EACCES)
-		return err_set(e, r, "io_uring is switched off for this process");
-	return err_set(e, r, "io_uring cannot be set up: %s", strerror(-r));
+		return err_set(e, r, "io_uring is disabled for this process");
+	return err_set(e, r, "cannot set up io_uring: %s", strerror(-r));
 }
 
 /* A ring for so many requests at once, used only by the thread that opens it. -errno: io_uring is
@@ -78,7 +78,7 @@ static int uring_open(unsigned entries, struct uring **out, struct err *e)
 		return r;
 	u = calloc(1, sizeof(*u));
 	if (!u)
-		return err_set(e, -ENOMEM, "no memory for a ring");
+		return err_set(e, -ENOMEM, "out of memory for a ring");
 	u->tick.tv_nsec = TICK_NS;
 	/* One more, for the tick. */
 	r = setup_ring(entries + 1, &u->ring);
@@ -290,7 +290,7 @@ static int disk_threads_open(int fd, const struct iovec *slots, unsigned n,
 	int r;
 
 	if (!t)
-		return err_set(e, -ENOMEM, "no memory for threads");
+		return err_set(e, -ENOMEM, "out of memory for threads");
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -369,7 +369,7 @@ static int start_ring(struct disk_queue *q, struct err *e)
 	if (r) {
 		uring_close(q->ring);
 		q->ring = NULL;
-		return err_set(e, r, "io_uring does not take the file");
+		return err_set(e, r, "io_uring does not accept the file");
 	}
 	snprintf(q->engine, sizeof(q->engine), "io_uring, %s buffers",
 		 uring_registered(q->ring) ? "registered" : "unregistered");
@@ -412,7 +412,7 @@ int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, s
 	int r;
 
 	if (!q)
-		return err_set(e, -ENOMEM, "no memory for requests");
+		return err_set(e, -ENOMEM, "out of memory for requests");
 	q->fd = ask->fd;
 	q->depth = ask->depth;
 	q->bytes = (ask->depth * ask->block + ROUND - 1) / ROUND * ROUND;
@@ -420,7 +420,7 @@ int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, s
 	q->drained = calloc(ask->depth, sizeof(*q->drained));
 	if (!q->slots || !q->drained) {
 		disk_queue_close(q);
-		return err_set(e, -ENOMEM, "no memory for requests");
+		return err_set(e, -ENOMEM, "out of memory for requests");
 	}
 	r = disk_buffers(q->bytes, ask->node, &buffers, e);
 	if (r == 0) {

@@ -191,7 +191,7 @@ static struct chart_spread figures_bench_spread_of(struct arena *a, const struct
 	const struct record_series *s = &c->series[0];
 
 	return (struct chart_spread){
-		.title = arena_printf(a, "%s %s: how its samples lie", c->bench, c->name),
+		.title = arena_printf(a, "%s %s: distribution of its samples", c->bench, c->name),
 		.unit = s->unit_text,
 		.what = "samples",
 		.x = s->x,

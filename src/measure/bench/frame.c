@@ -67,7 +67,7 @@ static int frame_sample(struct turn *t, void *state, struct bench_sample *s)
 
 	for (size_t i = 0; r == 0 && i < t->out->n_series; i++)
 		if (!isfinite(s->value[i]))
-			r = err_set(&e, -EDOM, "a sample that is no number");
+			r = err_set(&e, -EDOM, "a sample is not a number");
 	if (r == -EINTR && stopped(t->f))
 		return r;
 	if (r)
@@ -341,8 +341,7 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 	n = frame_choose(&all, prefix, turns);
 	absent = skip_absent(f, b, n ? NULL : prefix, &all, r);
 	if (!all.n && !all.n_absent)
-		record_skip(f->env.a, r, b->name,
-			    all.none ? all.none : "there is nothing here that it could measure");
+		record_skip(f->env.a, r, b->name, all.none ? all.none : "nothing to measure here");
 	if (!n) {
 		if (b->end)
 			b->end(&all);
@@ -373,11 +372,10 @@ void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, s
 		const struct bench *b = list[i];
 
 		if (stopped(f))
-			record_skip(f->env.a, r, b->name, "interrupted before it began");
+			record_skip(f->env.a, r, b->name, "interrupted before it started");
 		else if (b->brief && strcmp(b->brief, "-") == 0)
-			record_skip(f->env.a, r, b->name, "runs when asked for by name");
+			record_skip(f->env.a, r, b->name, "runs only if given by name");
 		else if (frame_run(f, b, b->brief, r) == -ENOENT)
-			record_skip(f->env.a, r, b->name,
-				    "has no case here that a short run includes");
+			record_skip(f->env.a, r, b->name, "has no case here for a short run");
 	}
 }

@@ -245,7 +245,7 @@ static int frequency_prepare(struct frequency *s, struct err *e)
 	s->sorted = calloc(n, sizeof(*s->sorted));
 	s->counts = calloc(n, sizeof(*s->counts));
 	if (!s->cores || !s->sorted || !s->counts)
-		return err_set(e, -ENOMEM, "no memory for %zu cores", n);
+		return err_set(e, -ENOMEM, "out of memory for %zu cores", n);
 	IDSET_FOR_EACH (cpu, &s->arg->cpus)
 		s->counts[i++] = idset_has(&s->arg->of, cpu);
 	return workers_start(&s->arg->cpus, &s->workers, e);
@@ -265,9 +265,9 @@ static int frequency_setup(const struct bench_env *env, const struct bench_case 
 	workers_run(s->workers, calibrate, s);
 	s->cycles_an_add = s->calibrated > 0 ? s->calibrated : 1;
 	*variant = s->calibrated > 0
-			   ? arena_printf(env->a, "%.2f cycles an addition, by the cycle counter",
+			   ? arena_printf(env->a, "%.2f cycles per addition, by the cycle counter",
 					  s->calibrated)
-			   : "one cycle an addition: no cycle counter may be read";
+			   : "one cycle per addition: the cycle counter is not readable";
 	return 0;
 }
 
@@ -281,7 +281,7 @@ static int frequency_run(void *state, struct bench_sample *out, struct err *e)
 		if (s->counts[i])
 			s->sorted[n++] = s->cores[i].mhz;
 	if (!n)
-		return err_set(e, -EINVAL, "no core counts");
+		return err_set(e, -EINVAL, "no core is included");
 	out->value[0] = stat_median_in_place(s->sorted, n);
 	out->value[1] = out->value[0];
 	for (size_t i = 0; i < n; i++)
@@ -295,8 +295,9 @@ static int frequency_verify(void *state, struct err *e)
 
 	for (size_t i = 0; i < workers_count(s->workers); i++)
 		if (s->cores[i].wrong)
-			return err_set(e, -EILSEQ, "core %zu of %zu computed wrong, %zu times",
-				       i + 1, workers_count(s->workers), s->cores[i].wrong);
+			return err_set(e, -EILSEQ,
+				       "core %zu of %zu computed wrong results, %zu times", i + 1,
+				       workers_count(s->workers), s->cores[i].wrong);
 	return 0;
 }
 
@@ -316,9 +317,10 @@ static void frequency_add(const struct bench_env *env, struct bench_cases *out, 
 		env->a, out,
 		(struct bench_case){
 			.name = name,
-			.setup = arg->vector ? "1 ms of vector arithmetic before each piece of "
-					       "0.1 ms"
-					     : "pieces of 0.1 ms, one after the other",
+			.setup =
+				arg->vector
+					? "1 ms of vector arithmetic before each interval of 0.1 ms"
+					: "intervals of 0.1 ms, one after the other",
 			.placement =
 				arena_printf(env->a, "one thread on each of CPUs %s%s", list, of),
 			.arg = arg,
@@ -351,7 +353,7 @@ static void add_type(const struct bench_env *env, struct bench_cases *out, const
 static void frequency_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	if (!CYCLES_CHAIN) {
-		out->none = "there is no loop of known cycles for this kind of processor";
+		out->none = "no loop with known cycles for this processor type";
 		return;
 	}
 	if (env->m->cpu.types.n < 2) {
@@ -380,12 +382,12 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_cpu_frequency = {
 	.name = "cpu-frequency",
-	.title = "which frequency cores really run at, one alone and all at once",
-	.method = "A chain of register additions, each needing the one before: a cycle each, timed "
-		  "in pieces of 0.1 ms; a core's figure is the median of its pieces, so that "
-		  "interrupts do not count. Where cycles may be counted, the counter says what an "
-		  "addition takes. With :vector, vector multiplications of 256 bits (128 on arm64) "
-		  "load the core for 1 ms before each piece. The sums are checked.",
+	.title = "actual frequency of cores, one alone and all at once",
+	.method = "A chain of dependent register additions: one cycle each, timed in intervals of "
+		  "0.1 ms; a core's figure is the median of its intervals, so interrupts do not "
+		  "count. If cycles may be counted, the counter gives the cycles per addition. "
+		  "With :vector, vector multiplications of 256 bits (128 on arm64) load the core "
+		  "for 1 ms before each interval. The sums are checked.",
 	.version = 1,
 	FIGURES(figures),
 	.seconds = 1,

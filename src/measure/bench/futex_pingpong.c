@@ -181,7 +181,7 @@ static void futex_pingpong_add(const struct bench_env *env, struct bench_cases *
 	bench_case_add(env->a, out,
 		       (struct bench_case){
 			       .name = name,
-			       .setup = arena_printf(env->a, "%zu wake-ups a sample, 50 us apart",
+			       .setup = arena_printf(env->a, "%zu wake-ups per sample, 50 us apart",
 						     2 * arg->turns),
 			       .placement = arena_printf(env->a, "threads on CPUs %u and %u", x, y),
 			       .arg = arg });
@@ -248,18 +248,17 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 				   of.r[0].lo);
 	}
 	if (!out->n)
-		out->none = "it takes two CPUs, and this process may run on one";
+		out->none = "two CPUs are required, but this process may run on only one";
 }
 
 const struct bench bench_hand_over = {
 	.name = "hand-over",
-	.title = "how long until a sleeping thread runs that another one wakes",
-	.method =
-		"Two pinned threads wake each other by futex in turns; before each wake-up the "
-		"awake one spins for 50 us, so that the other sleeps. Microseconds from before the "
-		"wake-up call to the first look at the clock by the woken thread. Those that were "
-		"not asleep yet do not count. near: two CPUs of one core type; node0-node1: of two "
-		"NUMA nodes.",
+	.title = "time until a sleeping thread runs after another thread wakes it",
+	.method = "Two pinned threads wake each other in turns by futex; before each wake-up the "
+		  "awake thread spins for 50 us, so that the other one sleeps. Microseconds from "
+		  "before the wake-up call to the woken thread's first clock reading. Threads that "
+		  "were not yet asleep do not count. near: two CPUs of one core type; node0-node1: "
+		  "of two NUMA nodes.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
@@ -271,5 +270,5 @@ const struct bench bench_hand_over = {
 	.run = hand_run,
 	.verify = hand_verify,
 	.teardown = hand_teardown,
-	.no_limit = "unknown: no data sheet states how long waking a thread takes",
+	.no_limit = "unknown: no data sheet states the time to wake a thread",
 };

@@ -241,7 +241,7 @@ static int straight(struct member *m, const struct piece *p)
 			return ended(f, p->at + got, &m->e);
 		/* -1: errno; below: one of its own. */
 		if (n == -1)
-			return err_set(&m->e, -errno, "cuFile: %.200s cannot be read: %s", f->name,
+			return err_set(&m->e, -errno, "cuFile: cannot read %.200s: %s", f->name,
 				       strerror(errno));
 		if (n < 0)
 			return cufile_check((struct cufile_answer){ (int)-n, 0 }, &m->e, "a read");
@@ -261,7 +261,7 @@ static int gds_read_piece(const struct load_file *f, const struct piece *p, char
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_set(e, -errno, "%.200s cannot be read at byte %llu: %s", f->name,
+			return err_set(e, -errno, "cannot read %.200s at byte %llu: %s", f->name,
 				       (unsigned long long)p->at + got, strerror(errno));
 		if (n == 0)
 			return ended(f, p->at + got, e);
@@ -355,10 +355,10 @@ static int gds_fetch(struct gds_target *t, const struct piece *p, char *far, cha
 	struct cuda_stream *s = t->lane[0].stream;
 	int r = cuda_check(
 		g, g->api->copy_out(far, t->at + gds_offset(t->set, p->file) + p->at, p->bytes, s),
-		e, "fetching what came");
+		e, "fetching the data read");
 
 	r = r ? r : gds_read_piece(f, p, near, e);
-	return r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "fetching what came", e);
+	return r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "fetching the data read", e);
 }
 
 static int gds_compare(struct gds_target *t, const struct piece *p, char *far, char *near,
@@ -371,7 +371,7 @@ static int gds_compare(struct gds_target *t, const struct piece *p, char *far, c
 		return r;
 	while (far[i] == near[i])
 		i++;
-	return err_set(e, -EILSEQ, "GPU %u has other data than %.200s at its byte %llu",
+	return err_set(e, -EILSEQ, "GPU %u has different data than %.200s at its byte %llu",
 		       t->place->index, t->set->files[p->file].name, (unsigned long long)p->at + i);
 }
 
@@ -386,12 +386,13 @@ static int gds_plant(struct gds_target *t, const struct piece *p, char *far, cha
 	int r;
 
 	far[p->bytes / 2] ^= 16;
-	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "a planted fault");
-	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "a planted fault", e);
+	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "an injected fault");
+	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "an injected fault", e);
 	if (r == 0 && gds_compare(t, p, far, near, &ignored) != -EILSEQ)
-		r = err_set(e, -EILSEQ,
-			    "GPU %u: a flipped bit was not noticed: the check does not work",
-			    t->place->index);
+		r = err_set(
+			e, -EILSEQ,
+			"GPU %u: an injected bit flip was not detected: the check does not work",
+			t->place->index);
 	return r;
 }
 
@@ -505,7 +506,7 @@ static int open_files(struct shared *s, const struct bench_env *env, struct err 
 	if (!direct.can)
 		return err_set(e, -EOPNOTSUPP, "%s", direct.why);
 	if (direct.align > GDS_ALIGN)
-		return err_set(e, -EOPNOTSUPP, "the disk does not take blocks of 4 KiB");
+		return err_set(e, -EOPNOTSUPP, "the disk does not support blocks of 4 KiB");
 	load_direct(&s->set, true);
 	return 0;
 }
@@ -528,7 +529,7 @@ static void gds_add(const struct bench_env *env, struct bench_cases *out, struct
 		env->a, out,
 		(struct bench_case){
 			.name = name,
-			.setup = arena_printf(env->a, "%llu MiB in %zu file%s, %d KiB a read; %s",
+			.setup = arena_printf(env->a, "%llu MiB in %zu file%s, %d KiB per read; %s",
 					      (unsigned long long)s->set.bytes >> 20, s->set.n,
 					      s->set.n == 1 ? "" : "s", LOAD_BLOCK >> 10,
 					      disk_place_text(env->a, &s->place)),
@@ -545,7 +546,7 @@ static void gds_cases(const struct bench_env *env, struct bench_cases *out)
 
 	if (!env->ask.files && !env->ask.dir) {
 		out->usage = true;
-		out->none = "nothing was named: --files PATH is read, in --dir DIR a file is made";
+		out->none = "no files given: --files PATH reads them, --dir DIR creates one";
 		return;
 	}
 	gpu_places_find(env, out, &s->gpus);
@@ -646,8 +647,8 @@ static int gds_setup(const struct bench_env *env, const struct bench_case *c, vo
 	g->variant = arena_alloc(env->a, VARIANT_MAX);
 	snprintf(g->variant, VARIANT_MAX, "%s",
 		 arg->straight ? "cuFile"
-			       : "read past the page cache into pinned memory, two "
-				 "buffers a thread, copied meanwhile");
+			       : "read bypassing the page cache into pinned memory, two buffers "
+				 "per thread, with overlapping copies");
 	r = gds_prepare(g, env, e);
 	if (r)
 		return r;
@@ -712,14 +713,12 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_gds = {
 	.name = "gds",
-	.title = "how fast files get into a GPU's memory: cuFile, and through the host",
-	.method =
-		"Whole files, or a file of the bench's own, past the page cache into the GPU's "
-		"memory, by cuFile and by reads into pinned memory with copies side by side; "
-		"both with the same threads and sizes. Whether cuFile was direct its own counters "
-		"tell, where it has them; without the kernel's help it copies through the host "
-		"too. What came is compared with the files, and the comparison is proven with a "
-		"turned bit.",
+	.title = "bandwidth of loading files into GPU memory: through cuFile and through the host",
+	.method = "Whole files, or a test file, bypassing the page cache into GPU memory, through "
+		  "cuFile and through reads into pinned memory with overlapping copies; both with "
+		  "the same threads and sizes. cuFile's own counters, if present, show whether it "
+		  "was direct; without the kernel's help it also copies through the host. The data "
+		  "is compared with the files, and the comparison is tested with a flipped bit.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "-",

@@ -120,7 +120,7 @@ static void glance(struct gemm_state *s, const struct bench_env *env)
 		if (s->lanes[i].seconds > 0)
 			low = fmin(low, tera(&s->lanes[i]));
 	env->early(env->early_ctx, low,
-		   "by the library's first proposal, not checked yet; looking for a faster one");
+		   "by the library's first proposal, not checked yet; searching for a faster one");
 }
 
 static void gemm_progress(void *ctx, double seconds)
@@ -128,7 +128,7 @@ static void gemm_progress(void *ctx, double seconds)
 	struct lane *l = ctx;
 
 	l->seconds = seconds;
-	l->env->early(l->env->early_ctx, tera(l), "looking for the fastest way");
+	l->env->early(l->env->early_ctx, tera(l), "searching for the fastest algorithm");
 }
 
 static void lane_choose(struct lane *l)
@@ -191,7 +191,7 @@ static void describe_sparse(struct gemm_state *s)
 {
 	const int *version = s->arg->shared->sparse.version;
 
-	snprintf(s->variant, VARIANT_MAX, "cuSPARSELt %d.%d.%d %s; rate as if there were no zeros",
+	snprintf(s->variant, VARIANT_MAX, "cuSPARSELt %d.%d.%d %s; rate counted as dense",
 		 version[0], version[1], version[2], s->lanes[0].choice.text);
 }
 
@@ -201,7 +201,7 @@ static void describe(struct gemm_state *s)
 
 	snprintf(s->variant, VARIANT_MAX, "cuBLASLt %d.%d.%d %s%s%s", lt->version[0],
 		 lt->version[1], lt->version[2], s->lanes[0].choice.text,
-		 *lt->cleared ? "; taken out of the environment: " : "", lt->cleared);
+		 *lt->cleared ? "; removed from the environment: " : "", lt->cleared);
 }
 
 static int gemm_set_up(struct gemm_state *s, const struct bench_env *env, struct err *e)
@@ -336,26 +336,25 @@ static struct bench_limit gemm_limit(const struct bench_env *env, const struct b
 
 static const struct bench_figure figures[] = {
 	[GEMM_RATE] = { "rate", "rate", "tflop_per_s", "TFLOP/s", BENCH_HIGHER },
-	[GEMM_CLOCK] = { "clock", "clock after the batch, by the chip's own counter", "mhz", "MHz",
-			 BENCH_HIGHER },
-	[GEMM_POWER] = { "power", "power while it runs, by NVML", "w", "W", BENCH_LOWER },
-	[GEMM_TEMPERATURE] = { "temperature", "temperature while it runs, by NVML", "c", "C",
+	[GEMM_CLOCK] = { "clock", "clock after the batch, from the chip's own counter", "mhz",
+			 "MHz", BENCH_HIGHER },
+	[GEMM_POWER] = { "power", "power under load, from NVML", "w", "W", BENCH_LOWER },
+	[GEMM_TEMPERATURE] = { "temperature", "temperature under load, from NVML", "c", "C",
 			       BENCH_LOWER },
-	[GEMM_SHARE] = { "share", "of what all multiprocessors could do at this clock", "percent",
-			 "%", BENCH_HIGHER },
+	[GEMM_SHARE] = { "share", "share of the peak of all multiprocessors at this clock",
+			 "percent", "%", BENCH_HIGHER },
 };
 
 const struct bench bench_gemm = {
 	.name = "gemm",
-	.title = "how fast matrices are multiplied",
-	.method =
-		"Products by cuBLASLt on normally distributed random data (never zeros), by the "
-		"fastest of all algorithms that the library proposes, with operands stored either "
-		"way. Rate: 2 m n k operations, batches timed by the GPU's own events; TFLOP are "
-		"10^12. Of several GPUs at once the slowest counts. After every batch one product "
-		"more over a poisoned result must have the bits of the first one; at the end 256 "
-		"elements are compared with sums in double precision, and a planted bit must be "
-		"noticed.",
+	.title = "rate of matrix multiplications",
+	.method = "Products by cuBLASLt on normally distributed random data (never zeros), with "
+		  "the fastest of all algorithms proposed by the library and operands stored "
+		  "either way. Rate: 2 m n k operations, batches timed by GPU events; TFLOP are "
+		  "10^12. With several GPUs at once the slowest counts. After every batch, one "
+		  "more product over a poisoned result must have the same bits as the first one; "
+		  "at the end 256 elements are compared with sums in double precision, and an "
+		  "injected bit flip must be detected.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "bf16:8192",
@@ -475,7 +474,7 @@ const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm
 	if (cc && cc < t->cc_min)
 		return arena_printf(a, "%s; this chip has %u.%u", t->why, cc / 10, cc % 10);
 	if (d.m % t->multiple || d.n % t->multiple || d.k % t->multiple)
-		return arena_printf(a, "%s needs sizes that are multiples of %u", t->name,
+		return arena_printf(a, "%s requires sizes that are multiples of %u", t->name,
 				    t->multiple);
 	return NULL;
 }

@@ -357,7 +357,7 @@ static void gemm_search_take(struct gemm_search *s)
 	c->seconds = s->all[0].seconds;
 	cublaslt_describe(s->u->lt, &c->algorithm, text, sizeof(text));
 	snprintf(c->text, sizeof(c->text), "%s, %c%c%s, best of %zu", text, c->a_turned ? 'T' : 'N',
-		 c->b_turned ? 'T' : 'N', c->fast ? ", quick sums" : "", c->tried);
+		 c->b_turned ? 'T' : 'N', c->fast ? ", fast accumulation" : "", c->tried);
 	s->u->plan = v->plan;
 	v->plan = NULL;
 }
@@ -444,7 +444,7 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 	list_variants(&s);
 	r = propose(&s, 0, e);
 	if (r == 0 && !s.n)
-		r = err_set(e, -EOPNOTSUPP, "nothing was proposed");
+		r = err_set(e, -EOPNOTSUPP, "no proposals");
 	/* What is loaded at first use is loaded here. */
 	r = r ? r : gemm_search_time(&s, one, 1, seconds, e);
 	r = r ? r : gemm_search_time(&s, one, 1, seconds, e);

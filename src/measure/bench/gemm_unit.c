@@ -238,7 +238,7 @@ int gemm_unit_clock(struct gemm_unit *u, double *mhz, struct err *e)
 
 	r = r ? r : gemm_unit_out(u, out, "reading the clock", e);
 	if (r == 0 && !(out[0] && out[1]))
-		return err_set(e, -EIO, "GPU %s: its clock stood still", u->gpu->pci);
+		return err_set(e, -EIO, "GPU %s: its clock did not advance", u->gpu->pci);
 	*mhz = out[1] ? (double)out[0] / (double)out[1] * 1e3 : 0;
 	return r;
 }
@@ -275,14 +275,12 @@ int gemm_unit_repeat(struct gemm_unit *u, struct err *e)
 		return r;
 	if (out[1])
 		return err_set(e, -EILSEQ,
-			       "GPU %s: %llu elements of the product are no numbers or were never "
-			       "written",
+			       "GPU %s: %llu elements of the product are NaN or were never written",
 			       g->pci, (unsigned long long)out[1]);
 	if (u->have_sum && out[0] != u->sum)
 		return err_set(
 			e, -EILSEQ,
-			"GPU %s: the same product gave other bits than the first time, after "
-			"%zu that were the same",
+			"GPU %s: the same product gave different bits, after %zu identical ones",
 			g->pci, u->n_checked);
 	u->have_sum = true;
 	u->sum = out[0];
@@ -327,7 +325,7 @@ static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code
 {
 	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
 	struct drawing d = { to, gemm_bytes(code, n) / 8, seed, gemm_code_bits(code),
-			     "drawing a matrix" };
+			     "generating a matrix" };
 	int r;
 
 	*values = calloc(GEMM_TABLE, sizeof(**values));
@@ -349,9 +347,9 @@ static int draw_scales(struct gemm_unit *u, struct err *e)
 	const struct gemm_type *t = u->type;
 	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
 	struct drawing a = { u->scales_a, gemm_scale_bytes(t, u->dims.m, u->dims.k) / 8,
-			     GEMM_SEED_SCALE_A, 8, "drawing scales" },
+			     GEMM_SEED_SCALE_A, 8, "generating scales" },
 		       b = { u->scales_b, gemm_scale_bytes(t, u->dims.n, u->dims.k) / 8,
-			     GEMM_SEED_SCALE_B, 8, "drawing scales" };
+			     GEMM_SEED_SCALE_B, 8, "generating scales" };
 	int r;
 
 	u->values_scale = calloc(GEMM_TABLE, sizeof(*u->values_scale));
@@ -398,8 +396,8 @@ static int prune(struct gemm_unit *u, struct err *e)
 	r = r ? r : count_fours(u, words, &wrong, e);
 	if (r == 0 && wrong)
 		r = err_set(e, -EILSEQ,
-			    "GPU %s: %llu of %llu fours have fewer than two zeros after they were "
-			    "made",
+			    "GPU %s: %llu of %llu groups of four have fewer than two zeros after "
+			    "pruning",
 			    g->pci, (unsigned long long)wrong,
 			    (unsigned long long)(words * 16 / bits));
 	return r;
@@ -447,13 +445,13 @@ static int gemm_unit_check(struct gemm_unit *u, struct err *e)
 	r = r ? r : cusparselt_check(u->sparse, u->a, u->out, u->stream, e);
 	r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
 	if (r == 0 && (uint32_t)out[0])
-		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt misses zeros in A", g->pci);
+		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt does not find zeros in A", g->pci);
 	if (r == 0 && u->dims.m <= u->dims.n) {
 		r = cusparselt_check(u->sparse, u->b, u->out, u->stream, e);
 		r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
 		if (r == 0 && !(uint32_t)out[0])
-			r = err_set(e, -EILSEQ,
-				    "GPU %s: cuSPARSELt finds zeros where there are none", g->pci);
+			r = err_set(e, -EILSEQ, "GPU %s: cuSPARSELt finds zeros in dense data",
+				    g->pci);
 	}
 	return r;
 }
@@ -649,12 +647,12 @@ int gemm_unit_plant(struct gemm_unit *u, struct err *e)
 	r = r ? r : cuda_wait_stream(g, u->stream, GEMM_WAIT_S, "an element", e);
 	code ^= 1;
 	r = r ? r
-	      : cuda_check(g, g->api->copy_in(at, &code, bytes, u->stream), e, "a planted fault");
+	      : cuda_check(g, g->api->copy_in(at, &code, bytes, u->stream), e, "an injected fault");
 	r = r ? r : gemm_unit_scan(u, out, e);
 	if (r == 0 && out[0] == u->sum)
 		return err_set(e, -EILSEQ,
-			       "GPU %s: a flipped bit in the result was not noticed: the check "
-			       "does not work",
+			       "GPU %s: an injected bit flip in the result was not detected: the "
+			       "check does not work",
 			       g->pci);
 	return r;
 }

@@ -52,7 +52,7 @@ static void gpu_common_choose(const struct bench_env *env, struct bench_cases *c
 	size_t n = 0;
 
 	if (!at[strspn(at, ",")]) {
-		cases->none = "--gpus takes indices or UUIDs like 0-3, not nothing";
+		cases->none = "--gpus: expected indices or UUIDs like 0-3, got nothing";
 		cases->usage = true;
 		all->n = 0;
 		return;
@@ -62,10 +62,8 @@ static void gpu_common_choose(const struct bench_env *env, struct bench_cases *c
 		const char *word = arena_strndup(env->a, at, len);
 
 		if (len && !gpu_common_mark(env, word, all, wanted)) {
-			cases->none = arena_printf(env->a,
-						   "--gpus: no GPU that this process may use is "
-						   "\"%.60s\"",
-						   word);
+			cases->none = arena_printf(
+				env->a, "--gpus: this process cannot use a GPU \"%.60s\"", word);
 			cases->usage = true;
 			all->n = 0;
 			return;
@@ -104,9 +102,7 @@ void gpu_places_find(const struct bench_env *env, struct bench_cases *cases, str
 	if (r) {
 		LIST_FOR_EACH (const struct gpu, g, &env->m->gpu.gpus)
 			if (fact_or(&g->mig, 0) == 1 && !*e.hint)
-				err_hint(&e,
-					 "GPU %u is in MIG mode: a process sees an instance of "
-					 "it, once one is made and chosen",
+				err_hint(&e, "GPU %u is in MIG mode: create and select an instance",
 					 g->index);
 		cases->none = *e.hint ? arena_printf(env->a, "%s (%s)", e.text, e.hint)
 				      : arena_strdup(env->a, e.text);
@@ -233,7 +229,7 @@ int gpu_place_use(struct gpu_place *p, struct err *e)
 		return r;
 	if (p->gpu->cc_major < 7)
 		return err_set(e, -EOPNOTSUPP,
-			       "GPU %u (%s) is of compute capability %d.%d; 7.0 is needed",
+			       "GPU %u (%s) has compute capability %d.%d; 7.0 is required",
 			       p->index, p->gpu->name, p->gpu->cc_major, p->gpu->cc_minor);
 	return 0;
 }
@@ -305,7 +301,7 @@ int gpu_fill(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t b
 	uint64_t n = bytes / 8, and = and_of(d), or = or_of(d);
 	void *args[] = { &at, &n, &d.seed, &and, & or };
 
-	return gpu_common_run(p, t, p->tools.fill, args, "making data", e);
+	return gpu_common_run(p, t, p->tools.fill, args, "generating data", e);
 }
 
 int gpu_poison(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t bytes,
@@ -388,8 +384,8 @@ static int gpu_common_prove(struct comparison *c, struct err *e)
 	r = r ? r : gpu_common_compare(c, found, e);
 	if (r == 0 && (found[0] != 1 || found[1] != at))
 		r = err_set(e, -EILSEQ,
-			    "GPU %u: the check is blind: one bit was turned in word %llu, and %llu "
-			    "wrong words were found",
+			    "GPU %u: the check does not work: one bit was flipped in word %llu, "
+			    "and %llu wrong words were found",
 			    c->p->index, (unsigned long long)at, (unsigned long long)found[0]);
 	return r ? r : put(c->p, c->s, address, &word, sizeof(word), e);
 }
@@ -430,7 +426,7 @@ int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_d
 
 	r = r ? r : cuda_alloc(p->gpu, 8, &sum, e);
 	r = r ? r : put(p, s, sum, &zero, sizeof(zero), e);
-	r = r ? r : gpu_common_run(p, t, p->tools.add, args, "adding up data", e);
+	r = r ? r : gpu_common_run(p, t, p->tools.add, args, "summing data", e);
 	r = r ? r : fetch(p, s, out, sum, sizeof(*out), e);
 	cuda_free(p->gpu, sum);
 	return r;
@@ -465,10 +461,10 @@ void gpu_state_end(struct gpu_state *s, char *text, size_t size)
 		return;
 	gpu_watch_look(&s->watch, &after);
 	us = (after.at_s - s->before.at_s) * 1e6;
-	gpu_common_add(text, size, "held by its power cap", s->before.capped_us, after.capped_us,
+	gpu_common_add(text, size, "limited by its power cap", s->before.capped_us, after.capped_us,
 		       us);
 	gpu_common_add(text, size, "thermal", s->before.warm_us, after.warm_us, us);
-	gpu_common_add(text, size, "under the power brake", s->before.brake_us, after.brake_us, us);
+	gpu_common_add(text, size, "power brake active", s->before.brake_us, after.brake_us, us);
 	gpu_watch_close(&s->watch);
 	s->begun = false;
 }

@@ -341,9 +341,9 @@ static const char *variant_of(const struct gpu_jobs *j)
 	const struct gpu_job *b = &j->job[0];
 
 	if (b->staged)
-		return "through the host: these GPUs cannot reach each other";
+		return "through the host: these GPUs have no peer access";
 	if (b->kernel)
-		return "our kernel";
+		return "gputune's kernel";
 	return "copy engine";
 }
 
@@ -419,12 +419,12 @@ static void gpu_copy_add(const struct bench_env *env, struct bench_cases *out, c
 		arg->job[i] = jobs[i];
 	far = first->other	 ? gpu_place_text(env->a, first->other)
 	      : first->node >= 0 ? arena_printf(env->a, "memory of node %d", first->node)
-				 : "memory of the GPU's own node, where the machine has several";
+				 : "memory of the GPU's own node, if the machine has several";
 	bench_case_add(
 		env->a, out,
 		(struct bench_case){
 			.name = name,
-			.setup = arena_printf(env->a, "%zu MiB a copy, %zu at once%s",
+			.setup = arena_printf(env->a, "%zu MiB per copy, %zu at once%s",
 					      arg->bytes >> 20, n,
 					      first->other	? ""
 					      : first->pageable ? ", pageable"
@@ -565,13 +565,13 @@ static struct bench_limit pcie_limit(const struct bench_env *env, const struct c
 	if (g && fact_or(&g->c2c, 0) == 1)
 		return (struct bench_limit){ .source = "unknown: the link is NVLink-C2C" };
 	if (gen < 1 || gen > 6 || width < 1)
-		return (struct bench_limit){ .source = "unknown: the PCIe link was not told" };
-	return (struct bench_limit){ true, lane[gen] * (double)width * ways_of(arg),
-				     arena_printf(
-					     env->a,
-					     "PCIe generation %lld, %lld lanes, after the line "
-					     "code, %zu times",
-					     gen, width, arg->n) };
+		return (struct bench_limit){ .source = "unknown: PCIe link not reported" };
+	return (struct bench_limit){
+		true, lane[gen] * (double)width * ways_of(arg),
+		arena_printf(env->a,
+			     "PCIe generation %lld, %lld lanes, after line coding, %zu times", gen,
+			     width, arg->n)
+	};
 }
 
 static struct bench_limit nvlink_limit(const struct bench_env *env, const struct copy_arg *arg)
@@ -582,7 +582,7 @@ static struct bench_limit nvlink_limit(const struct bench_env *env, const struct
 	size_t n = 0;
 
 	if (!g)
-		return (struct bench_limit){ .source = "unknown: the links were not told" };
+		return (struct bench_limit){ .source = "unknown: links not reported" };
 	LIST_FOR_EACH (const struct nvlink, l, &g->links) {
 		const char *type = fact_text(&l->remote_type, "");
 
@@ -594,7 +594,7 @@ static struct bench_limit nvlink_limit(const struct bench_env *env, const struct
 		n++;
 	}
 	if (!(mbs > 0))
-		return (struct bench_limit){ .source = "unknown: no NVLink between them was told" };
+		return (struct bench_limit){ .source = "unknown: no NVLink between them reported" };
 	return (struct bench_limit){ true, mbs / 1e3 * ways_of(arg),
 				     arena_printf(env->a, "%zu NVLinks' signalling rate, %zu times",
 						  n, arg->n) };
@@ -605,9 +605,10 @@ static struct bench_limit copy_limit(const struct bench_env *env, const struct b
 	const struct copy_arg *arg = c->arg;
 
 	if (arg->job[0].other == arg->job[0].place)
-		return (struct bench_limit){ .source =
-						     "unknown: within a GPU it is its memory that "
-						     "counts, which gpu-memory measures" };
+		return (struct bench_limit){
+			.source =
+				"unknown: within a GPU its memory limits, which gpu-memory measures"
+		};
 	return arg->job[0].other ? nvlink_limit(env, arg) : pcie_limit(env, arg);
 }
 
@@ -617,12 +618,12 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_gpu_copy = {
 	.name = "copy",
-	.title = "how fast data gets to GPUs and from them: the host, and each other",
-	.method = "Copies of random data, queued first and then run without the host, timed by the "
-		  "GPU's events until the last of all streams is over; pageable memory by the "
-		  "host's clock. GB are 10^9 bytes copied; both ways, and several GPUs, are added. "
-		  "The targets are compared afterwards, and the comparison is proven with a turned "
-		  "bit.",
+	.title = "bandwidth of copies between GPUs, the host and each other",
+	.method = "Copies of random data, queued in advance and run without the host, timed by GPU "
+		  "events until the last stream finishes; pageable memory by the host's clock. GB "
+		  "are 10^9 bytes copied; both directions, and several GPUs, are added. The "
+		  "destinations are compared afterwards, and the comparison is tested with a "
+		  "flipped bit.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "h2d:gpu",

@@ -61,7 +61,7 @@ static int walk_on(struct latency *s, uint64_t steps, uint64_t out[3], double *s
 	r = gpu_window(&s->timer, gpu_latency_walk, s, 1, seconds, e);
 	r = r ? r
 	      : cuda_check(p->gpu, p->gpu->api->copy_out(out, s->result, 24, stream), e,
-			   "fetching where the walk ended");
+			   "fetching the end of the walk");
 	r = r ? r : cuda_wait_stream(p->gpu, stream, CHASE_MOST_S, "fetching a word", e);
 	if (r)
 		return r;
@@ -72,8 +72,7 @@ static int walk_on(struct latency *s, uint64_t steps, uint64_t out[3], double *s
 	s->wrong += out[0] != want;
 	return out[0] == want
 		       ? 0
-		       : err_set(e, -EILSEQ, "GPU %u: the walk ended at another line than it must",
-				 p->index);
+		       : err_set(e, -EILSEQ, "GPU %u: the walk ended at a wrong line", p->index);
 }
 
 static int host_lines(struct latency *s, const struct bench_env *env, struct err *e)
@@ -101,7 +100,7 @@ static int make_chain(struct latency *s, struct err *e)
 	r = r ? r : cuda_launch(p->gpu, p->tools.chain, blocks, 256, s->timer.lane[0].s, args, e);
 	s->at = s->lines + STRIDE * cuda_chain_place(0, bits, chain_seed);
 	return r ? r
-		 : cuda_wait_stream(p->gpu, s->timer.lane[0].s, CHASE_MOST_S, "making the chain",
+		 : cuda_wait_stream(p->gpu, s->timer.lane[0].s, CHASE_MOST_S, "creating the chain",
 				    e);
 }
 
@@ -259,18 +258,17 @@ static void latency_cases(const struct bench_env *env, struct bench_cases *out)
 }
 
 static const struct bench_figure figures[] = {
-	{ "latency", "time of a load", "ns", "ns", BENCH_LOWER },
-	{ "clocks", "clocks of a load", "clocks", "clocks", BENCH_LOWER },
+	{ "latency", "time per load", "ns", "ns", BENCH_LOWER },
+	{ "clocks", "clocks per load", "clocks", "clocks", BENCH_LOWER },
 };
 
 const struct bench bench_gpu_latency = {
 	.name = "gpu-latency",
-	.title = "how long a GPU waits for a load from its caches, its memory, the host and others",
-	.method = "One thread walks a random cycle through all lines of a region, each load's "
-		  "address being what the one before loaded; nanoseconds by the GPU's events, and "
-		  "the multiprocessor's own clocks. Walks through the host and other GPUs go past "
-		  "all caches of the GPU that walks. Where each walk must end is known and "
-		  "checked.",
+	.title = "latency of a GPU's loads from its caches, its memory, the host and other GPUs",
+	.method = "One thread walks a random cycle through all lines of a region; each load's "
+		  "address is the value of the previous load; nanoseconds by GPU events, and the "
+		  "multiprocessor's own clocks. Walks through the host and other GPUs bypass all "
+		  "caches of the walking GPU. The end of each walk is known and checked.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "256MiB",

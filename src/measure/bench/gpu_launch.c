@@ -56,7 +56,7 @@ static int gpu_launch_await(struct launch *s, unsigned v, struct err *e)
 		if (!(end > 0))
 			end = now_us() + ANSWER_MOST_NS / 1e3;
 		else if (now_us() > end)
-			return cuda_lose(s->arg->place->gpu, e, "a kernel's word never came");
+			return cuda_lose(s->arg->place->gpu, e, "a kernel's word did not arrive");
 	}
 	s->done++;
 	return 0;
@@ -184,7 +184,7 @@ static int run_graph(struct launch *s, struct err *e)
 		while (q == CUDA_ERROR_NOT_READY && now_us() < most);
 		s->us[i] = now_us() - t;
 		if (q == CUDA_ERROR_NOT_READY)
-			return cuda_lose(g, e, "a graph of empty kernels was not over after 2 s");
+			return cuda_lose(g, e, "a graph of empty kernels did not finish after 2 s");
 		r = r ? r : cuda_check(g, q, e, "a graph of empty kernels");
 	}
 	return r;
@@ -208,7 +208,7 @@ static int make_graph(struct launch *s, struct err *e)
 	r = r ? r : cuda_check(g, end, e, "recording a graph");
 	r = r ? r
 	      : cuda_check(g, g->api->graph_instantiate(&s->graph, graph, 0), e,
-			   "making a graph ready");
+			   "preparing a graph");
 	if (graph)
 		g->api->graph_destroy(graph);
 	return r;
@@ -299,9 +299,9 @@ static void launch_cases(const struct bench_env *env, struct bench_cases *out)
 		size_t window;
 	} rows[] = {
 		{ "hand-over", "the call that queues an empty kernel", HAND_OVER, WINDOW },
-		{ "seen", "from the call until the host sees a word that the kernel wrote", SEEN,
+		{ "seen", "from the call until the host sees a word written by the kernel", SEEN,
 		  WINDOW },
-		{ "next", "from one empty kernel to the next, queued beforehand", GAP, WINDOWS },
+		{ "next", "from one empty kernel to the next, queued in advance", GAP, WINDOWS },
 		{ "graph", "from the call to the end of a graph of 100 empty kernels", GRAPH,
 		  WINDOW / 5 },
 		{ "graph-node", "from one empty kernel of a graph to the next", GRAPH_NODE,
@@ -331,11 +331,11 @@ static void launch_cases(const struct bench_env *env, struct bench_cases *out)
 
 const struct bench bench_gpu_launch = {
 	.name = "launch",
-	.title = "how long a GPU takes to begin: kernels, graphs, signals",
-	.method = "Microseconds on the host's clock, of each single call or answer; \"next\" and "
-		  "\"graph-node\" on the GPU's, over windows of 500 kernels that were queued "
-		  "before the first began. A sample is the median, and the 99th percentile, of its "
-		  "single times. Each word that comes back is the one expected.",
+	.title = "GPU launch latency: kernels, graphs, signals",
+	.method = "Microseconds on the host's clock, for each single call or answer; \"next\" and "
+		  "\"graph-node\" on the GPU's clock, over windows of 500 kernels queued before "
+		  "the first starts. A sample is the median, and the 99th percentile, of its "
+		  "single times. Each returned word is checked.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
@@ -349,5 +349,5 @@ const struct bench bench_gpu_launch = {
 	.run = launch_run,
 	.verify = launch_verify,
 	.teardown = launch_teardown,
-	.no_limit = "unknown: it is mostly software",
+	.no_limit = "unknown: mostly software",
 };

@@ -127,7 +127,7 @@ static int gpu_load_copy(struct lane *l, size_t n, struct err *e)
 		r = cuda_check(g, g->api->copy_device(l->to, l->from, l->bytes, u->stream), e,
 			       "a copy");
 	r = r ? r : cuda_record(g, u->end, u->stream, e);
-	r = r ? r : cuda_wait_event(g, u->end, WAIT_S, "a row of copies", e);
+	r = r ? r : cuda_wait_event(g, u->end, WAIT_S, "a series of copies", e);
 	r = r ? r : cuda_elapsed(g, u->begin, u->end, &l->copy_s, e);
 	l->copy_s /= (double)n;
 	return r;
@@ -371,13 +371,13 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_gpu_load = {
 	.name = "gpu-load",
-	.title = "what a GPU does under full load, and whether that is healthy",
-	.method =
-		"Products of BF16 (0.8 s) and copies within the GPU (0.15 s) in turns, on all GPUs "
-		"at once; of several the slowest, the hottest and the hungriest count. Judged by "
-		"clock, power, temperature, rates and how long each throttle counter ran, against "
-		"thresholds of this hardware with their source: healthy, thermal, power-brake, "
-		"power-latch, link, power-cap, slow. Every product's bits are compared.",
+	.title = "GPU behaviour under full load, and whether it is healthy",
+	.method = "Products of BF16 (0.8 s) and copies within the GPU (0.15 s) in turns, on all "
+		  "GPUs at once; of several GPUs the slowest rate, the highest temperature and the "
+		  "highest power count. Judged by clock, power, temperature, rates and the time of "
+		  "each throttle counter, against thresholds for this hardware with their source: "
+		  "healthy, thermal, power-brake, power-latch, link, power-cap, slow. Every "
+		  "product's bits are compared.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "-",
@@ -423,8 +423,7 @@ const struct gpu_load_limit gpu_load_limits[] = {
 	  "850 MHz or 15 to 30 W (NVIDIA's DGX Spark forum)",
 	  "2026" },
 	{ "NVIDIA RTX 6000 Ada Generation", 200, 600, 900, 120,
-	  "derived: 55 % of the data sheet's 364 TFLOP/s, 63 % of 960 GB/s; nobody's measurement",
-	  "2023" },
+	  "derived: 55 % of the data sheet's 364 TFLOP/s, 63 % of 960 GB/s; not measured", "2023" },
 };
 const size_t gpu_load_limit_count = sizeof(gpu_load_limits) / sizeof(gpu_load_limits[0]);
 
@@ -548,38 +547,37 @@ static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size
 
 	if (out->warm > WARM_SHARE ||
 	    gpu_load_text(s, n, EVENT_SW_THERMAL | EVENT_HW_THERMAL) > CAPPED_SHARE)
-		return give(
-			out, GPU_LOAD_THERMAL,
-			"too warm: look at fans, air flow, filters, the cold plate's contact and "
-			"the temperature of what cools it");
+		return give(out, GPU_LOAD_THERMAL,
+			    "thermal throttling: check fans, air flow, filters, the cold plate's "
+			    "contact and the coolant or inlet temperature");
 	if (out->brake > BRAKE_SHARE || gpu_load_text(s, n, EVENT_HW_POWER) > CAPPED_SHARE)
 		return give(out, GPU_LOAD_BRAKE,
-			    "the server pulls its power brake: look at power supplies, their "
+			    "the server asserts its power brake: check power supplies, their "
 			    "redundancy and the chassis' power limit");
 	if (low && held >= 0 && held < CAPPED_SHARE)
 		return give(
 			out, GPU_LOAD_LATCH,
-			"low clock and low power at full use without any reason: power delivery "
-			"is latched; take the machine off mains power for a minute (with USB-C "
-			"power, the cable and supply too), then update its firmware");
+			"low clock and low power at full use without a reported reason: power "
+			"delivery is latched; disconnect the machine from mains power for a minute "
+			"(with USB-C power, the cable and supply too), then update its firmware");
 	if (narrow_link(s, n, f))
 		return give(out, GPU_LOAD_LINK,
-			    "reseat the card or its riser, and look at the link's errors (\"show "
+			    "reseat the card or its riser, and check the link's errors (\"show "
 			    "pci\") and the slot's settings in the firmware");
 	if (slow && lowered && out->capped > CAPPED_SHARE)
 		return give(out, GPU_LOAD_CAPPED,
-			    "its power limit is below the default: nvidia-smi -pl sets it");
+			    "its power limit is below the default: set it with nvidia-smi -pl");
 	/* Where no reason can be told, that there is none was not seen. */
 	if (low && held < 0)
-		return give(
-			out, GPU_LOAD_SLOW,
-			"low clock and low power at full use, and NVML does not tell reasons: look "
-			"at its power limit and temperature; where these are as usual, power "
-			"delivery may be latched: take the machine off mains power for a minute");
+		return give(out, GPU_LOAD_SLOW,
+			    "low clock and low power at full use, and NVML does not report "
+			    "reasons: check its power limit and temperature; if these are normal, "
+			    "power delivery may be latched: disconnect the machine from mains "
+			    "power for a minute");
 	if (slow)
 		return give(out, GPU_LOAD_SLOW,
-			    "look who else uses it, at ECC and remapped rows (\"show gpu\"), and "
-			    "compare with its neighbours");
+			    "check for other users, ECC errors and remapped rows (\"show gpu\"), "
+			    "and compare with the other GPUs");
 	if (out->tflop_s < 0 && out->mhz < 0)
 		return give(out, GPU_LOAD_UNKNOWN, "");
 	return give(out, GPU_LOAD_HEALTHY, "");
@@ -590,7 +588,7 @@ static size_t value_text(char *text, size_t size, const char *name, double v, co
 			 int digits)
 {
 	int n = v >= 0 ? snprintf(text, size, "%s %.*f %s", name, digits, v, unit)
-		       : snprintf(text, size, "%s not told", name);
+		       : snprintf(text, size, "%s not reported", name);
 
 	return n > 0 && (size_t)n < size ? (size_t)n : size - 1;
 }
@@ -606,7 +604,7 @@ static void gpu_load_describe(struct gpu_load_answer *a, const struct gpu_load_l
 		     { "clock", "MHz", a->mhz, 0 },
 		     { "power", "W", a->power_w, 0 },
 		     { "temperature", "C", a->temperature_c, 0 },
-		     { "held by the power limit", "% of the time", a->capped, 0 },
+		     { "limited by the power cap", "% of the time", a->capped, 0 },
 		     { "by heat", "%", a->warm, 0 } };
 	size_t at = 0;
 
@@ -619,8 +617,7 @@ static void gpu_load_describe(struct gpu_load_answer *a, const struct gpu_load_l
 				 rows[i].unit, rows[i].digits);
 	}
 	if (!l && at + 1 < sizeof(a->text))
-		snprintf(a->text + at, sizeof(a->text) - at,
-			 "; no thresholds are known for this hardware");
+		snprintf(a->text + at, sizeof(a->text) - at, "; no thresholds for this hardware");
 }
 
 void gpu_load_judge(const struct gpu_load_sample *s, size_t n, const struct gpu_load_facts *f,
@@ -628,7 +625,7 @@ void gpu_load_judge(const struct gpu_load_sample *s, size_t n, const struct gpu_
 {
 	*out = (struct gpu_load_answer){ .verdict = GPU_LOAD_UNKNOWN };
 	if (n < SAMPLES_MIN || n > JUDGE_SAMPLES_MAX) {
-		snprintf(out->text, sizeof(out->text), "%zu samples; at least %d are needed", n,
+		snprintf(out->text, sizeof(out->text), "%zu samples; at least %d are required", n,
 			 SAMPLES_MIN);
 		return;
 	}

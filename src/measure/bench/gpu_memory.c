@@ -242,13 +242,12 @@ static int verify_read(struct streaming *s, struct err *e)
 	r = r ? r : cuda_wait_stream(p->gpu, s->timer.lane[0].s, 10, "fetching the sum", e);
 	if (r == 0 && got != want)
 		r = err_set(e, -EILSEQ,
-			    "GPU %u: what was read adds up to %016llx, not %016llx, after %llu "
-			    "passes",
+			    "GPU %u: the data read sums to %016llx, not %016llx, after %llu passes",
 			    p->index, (unsigned long long)got, (unsigned long long)want,
 			    (unsigned long long)passes);
 	return r ? r
 		 : gpu_verify(p, &s->timer, GPU_CHECK_DATA, s->from, s->arg->bytes, data_from, 0,
-			      "the data that was read", e);
+			      "the data read", e);
 }
 
 static int memory_verify(void *state, struct err *e)
@@ -262,7 +261,7 @@ static int memory_verify(void *state, struct err *e)
 		return verify_read(s, e);
 	case CUDA_OP_WRITE:
 		return gpu_verify(p, &s->timer, GPU_CHECK_WRITE, s->to, bytes, data_from, 0,
-				  "what was written", e);
+				  "the data written", e);
 	case CUDA_OP_TRIAD:
 		return gpu_verify(p, &s->timer, GPU_CHECK_TRIAD, s->to, bytes, data_b, data_c.seed,
 				  "the triad", e);
@@ -353,15 +352,13 @@ static struct bench_limit memory_limit(const struct bench_env *env, const struct
 		};
 	if (!g->memory_khz || !g->bus_bits)
 		return (struct bench_limit){
-			.source = "unknown: the driver does not tell the memory's clock and width"
+			.source = "unknown: memory clock and width not reported by the driver"
 		};
-	return (struct bench_limit){
-		true, 2e3 * g->memory_khz * g->bus_bits / 8 / 1e9,
-		arena_printf(env->a,
-			     "memory clock %d MHz, two transfers a clock, %d bits: read "
-			     "from the driver",
-			     g->memory_khz / 1000, g->bus_bits)
-	};
+	return (struct bench_limit){ true, 2e3 * g->memory_khz * g->bus_bits / 8 / 1e9,
+				     arena_printf(env->a,
+						  "memory clock %d MHz, two transfers per clock, "
+						  "%d bits: read from the driver",
+						  g->memory_khz / 1000, g->bus_bits) };
 }
 
 static const struct bench_figure figures[] = {
@@ -370,13 +367,12 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_gpu_memory = {
 	.name = "gpu-memory",
-	.title = "how fast a GPU's memory and its cache are read, written, copied and combined",
-	.method =
-		"Windows of kernels over arrays of random data, timed by the GPU's own events "
-		"while the host only waits. GB are 10^9 bytes that the kernels see: read 1, write "
-		"1, copy 2 (read and written), triad 3 a byte of the array. The fastest of the "
-		"shapes of each kernel. All data is compared on the GPU afterwards, and the "
-		"comparison is proven with a turned bit.",
+	.title = "bandwidth of a GPU's memory and cache: read, write, copy, triad",
+	.method = "Windows of kernels over arrays of random data, timed by GPU events while the "
+		  "host only waits. GB are 10^9 bytes as seen by the kernels: read 1, write 1, "
+		  "copy 2 (read and written), triad 3 per byte of the array. The fastest shape of "
+		  "each kernel counts. All data is compared on the GPU afterwards, and the "
+		  "comparison is tested with a flipped bit.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "copy:",

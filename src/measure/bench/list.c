@@ -44,7 +44,7 @@ int bench_unknown(struct err *e, const char *name)
 
 	for (size_t i = 0; i < bench_count; i++)
 		near_word_try(&near, benches[i]->name, benches[i]->name);
-	err_set(e, -EINVAL, "there is no bench \"%s\"", name);
-	err_hint_near(e, near.word, "\"gputune list benches\" has all");
+	err_set(e, -EINVAL, "unknown bench \"%s\"", name);
+	err_hint_near(e, near.word, "\"gputune list benches\" lists all");
 	return -EINVAL;
 }

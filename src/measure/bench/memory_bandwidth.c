@@ -207,7 +207,7 @@ static int bandwidth_run(void *state, struct bench_sample *out, struct err *e)
 	double t = workers_run(s->workers, memory_bandwidth_pass, s);
 
 	if (!(t > 0))
-		return err_set(e, -ETIME, "the clock stood still");
+		return err_set(e, -ETIME, "the clock did not advance");
 	out->value[0] = (double)(s->n * memory_op_bytes(s->arg->op) * s->passes) / t / 1e9;
 	return 0;
 }
@@ -230,10 +230,10 @@ static int bandwidth_verify(void *state, struct err *e)
 
 	for (size_t i = 0; s->arg->op == MEMORY_READ && i < workers_count(s->workers); i++)
 		if (s->wrong[i])
-			return err_set(e, -EILSEQ,
-				       "worker %zu read other data than was written, %llu "
-				       "times",
-				       i, (unsigned long long)s->wrong[i]);
+			return err_set(
+				e, -EILSEQ,
+				"worker %zu read different data than was written, %llu times", i,
+				(unsigned long long)s->wrong[i]);
 	for (size_t i = 0; s->a && i < s->n; i++)
 		/* Bit for bit: all values are exact. */
 		if (s->a[i] < memory_bandwidth_wanted(s, i) ||
@@ -268,7 +268,7 @@ static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases
 			.placement = node < 0
 					     ? arena_printf(env->a,
 							    "one thread on each of CPUs %s, memory "
-							    "on the node of who touches it first",
+							    "on the node of the first access",
 							    list)
 					     : arena_printf(env->a,
 							    "one thread on each of CPUs %s, memory "
@@ -354,12 +354,11 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_memory_bandwidth = {
 	.name = "memory-bandwidth",
-	.title = "how fast memory is read, written, copied and combined",
-	.method =
-		"Passes over arrays of at least four times the last-level cache. GB are 10^9 bytes "
-		"as the program sees them: read 8, write 8, copy 16, triad 24 an element; what a "
-		"cache reads before it writes is not counted. The fastest of all vector widths, "
-		"through the cache and past it. All data is checked afterwards.",
+	.title = "bandwidth of memory: read, write, copy, triad",
+	.method = "Passes over arrays of at least four times the last-level cache. GB are 10^9 "
+		  "bytes as seen by the program: read 8, write 8, copy 16, triad 24 per element; a "
+		  "cache's reads before writes are not counted. The fastest of all vector widths "
+		  "counts, through the cache and bypassing it. All data is checked afterwards.",
 	.version = 1,
 	FIGURES(figures),
 	.seconds = 2,

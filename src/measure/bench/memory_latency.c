@@ -133,12 +133,12 @@ static int chase_setup(const struct bench_env *env, const struct bench_case *c, 
 	if (r == 0) {
 		workers_run(s->worker, prepare, s);
 		if (s->wrong)
-			r = err_set(e, -ENOMEM, "no memory to shuffle %zu lines", s->n);
+			r = err_set(e, -ENOMEM, "out of memory to shuffle %zu lines", s->n);
 	}
 	if (r)
 		return r;
 	share = memory_huge_share(s->lines, s->arg->bytes);
-	*variant = share < 0 ? "page size not seen"
+	*variant = share < 0 ? "page size unknown"
 			     : arena_printf(env->a, "%.0f %% on huge pages", 100 * share);
 	/* One whole cycle first: its time says how many steps make 5 ms. */
 	s->steps = (s->n + 7) / 8 * 8;
@@ -154,7 +154,7 @@ static int chase_run(void *state, struct bench_sample *out, struct err *e)
 	double t = workers_run(s->worker, memory_latency_walk, s);
 
 	if (!(t > 0))
-		return err_set(e, -ETIME, "the clock stood still");
+		return err_set(e, -ETIME, "the clock did not advance");
 	out->value[0] = t * 1e9 / (double)s->steps;
 	return 0;
 }
@@ -238,13 +238,11 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_memory_latency = {
 	.name = "memory-latency",
-	.title = "how long a load takes, from the first cache to memory",
-	.method =
-		"A walk along one random cycle through all 64-byte lines of a region, each load's "
-		"address being the one before it read; nanoseconds per load. With :huge the region "
-		"is asked to be on transparent huge pages, otherwise to be on small ones. The "
-		"cycle "
-		"is checked afterwards.",
+	.title = "latency of loads, from the first cache to memory",
+	.method = "A walk along one random cycle through all 64-byte lines of a region; each "
+		  "load's address is the value of the previous load; nanoseconds per load. With "
+		  ":huge the region requests transparent huge pages, otherwise small ones. The "
+		  "cycle is checked afterwards.",
 	.version = 1,
 	FIGURES(figures),
 	.seconds = 0.3,
@@ -282,7 +280,7 @@ int memory_map(size_t bytes, enum memory_pages pages, int node, void **out, stru
 	int r;
 
 	if (p == MAP_FAILED)
-		return err_set(e, -errno, "%zu MiB of memory cannot be had: %s", bytes >> 20,
+		return err_set(e, -errno, "cannot allocate %zu MiB of memory: %s", bytes >> 20,
 			       strerror(errno));
 	skip = (align - (uintptr_t)p % align) % align;
 	if (skip)
@@ -295,7 +293,7 @@ int memory_map(size_t bytes, enum memory_pages pages, int node, void **out, stru
 	r = node >= 0 ? bind_to(p, bytes, node) : 0;
 	if (r) {
 		munmap(p, bytes);
-		return err_set(e, r, "memory cannot be placed on node %d: %s", node, strerror(-r));
+		return err_set(e, r, "cannot place memory on node %d: %s", node, strerror(-r));
 	}
 	*out = p;
 	return 0;

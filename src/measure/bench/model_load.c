@@ -73,7 +73,7 @@ static const char *model_load_absent(size_t i, const struct shared *s,
 				     const struct disk_direct *direct)
 {
 	if (rows[i].cold && s->place.memory)
-		return "the files lie in memory";
+		return "the files are in memory";
 	if (rows[i].cold && s->place.own_cache)
 		return DISK_OWN_CACHE;
 	if (rows[i].way == LOAD_POPULATE && !load_can_populate())
@@ -81,7 +81,7 @@ static const char *model_load_absent(size_t i, const struct shared *s,
 	if (rows[i].way == LOAD_DIRECT && !direct->can)
 		return direct->why;
 	if (rows[i].way == LOAD_DIRECT && direct->align > DISK_PAGE)
-		return "the disk does not take blocks of 4 KiB";
+		return "the disk does not support blocks of 4 KiB";
 	return NULL;
 }
 
@@ -108,7 +108,7 @@ static const char *setup_text(const struct bench_env *env, const struct shared *
 						  (unsigned long long)set->all_bytes >> 20)
 				   : "";
 	const char *left = set->left_out
-				   ? arena_printf(env->a, ", without %zu links that lead out of it",
+				   ? arena_printf(env->a, ", excluding %zu links that lead outside",
 						  set->left_out)
 				   : "";
 
@@ -126,7 +126,7 @@ static void cases(const struct bench_env *env, struct bench_cases *out)
 
 	out->usage = true;
 	if (!env->ask.files) {
-		out->none = "no file or folder was named that may be read: --files PATH";
+		out->none = "no readable file or folder given: --files PATH";
 		return;
 	}
 	if (model_load_look(env, s, &direct, &e)) {
@@ -166,10 +166,8 @@ static struct bench_limit model_load_limit(const struct bench_env *env, const st
 
 	(void)env;
 	if (!arg->cold)
-		return (struct bench_limit){
-			.source = "unknown: the files are in memory already; copying and page "
-				  "faults bound it"
-		};
+		return (struct bench_limit){ .source = "unknown: the files are already in memory; "
+						       "copying and page faults limit it" };
 	return arg->shared->limit;
 }
 
@@ -260,11 +258,11 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s%s",
-				arg->way == LOAD_DIRECT ? "past the page cache"
+				arg->way == LOAD_DIRECT ? "bypassing the page cache"
 				: !arg->cold		? "read once before"
 				: l->seen ? "page cache dropped for these files before each load"
-					  : "page cache told to drop these files before each "
-					    "load; the kernel does not tell whether it did",
+					  : "page cache drop requested for these files before each "
+					    "load; the kernel does not report the result",
 				disk_place_settings(env->a, &arg->shared->place));
 	return 0;
 }
@@ -346,30 +344,28 @@ static int model_load_verify(void *state, struct err *e)
 		return r;
 	if (all.bytes != s->set.bytes || all.sum != s->sum)
 		return err_set(e, -EILSEQ,
-			       "this way of reading gave other bytes than a plain read, or the "
-			       "files were changed meanwhile");
+			       "this method read different bytes than a plain read, or the files "
+			       "were changed during the run");
 	return 0;
 }
 
 static const struct bench_figure figures[] = {
-	{ "rate", "bytes brought into memory", "gb_per_s", "GB/s", BENCH_HIGHER },
+	{ "rate", "bytes loaded into memory", "gb_per_s", "GB/s", BENCH_HIGHER },
 	{ "cpu", "CPU time of all threads", "s_per_gb", "s/GB", BENCH_LOWER },
 };
 
 const struct bench bench_model_load = {
 	.name = "model-load",
-	.title = "reading large files (--files) as the loaders of models do",
-	.method =
-		"Up to 2 GiB of a file, or of the large files of a folder in natural order, as "
-		"often "
-		"as there is time; a sample is one load. mmap: mapped, one byte of each page "
-		"touched in order, unmapped; mmap-populate: MADV_POPULATE_READ before, 64 MiB at a "
-		"time; read: one thread, 4 MiB at a time; pread-parallel: threads that each take "
-		"the next 4 MiB; direct-parallel: the same with O_DIRECT. cold: the page cache was "
-		"told to forget these files, and nothing else, before each load; warm: it held "
-		"them. The buffers are used again and again, so where the bytes end up costs what "
-		"it costs a loader that does so too. All ways have to give the same sum of all "
-		"bytes and places as a plain read.",
+	.title = "reading large files (--files) as model loaders do",
+	.method = "Up to 2 GiB of a file, or of the large files of a folder in natural order, as "
+		  "often as time permits; a sample is one load. mmap: mapped, one byte of each "
+		  "page touched in order, unmapped; mmap-populate: MADV_POPULATE_READ before, 64 "
+		  "MiB at a time; read: one thread, 4 MiB at a time; pread-parallel: threads that "
+		  "each take the next 4 MiB; direct-parallel: the same with O_DIRECT. cold: only "
+		  "these files were dropped from the page cache before each load; warm: the page "
+		  "cache held them. The buffers are reused, so the destination costs as much as "
+		  "for a loader that reuses buffers. All methods must give the same sum of all "
+		  "bytes and positions as a plain read.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "cold:",
@@ -494,13 +490,13 @@ static void model_load_walk(struct search *s, const char *name, unsigned depth)
 
 static int model_load_none(const struct load_set *set, uint64_t least, struct err *e)
 {
-	err_set(e, -ENODATA, "%.200s holds no file of at least %llu KiB that may be read",
-		set->path, (unsigned long long)(least >> 10));
+	err_set(e, -ENODATA, "%.200s contains no readable file of at least %llu KiB", set->path,
+		(unsigned long long)(least >> 10));
 	if (set->left_out)
 		err_set(e, -ENODATA,
-			"%.200s holds no file of at least %llu KiB, but %zu links that lead out of "
-			"it and are not followed; name a folder that holds what they lead to as "
-			"well",
+			"%.200s contains no file of at least %llu KiB, but %zu links that lead "
+			"outside and are not followed; give a folder that also contains their "
+			"targets",
 			set->path, (unsigned long long)(least >> 10), set->left_out);
 	return -ENODATA;
 }
@@ -514,20 +510,18 @@ int load_find(struct arena *a, const char *path, uint64_t least, uint64_t most,
 	struct stat st;
 
 	if (!realpath(path, real) || stat(real, &st))
-		return err_set(e, -errno, "%.200s cannot be looked at: %s", path, strerror(errno));
+		return err_set(e, -errno, "cannot inspect %.200s: %s", path, strerror(errno));
 	set.path = arena_strdup(a, real);
 	set.folder = set.path;
 	if (S_ISREG(st.st_mode)) {
 		set.folder = path_folder(a, real);
 		if (access(real, R_OK))
-			return err_set(e, -errno, "%.200s cannot be read: %s", real,
-				       strerror(errno));
+			return err_set(e, -errno, "cannot read %.200s: %s", real, strerror(errno));
 		model_load_add(&s, path_name(set.path), &st);
 	} else if (S_ISDIR(st.st_mode)) {
 		s.root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s.root < 0)
-			return err_set(e, -errno, "%.200s cannot be read: %s", real,
-				       strerror(errno));
+			return err_set(e, -errno, "cannot read %.200s: %s", real, strerror(errno));
 		model_load_walk(&s, ".", 0);
 		close(s.root);
 	} else {
@@ -551,11 +545,11 @@ static int open_one(int root, struct load_file *f, struct err *e)
 		int r = f->fd;
 
 		f->fd = -1;
-		return err_set(e, r, "%.200s cannot be read: %s", f->name, strerror(-r));
+		return err_set(e, r, "cannot read %.200s: %s", f->name, strerror(-r));
 	}
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode) || st.st_dev != f->dev ||
 	    st.st_ino != f->ino || (uint64_t)st.st_size != f->size)
-		return err_set(e, -ESTALE, "%.200s is not the file any more that it was", f->name);
+		return err_set(e, -ESTALE, "%.200s was replaced by another file", f->name);
 	return 0;
 }
 
@@ -564,8 +558,7 @@ int load_open(struct load_set *set, struct err *e)
 	int root = open(set->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 
 	if (root < 0)
-		return err_set(e, -errno, "%.200s cannot be read: %s", set->folder,
-			       strerror(errno));
+		return err_set(e, -errno, "cannot read %.200s: %s", set->folder, strerror(errno));
 	for (size_t i = 0; i < set->n && r == 0; i++)
 		r = open_one(root, &set->files[i], e);
 	close(root);
@@ -589,7 +582,7 @@ int load_same(const struct load_set *set, struct err *e)
 
 	for (size_t i = 0; i < set->n; i++)
 		if (fstat(set->files[i].fd, &st) || (uint64_t)st.st_size != set->files[i].size)
-			return err_set(e, -ESTALE, "%.200s was changed while it was measured",
+			return err_set(e, -ESTALE, "%.200s was changed during the measurement",
 				       set->files[i].name);
 	return 0;
 }

@@ -150,7 +150,7 @@ static void touch(const char *p, size_t n, size_t page)
 
 static int lost(const struct load_file *f, struct err *e)
 {
-	return err_set(e, -ESTALE, "%.200s lost its end while it was measured", f->name);
+	return err_set(e, -ESTALE, "%.200s was truncated during the measurement", f->name);
 }
 
 /* MAP_STEP bytes at most, at byte at of the file. */
@@ -161,10 +161,9 @@ static int take_step(const struct load_job *job, const struct load_file *f, char
 
 	if (job->way == LOAD_POPULATE && madvise(p + at, n, MADV_POPULATE_READ))
 		/* What cannot be there for anybody who touches it. */
-		return errno == EFAULT
-			       ? lost(f, e)
-			       : err_set(e, -errno, "%.200s cannot be brought into memory: %s",
-					 f->name, strerror(errno));
+		return errno == EFAULT ? lost(f, e)
+				       : err_set(e, -errno, "cannot load %.200s into memory: %s",
+						 f->name, strerror(errno));
 	touch(p + at, n, (size_t)sysconf(_SC_PAGESIZE));
 	if (job->sum)
 		out->sum += sum_of(p + at, n, f->base + at);
@@ -180,11 +179,11 @@ static int map_file(const struct load_job *job, const struct load_file *f, struc
 	int r;
 
 	if (p == MAP_FAILED)
-		return err_set(e, -errno, "%.200s cannot be mapped: %s", f->name, strerror(errno));
+		return err_set(e, -errno, "cannot map %.200s: %s", f->name, strerror(errno));
 	r = map_guard_begin(&guard, p, f->bytes);
 	if (r) {
 		munmap(p, f->bytes);
-		return err_set(e, r, "a mapped file cannot be guarded: %s", strerror(-r));
+		return err_set(e, r, "cannot guard a mapped file: %s", strerror(-r));
 	}
 	for (uint64_t at = 0; at < f->bytes && r == 0; at += MAP_STEP) {
 		r = take_step(job, f, p, at, out, e);
@@ -213,7 +212,7 @@ static int model_load_ways_read_piece(const struct load_job *job, const struct l
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
-			return err_set(e, -errno, "%.200s cannot be read at byte %llu: %s", f->name,
+			return err_set(e, -errno, "cannot read %.200s at byte %llu: %s", f->name,
 				       (unsigned long long)at + got, strerror(errno));
 		if (r == 0)
 			return err_set(e, -EIO, "%.200s ended at byte %llu of %llu", f->name,

@@ -105,7 +105,7 @@ static const char *number(struct arena *a, bool there, double v)
 static const char *bench_page_letters(struct arena *a, const void *what,
 				      const struct term_style *how)
 {
-	const char *signs = "# small pages, o huge pages", *step = "x: a step up";
+	const char *signs = "# small pages, o huge pages", *step = "x: a level change";
 	const struct plot *p = what;
 	TEXT_AUTO t = { 0 };
 	bool room = !how || how->width >= FIGURES + WIDTH;
@@ -292,8 +292,8 @@ static void bench_page_figures_of(struct doc *d, const struct record *r, const c
 	node_drop_empty(t);
 	if (apart)
 		doc_text(d,
-			 "%zu more, of pairs of GPUs or of a GPU and a node with nothing unusual, "
-			 "stand in the matrices below alone%s. --verbose lists all.",
+			 "%zu more, for pairs of GPUs or of a GPU and a node with nothing unusual, "
+			 "are only in the matrices below%s. --verbose lists all.",
 			 apart,
 			 missed ? arena_printf(d->arena, "; %zu were not reached", missed) : "");
 	figures_bars(d, r, bench);
@@ -360,7 +360,7 @@ static void no_band(struct doc *d, const struct record *r)
 
 static void skipped(struct doc *d, const struct record *r)
 {
-	struct node *p = doc_pairs(d, "Did not run");
+	struct node *p = doc_pairs(d, "Skipped");
 
 	for (size_t i = 0; i < r->n_skipped; i++)
 		node_pair(d, p, r->skipped[i].bench, cell(r->skipped[i].reason));
@@ -371,21 +371,22 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 {
 	struct node *p = doc_pairs(d, "Conditions");
 
-	node_pair(d, p, "used by others",
+	node_pair(d, p, "used by other programs",
 		  cell_printf(d, record_busy(c) ? STYLE_WARN : STYLE_PLAIN,
 			      "%.2f CPUs before, %.2f of %u while measuring",
 			      fmax(c->idle_others, 0), fmax(c->others, 0), c->cpus));
 	if (c->steal_percent >= 0)
 		node_pairf(d, p, "stolen by a hypervisor", "%.1f %% of CPU time", c->steal_percent);
 	if (c->before.mhz_max > 0)
-		node_pairf(d, p, "frequency, as the kernel says",
+		node_pairf(d, p, "frequency reported by the kernel",
 			   "%lld to %lld MHz before, %lld to %lld after", c->before.mhz_min,
 			   c->before.mhz_max, c->after.mhz_min, c->after.mhz_max);
 	if (c->before.at_s > 0 && isfinite(c->before.temp_c) && isfinite(c->after.temp_c))
 		node_pairf(d, p, "hottest zone", "%.0f C before, %.0f C after", c->before.temp_c,
 			   c->after.temp_c);
 	if (c->sampler_percent >= 0)
-		node_pairf(d, p, "looking at all this", "%.3f %% of one CPU", c->sampler_percent);
+		node_pairf(d, p, "cost of reading these conditions", "%.3f %% of one CPU",
+			   c->sampler_percent);
 }
 
 struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
@@ -414,7 +415,7 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 		 r->partial	   ? "interrupted"
 		 : record_empty(r) ? "nothing was measured"
 				   : "complete",
-		 r->unkept ? "Not kept" : "Result ", r->unkept ? "" : r->id);
+		 r->unkept ? "Not saved" : "Result ", r->unkept ? "" : r->id);
 	return d;
 }
 
@@ -424,10 +425,10 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 	struct node *t;
 
 	if (!n) {
-		doc_text(d, "No result is kept yet.");
+		doc_text(d, "No result is saved yet.");
 		return d;
 	}
-	t = DOC_TABLE(d, "Kept results", "Result", "~Benches", ">Cases", "Settings", "");
+	t = DOC_TABLE(d, "Saved results", "Result", "~Benches", ">Cases", "Settings", "");
 	for (size_t i = 0; i < n; i++) {
 		const struct record *r = &items[i];
 		struct cell *row = node_row(d, t);
@@ -449,7 +450,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 
 void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 {
-	struct node *p = doc_pairs(d, "What can be measured");
+	struct node *p = doc_pairs(d, "Available benches");
 
 	for (size_t i = 0; i < n; i++)
 		node_pair(d, p, names[i].name, cell(names[i].value));
@@ -530,7 +531,7 @@ static const char *seen_text(struct arena *a, const struct compare_row *r)
 	if (r->verdict != COMPARE_SAME)
 		return compare_verdict_name(r->verdict);
 	if (least > 100)
-		return "sees little";
+		return "low resolution";
 	return arena_printf(a, "sees %.1f %%", fmax(least, 100 * COMPARE_THRESHOLD));
 }
 
@@ -575,12 +576,12 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);
 	if (c->count[COMPARE_SAME])
-		doc_text(d,
-			 "Where there is no difference: the least one that would have been seen.");
+		doc_text(d, "If there is no difference: the smallest one that would have been "
+			    "detected.");
 	if (by_chance(c) >= 1)
 		doc_text(d,
-			 "So many figures, each with an interval that is wrong once in 100: about "
-			 "%.0f of %zu would be called better or worse by chance alone.",
+			 "Each interval is wrong once in 100: about %.0f of %zu figures would be "
+			 "called better or worse by chance.",
 			 ceil(by_chance(c)), c->n - c->count[COMPARE_CANNOT]);
 	if (c->n_differs)
 		doc_heading(d, 2, "Other differences");

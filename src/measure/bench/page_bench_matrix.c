@@ -37,14 +37,14 @@ static const struct kind {
 	bool lower;
 	const char *diagonal; /* the cases of one GPU that stand there; NULL: none */
 } kinds[] = {
-	{ "copy", "peer-write", "by the copy engine of the GPU that gives", false, false, false,
+	{ "copy", "peer-write", "by the copy engine of the source GPU", false, false, false,
 	  "local" },
-	{ "copy", "peer-read", "by the copy engine of the GPU that gets", true, false, false,
+	{ "copy", "peer-read", "by the copy engine of the destination GPU", true, false, false,
 	  "local" },
 	{ "copy", "peer-both", "both ways at once, by copy engines", false, true, false, "local" },
-	{ "copy", "peer-write-kernel", "by a kernel of the GPU that gives", false, false, false,
+	{ "copy", "peer-write-kernel", "by a kernel of the source GPU", false, false, false,
 	  "local-kernel" },
-	{ "copy", "peer-read-kernel", "by a kernel of the GPU that gets", true, false, false,
+	{ "copy", "peer-read-kernel", "by a kernel of the destination GPU", true, false, false,
 	  "local-kernel" },
 	{ "copy", "peer-both-kernel", "both ways at once, by kernels", false, true, false,
 	  "local-kernel" },
@@ -250,6 +250,6 @@ void page_bench_matrix(struct doc *d, const struct record *r)
 			diagonal = diagonal || (!m.nodes && m.has[k][k]);
 	}
 	if (diagonal)
-		doc_text(d, "On a diagonal stands what the GPU does within its own memory: of a "
-			    "copy the bytes count once, though the memory reads and writes them.");
+		doc_text(d, "The diagonal shows copies within the GPU's own memory: bytes of a "
+			    "copy count once, although the memory reads and writes them.");
 }

@@ -102,17 +102,19 @@ static void judge_conditions(struct arena *a, struct record *r)
 
 	if (record_busy(c))
 		record_note(a, r,
-			    "the machine was busy with other things: %.2f CPUs before and %.2f "
-			    "while measuring, %.1f %% of its time stolen by the hypervisor; the "
-			    "figures may be too low",
+			    "the machine was busy: other programs used %.2f CPUs before and %.2f "
+			    "during the measurement, %.1f %% of its time was stolen by the "
+			    "hypervisor; the figures may be too low",
 			    fmax(c->idle_others, 0), fmax(c->others, 0), fmax(c->steal_percent, 0));
 	if (c->before.throttles >= 0 && c->after.throttles > c->before.throttles)
-		record_note(a, r, "the processor throttled for heat %lld times while measuring",
-			    c->after.throttles - c->before.throttles);
+		record_note(
+			a, r,
+			"thermal throttling of the processor, %lld times during the measurement",
+			c->after.throttles - c->before.throttles);
 	if (c->before.pm_qos_us >= 0 && c->before.pm_qos_us < 2000000000)
 		record_note(a, r,
-			    "another program holds /dev/cpu_dma_latency at %lld us: deep idle "
-			    "states are not entered while it does",
+			    "another program holds /dev/cpu_dma_latency at %lld us, which prevents "
+			    "deep idle states",
 			    c->before.pm_qos_us);
 }
 
@@ -124,13 +126,13 @@ static void judge_series(struct arena *a, struct record *r, const struct record_
 	if (m->found && m->step)
 		record_note(a, r,
 			    "%s %s: the level changed once, from about %.4g to %.4g %s; the median "
-			    "is of neither",
+			    "represents neither",
 			    c->bench, c->name, s->x[0] > m->split ? m->high : m->low,
 			    s->x[0] > m->split ? m->low : m->high, s->unit_text);
 	else if (m->found)
 		record_note(a, r,
-			    "%s %s: flips between two states, %.4g and %.4g %s (%.0f %% of samples "
-			    "in the upper one, %zu changes)",
+			    "%s %s: alternates between two states, %.4g and %.4g %s (%.0f %% of "
+			    "samples in the upper one, %zu changes)",
 			    c->bench, c->name, m->low, m->high, s->unit_text, 100 * m->share_high,
 			    m->switches);
 	else if (s->s.drift.found)
@@ -147,13 +149,13 @@ void record_judge(struct arena *a, struct record *r)
 		if (c->error)
 			record_note(a, r, "%s %s: %s", c->bench, c->name, c->error);
 		if (c->n && !c->steady)
-			record_note(a, r, "%s %s: never became steady while warming up", c->bench,
+			record_note(a, r, "%s %s: did not become steady during warm-up", c->bench,
 				    c->name);
 		if (c->n_series && c->series[0].has_summary)
 			judge_series(a, r, c, &c->series[0]);
 	}
 	if (r->partial)
-		record_note(a, r, "interrupted: what was measured until then");
+		record_note(a, r, "interrupted: results up to then");
 }
 
 const char *record_digest(struct arena *a, const struct record_pair *pairs, size_t n)
@@ -225,18 +227,19 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	up = i->low > 1;
 	if ((up || i->high < 1) && fabs(row->ratio.ratio - 1) >= COMPARE_THRESHOLD) {
 		row->verdict = up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER : COMPARE_WORSE;
-		row->reason = row->ratio.by_rounds ? "beyond what rounds differ by"
-						   : "beyond what samples differ by";
+		row->reason = row->ratio.by_rounds ? "exceeds the differences between rounds"
+						   : "exceeds the differences between samples";
 		return;
 	}
 	row->verdict = COMPARE_SAME;
 	if (i->low > 1 - COMPARE_THRESHOLD && i->high < 1 + COMPARE_THRESHOLD)
-		row->reason = "a difference of 1 % would have been seen";
+		row->reason = "a difference of 1 % would have been detected";
 	else if (up || i->high < 1)
-		row->reason = "there is one, but its middle is less than the 1 % that counts";
+		row->reason =
+			"there is a difference, but its estimate is below the 1 % that counts";
 	else
 		row->reason = arena_printf(
-			a, "a difference below %.1f %% cannot be seen here",
+			a, "differences below %.1f %% cannot be detected here",
 			100 * fmax(row->ratio.ratio - i->low, i->high - row->ratio.ratio));
 }
 
@@ -295,7 +298,7 @@ static void note_busy(struct arena *a, struct compare *out, const char *which,
 		return;
 	out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
 	out->differs[out->n_differs++] = arena_printf(
-		a, "%s was taken while others used the machine (%.2f of %u CPUs)", which,
+		a, "%s was measured while other programs used the machine (%.2f of %u CPUs)", which,
 		fmax(r->conditions.others, r->conditions.idle_others), r->conditions.cpus);
 }
 
@@ -405,7 +408,7 @@ static const char *bench_folder(struct arena *a, const char *state)
 static void hint_elsewhere(struct err *e, int r)
 {
 	if (r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOTDIR)
-		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
+		err_hint(e, "--state DIR saves results elsewhere, --json FILE in a file");
 	else if (r == -ENOSPC || r == -EDQUOT)
 		err_hint(e, "make room, or give --state DIR");
 }
@@ -461,7 +464,7 @@ int store_get(struct arena *a, struct host *h, const struct store_where *w, cons
 	int r;
 
 	if (!store_id_valid(id))
-		return err_set(e, -EINVAL, "\"%s\" is no id of a result", id);
+		return err_set(e, -EINVAL, "invalid result id \"%s\"", id);
 	r = host_read(h, path, BENCH_FILE_MAX, a, json, NULL);
 	if (r == -ENOENT && w->beside) {
 		path = store_path(a, w->beside, id);
@@ -470,7 +473,7 @@ int store_get(struct arena *a, struct host *h, const struct store_where *w, cons
 	if (r)
 		err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	if (r == -ENOENT)
-		err_hint(e, "\"gputune bench list\" lists what is kept");
+		err_hint(e, "\"gputune bench list\" lists saved results");
 	return r;
 }
 

@@ -101,7 +101,7 @@ static int sleeps_verify(const struct sleeps *s, struct err *e)
 	if (s->failed)
 		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
 	if (s->early)
-		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
+		return err_set(e, -EILSEQ, "%zu wake-ups came too early", s->early);
 	return 0;
 }
 
@@ -156,9 +156,9 @@ static int timer_latency_setup(const struct bench_env *env, const struct bench_c
 	if (s->arg->fifo)
 		workers_run(s->worker, become_fifo, s);
 	if (s->refused) {
-		r = err_set(e, -s->refused, "real-time scheduling is refused: %s",
+		r = err_set(e, -s->refused, "real-time scheduling was refused: %s",
 			    strerror(s->refused));
-		err_hint(e, "root may, and who has an rtprio limit");
+		err_hint(e, "run as root or as a user with an rtprio limit");
 		return r;
 	}
 	*variant =
@@ -219,12 +219,11 @@ static void timer_latency_cases(const struct bench_env *env, struct bench_cases 
 
 const struct bench bench_wake = {
 	.name = "timer-wake-up",
-	.title = "how late a sleeping thread wakes",
-	.method =
-		"clock_nanosleep to an absolute time on one CPU, again and again; microseconds "
-		"between the time asked for and the time on the clock afterwards. A sample is the "
-		"median, and the 99th percentile, of a window of wake-ups. No wake-up may come "
-		"early. With :fifo the thread has real-time scheduling, where that is allowed.",
+	.title = "wake-up latency of a sleeping thread",
+	.method = "clock_nanosleep to an absolute time on one CPU, repeated; microseconds between "
+		  "the requested time and the clock afterwards. A sample is the median, and the "
+		  "99th percentile, of a window of wake-ups. No wake-up may be early. With :fifo "
+		  "the thread has real-time scheduling, if permitted.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
@@ -236,7 +235,7 @@ const struct bench bench_wake = {
 	.run = timer_latency_run,
 	.verify = timer_latency_verify,
 	.teardown = timer_latency_teardown,
-	.no_limit = "unknown: the exit latency of the idle state that was entered comes on top",
+	.no_limit = "unknown: the exit latency of the current idle state is added",
 };
 
 /*
@@ -301,7 +300,7 @@ static int start_spinner(struct idle *s, struct err *e)
 	pthread_attr_destroy(&attr);
 	CPU_FREE(set);
 	if (r)
-		return err_set(e, -r, "no thread of the idle class can be had: %s", strerror(r));
+		return err_set(e, -r, "cannot create a thread of the idle class: %s", strerror(r));
 	s->spins = true;
 	return 0;
 }
@@ -381,7 +380,7 @@ static void note_states(const struct idle *s)
 
 	for (size_t i = 0; i < STATES_MAX; i++)
 		all += s->total[i];
-	snprintf(s->text, TEXT_SIZE, "%s", all > 0 ? "" : "no time in an idle state was seen");
+	snprintf(s->text, TEXT_SIZE, "%s", all > 0 ? "" : "no time in an idle state was recorded");
 	LIST_FOR_EACH (const struct idle_state, it, &s->arg->group->states) {
 		long long share;
 
@@ -442,11 +441,9 @@ static void timer_latency_idle_cases(const struct bench_env *env, struct bench_c
 	const struct idle_group *group = group_of(&env->m->cpu, cpu);
 
 	if (!group) {
-		out->none =
-			fact_or(&env->m->cpu.hypervisor, 0)
-				? "not measurable here: this virtual machine has no idle states "
-				  "to choose from"
-				: "not measurable here: the kernel tells of no idle states";
+		out->none = fact_or(&env->m->cpu.hypervisor, 0)
+				    ? "not measurable here: this virtual machine has no idle states"
+				    : "not measurable here: the kernel reports no idle states";
 		return;
 	}
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
@@ -467,26 +464,24 @@ static struct bench_limit idle_limit(const struct bench_env *env, const struct b
 			deepest = it;
 	if (!deepest || arg->awake)
 		return (struct bench_limit){
-			.source = "unknown: no data sheet states what timer and scheduler take"
+			.source = "unknown: no data sheet states the time of timer and scheduler"
 		};
 	return (struct bench_limit){
-		.source = arena_printf(
-			env->a,
-			"unknown: the driver's table gives %lld us to leave the deepest state that "
-			"is on, %s; timer and scheduler come on top",
-			deepest->latency.v, fact_text(&deepest->name, "?"))
+		.source = arena_printf(env->a,
+				       "unknown: the driver's table gives %lld us to leave the "
+				       "deepest enabled state, %s; timer and scheduler are added",
+				       deepest->latency.v, fact_text(&deepest->name, "?"))
 	};
 }
 
 const struct bench bench_idle_wake = {
 	.name = "idle-wake-up",
-	.title = "what idle states cost: waking after sleeps of different lengths",
-	.method =
-		"clock_nanosleep to an absolute time on one CPU; microseconds between the time "
-		"asked for and the time on the clock afterwards. The longer the sleep, the deeper "
-		"the idle state that the kernel chooses; the variant says in which the CPU was. "
-		"With :awake a thread of the idle class spins on the same CPU, so that it never "
-		"idles: the difference is what idle states cost. No setting is touched.",
+	.title = "cost of idle states: wake-ups after sleeps of different lengths",
+	.method = "clock_nanosleep to an absolute time on one CPU; microseconds between the "
+		  "requested time and the clock afterwards. The longer the sleep, the deeper the "
+		  "idle state chosen by the kernel; the variant names the CPU's state. With :awake "
+		  "a thread of the idle class spins on the same CPU, so that it never idles: the "
+		  "difference is the cost of idle states. No setting is changed.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,

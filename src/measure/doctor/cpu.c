@@ -13,14 +13,12 @@ static void doctor_cpu_warm(const struct rule_facts *e, struct judged *out)
 
 	if (during > 0)
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "CPUs were slowed down for heat %lld times during the "
-			    "tests",
-			    during);
-	else if (!verdict_set_unseen(e, out, &e->signs->log_throttled.f, "the kernel's log"))
-		verdict_set(
-			e, out, e->signs->log_throttled.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			"the kernel's log of this boot has %lld lines of CPUs that were too warm",
-			e->signs->log_throttled.v);
+			    "CPUs were throttled for heat %lld times during the tests", during);
+	else if (!verdict_set_unseen(e, out, &e->signs->log_throttled.f, "the kernel log"))
+		verdict_set(e, out, e->signs->log_throttled.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "the kernel log of this boot has %lld lines about thermal throttling "
+			    "of CPUs",
+			    e->signs->log_throttled.v);
 }
 
 static void clock_measured(const struct rule_facts *e, struct judged *out)
@@ -33,7 +31,7 @@ static void clock_measured(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood == CAUSE_UNSEEN && c && c->has_limit && c->limit > 0 &&
 	    figure_of(c, "frequency", &mhz))
 		verdict_set(e, out, mhz < 0.85 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "one core alone runs at %.0f of %.0f MHz (%s)", mhz, c->limit,
+			    "a single core runs at %.0f of %.0f MHz (%s)", mhz, c->limit,
 			    c->limit_source);
 }
 
@@ -56,9 +54,8 @@ static void sleeps(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	verdict_set(e, out, asleep - awake > WORTH_US ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		    "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on "
-		    "one that "
-		    "is kept awake",
+		    "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on a "
+		    "CPU that is kept awake",
 		    asleep, awake);
 }
 
@@ -67,10 +64,9 @@ static void stolen(const struct rule_facts *e, struct judged *out)
 	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
 
 	if (!is_virtual(e->m))
-		verdict_set(e, out, CAUSE_NOT_HERE, "no virtual machine");
+		verdict_set(e, out, CAUSE_NOT_HERE, "not a virtual machine");
 	else if (!c || c->steal_percent < 0 || !e->record->n)
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "no test ran during which stolen time could have been seen");
+		verdict_set(e, out, CAUSE_UNSEEN, "no test that measures stolen time has run");
 	else
 		verdict_set(
 			e, out, c->steal_percent > STOLEN_MOST_PCT ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
@@ -86,24 +82,24 @@ static void doctor_cpu_loaded(const struct rule_facts *e, struct judged *out)
 	if (verdict_set_unseen(e, out, &e->signs->load.f, "the load"))
 		return;
 	if (!cpus) {
-		verdict_set(e, out, CAUSE_UNSEEN, "how many CPUs there are is not known");
+		verdict_set(e, out, CAUSE_UNSEEN, "the number of CPUs is unknown");
 		return;
 	}
 	each = (double)e->signs->load.v / 100 / cpus;
 	verdict_set(e, out, each > 1.2 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "%.2f tasks wanted to run on %u CPUs over the last minute",
+		    "%.2f runnable tasks on %u CPUs over the last minute",
 		    (double)e->signs->load.v / 100, cpus);
 }
 
 static void pressed(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->pressure_cpu.f.seen == SEEN_ABSENT)
-		verdict_set(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");
+		verdict_set(e, out, CAUSE_NOT_HERE, "the kernel has no pressure statistics");
 	else if (!verdict_set_unseen(e, out, &e->signs->pressure_cpu.f, "CPU pressure"))
 		verdict_set(e, out,
 			    e->signs->pressure_cpu.v > 100 * WAITING_MOST_PCT ? CAUSE_LIKELY
 									      : CAUSE_EXCLUDED,
-			    "in %.1f %% of the last 10 s some task waited for a CPU",
+			    "in %.1f %% of the last 10 s at least one task waited for a CPU",
 			    (double)e->signs->pressure_cpu.v / 100);
 }
 

@@ -12,7 +12,7 @@ static void with_reading(const struct rule_facts *e, const char *setting, struct
 	rule_by_setting(e, setting, measured ? CAUSE_LIKELY : CAUSE_POSSIBLE, out);
 	if (out->likelihood == CAUSE_POSSIBLE)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "%s; what it is worth was not measured (--files or --dir)", out->text);
+			    "%s; the effect was not measured (--files or --dir)", out->text);
 }
 
 static void read_ahead(const struct rule_facts *e, struct judged *out)
@@ -40,7 +40,7 @@ static void link_of_disk(const struct rule_facts *e, struct judged *out)
 
 static void errors_of_disk(const struct rule_facts *e, struct judged *out)
 {
-	rule_on_functions(e, "pcie.errors", is_disk, "no disk tells its PCIe errors", out);
+	rule_on_functions(e, "pcie.errors", is_disk, "no disk reports its PCIe errors", out);
 }
 
 static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
@@ -53,12 +53,12 @@ static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 		*out = by;
 		return;
 	}
-	if (verdict_set_unseen(e, out, &e->m->memory.dirty_kb.f, "what waits to be written"))
+	if (verdict_set_unseen(e, out, &e->m->memory.dirty_kb.f, "data waiting for writeback"))
 		return;
 	kb = e->m->memory.dirty_kb.v;
 	/* More waits now than the target value would ever let wait. */
 	verdict_set(e, out, kb > dirty_most_bytes(e->m) / 1024 ? CAUSE_LIKELY : CAUSE_POSSIBLE,
-		    "%s; %lld MiB wait now", by.text, kb / 1024);
+		    "%s; %lld MiB are waiting now", by.text, kb / 1024);
 }
 
 #include "measure/doctor_disk_rows.h"

@@ -57,7 +57,7 @@ static const char *no_part(const struct rule_facts *e, enum doctor_part part)
 	LIST_FOR_EACH (struct nic, n, &m->net.nics)
 		if (is_data_port(m, n))
 			return NULL;
-	return "no port for data between machines";
+	return "no data port between machines";
 }
 
 static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,

@@ -64,8 +64,8 @@ static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict wa
 		const char *so_far = out->text;
 
 		if (test_missing(e, TEST_GPU_LOAD, &test))
-			verdict_set(e, out, CAUSE_UNSEEN, "%s; it shows under load, and %s", so_far,
-				    test.text);
+			verdict_set(e, out, CAUSE_UNSEEN, "%s; it appears under load, and %s",
+				    so_far, test.text);
 	}
 }
 
@@ -94,9 +94,8 @@ static void doctor_gpu_slow(const struct rule_facts *e, struct judged *out)
 	if (!machine_gpu(e->m, 0))
 		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
 	else if (!by_load(e, GPU_LOAD_SLOW, out) && !test_missing(e, TEST_GPU_LOAD, out))
-		verdict_set(
-			e, out, CAUSE_UNSEEN,
-			"no thresholds are known for this hardware: compare with its neighbours");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "no thresholds for this hardware: compare with the other GPUs");
 	else if (out->likelihood == CAUSE_CERTAIN)
 		out->likelihood = CAUSE_LIKELY;
 }
@@ -120,7 +119,7 @@ static const char *no_link(const struct rule_facts *e)
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		if (!fact_or(&g->integrated, 0))
 			return NULL;
-	return "the GPU shares the host's memory: what it tells of a PCIe link is a placeholder";
+	return "the GPU shares the host's memory: its PCIe link values are placeholders";
 }
 
 static void gpu_link(const struct rule_facts *e, struct judged *out)
@@ -138,7 +137,7 @@ static void gpu_copies(const struct rule_facts *e, struct judged *out)
 	const struct gpu *g = machine_gpu(e->m, 0);
 
 	if (!g || fact_or(&g->integrated, 0))
-		verdict_set(e, out, CAUSE_NOT_HERE, "no GPU with memory of its own");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no GPU with its own memory");
 	else
 		rule_by_band(e, TEST_GPU_COPY, out);
 }
@@ -154,11 +153,11 @@ static void doctor_gpu_xid(const struct rule_facts *e, struct judged *out)
 		rule_by_setting(e, "gpu.xid", CAUSE_LIKELY, out);
 	else if (!machine_gpu(e->m, 0))
 		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
-	else if (!verdict_set_unseen(e, out, &e->signs->log_xid.f, "the kernel's log"))
-		verdict_set(
-			e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-			"the kernel's log of this boot has %lld Xid lines%s", e->signs->log_xid.v,
-			e->signs->log_xid.v ? "; most come from programs, not from hardware" : "");
+	else if (!verdict_set_unseen(e, out, &e->signs->log_xid.f, "the kernel log"))
+		verdict_set(e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			    "the kernel log of this boot has %lld Xid lines%s", e->signs->log_xid.v,
+			    e->signs->log_xid.v ? "; most are caused by programs, not by hardware"
+						: "");
 }
 
 static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
@@ -169,11 +168,10 @@ static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, seen_ok(&e->signs->module.f) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
 			    "%s",
 			    seen_ok(&e->signs->module.f)
-				    ? "the driver's library does not tell its version"
-				    : "no nvidia module is loaded, or it cannot be "
-				      "seen");
+				    ? "the driver's library does not report its version"
+				    : "the nvidia module is not loaded or not visible");
 	else if (strcmp(e->signs->module.v, g->driver.v) != 0)
-		verdict_set(e, out, CAUSE_CERTAIN, "the loaded module is %s, the library %s",
+		verdict_set(e, out, CAUSE_CERTAIN, "the loaded module is %s, but the library is %s",
 			    e->signs->module.v, g->driver.v);
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "module and library are both %s", g->driver.v);
@@ -228,12 +226,11 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 	else if (verdict_set_unseen(e, out, &e->m->platform.bios_version.f, "firmware version"))
 		return;
 	else if (strncmp(bios, good, strlen("5.36_0ACUM")) != 0)
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "firmware %s is of another series than the known ones", bios);
+		verdict_set(e, out, CAUSE_UNSEEN, "firmware %s belongs to an unknown series", bios);
 	else
 		verdict_set(
 			e, out, strcmp(bios, good) < 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-			"firmware %s; owners saw it on ACUM018 and no more on ACUM027 (2026-09)",
+			"firmware %s; owners reported it on ACUM018 and not on ACUM027 (2026-09)",
 			bios);
 }
 
@@ -242,7 +239,7 @@ static void used(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	verdict_set(e, out, CAUSE_EXCLUDED, "nobody computes on a GPU now");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no program computes on a GPU now");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus) {
 		if (g->processes.n && fact_or(&g->util_gpu_pct, 0) >= 20) {
 			const struct gpu_process *p = g->processes.items;
@@ -255,7 +252,7 @@ static void used(const struct rule_facts *e, struct judged *out)
 			return;
 		}
 		if (!seen_ok(&g->util_gpu_pct.f))
-			(void)verdict_set_unseen(e, out, &g->util_gpu_pct.f, "how busy the GPU is");
+			(void)verdict_set_unseen(e, out, &g->util_gpu_pct.f, "GPU utilization");
 	}
 }
 
@@ -263,7 +260,7 @@ static void desktop(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	verdict_set(e, out, CAUSE_EXCLUDED, "no desktop session draws on a GPU");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no desktop session uses a GPU");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			if (fact_is(&p->kind, "graphics")) {
@@ -285,13 +282,12 @@ static void blocking(const struct rule_facts *e, struct judged *out)
 
 		if (!v || !var_takes_away(known_var(names[i]), fact_text(&v->value, "")))
 			continue;
-		verdict_set(e, out, CAUSE_LIKELY, "%s: made for finding faults, costs much",
+		verdict_set(e, out, CAUSE_LIKELY, "%s: a debugging option with high cost",
 			    var_text(e, v));
 		return;
 	}
-	verdict_set(
-		e, out, CAUSE_EXCLUDED,
-		"no variable that makes launches or allocations wait is set in what can be seen");
+	verdict_set(e, out, CAUSE_EXCLUDED,
+		    "no visible variable makes launches or allocations synchronous");
 }
 
 /* --- wrong results, and what is no fault ------------------------------------------------------ */
@@ -309,7 +305,7 @@ static void doctor_gpu_wrong(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_CERTAIN, "%s", c->error);
 	else if (c->n)
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "every product of %zu samples under full load had the right bits",
+			    "all products in %zu samples under full load had the correct bits",
 			    c->n);
 	else
 		(void)test_missing(e, TEST_GPU_LOAD, out);
@@ -319,16 +315,15 @@ static void no_figure(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	verdict_set(e, out, CAUSE_EXCLUDED, "the driver tells the memory of every GPU");
+	verdict_set(e, out, CAUSE_EXCLUDED, "the driver reports the memory of every GPU");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		if (fact_or(&g->integrated, 0) && !seen_ok(&g->memory_bytes.f))
-			verdict_set(
-				e, out, CAUSE_CERTAIN,
-				"GPU %u shares the host's memory, so the driver has no figure of "
-				"its "
-				"own: %lld MiB of %lld MiB are available to host and GPU together",
-				g->index, fact_or(&e->m->memory.available_kb, 0) / 1024,
-				fact_or(&e->m->memory.total_kb, 0) / 1024);
+			verdict_set(e, out, CAUSE_CERTAIN,
+				    "GPU %u shares the host's memory, so the driver reports none "
+				    "of its own: %lld MiB of %lld MiB are available to host and "
+				    "GPU in total",
+				    g->index, fact_or(&e->m->memory.available_kb, 0) / 1024,
+				    fact_or(&e->m->memory.total_kb, 0) / 1024);
 }
 
 #include "measure/doctor_gpu_rows.h"

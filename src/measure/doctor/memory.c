@@ -25,9 +25,8 @@ static void one_thread(const struct rule_facts *e, struct judged *out)
 	if (!figure_of(case_of(e, "memory-bandwidth", "triad:1-thread"), "rate", &v))
 		return;
 	verdict_set(e, out, v < RAMPED_GB_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "one thread moves %.1f GB/s; 32 GB/s were read without autonomous selection, "
-		    "92 GB/s "
-		    "with it",
+		    "one thread reaches %.1f GB/s; 32 GB/s were measured without autonomous "
+		    "selection, 92 GB/s with it",
 		    v);
 }
 
@@ -36,12 +35,12 @@ static void killed(const struct rule_facts *e, struct judged *out)
 {
 	const struct observations *s = e->signs;
 
-	if (verdict_set_unseen(e, out, &s->log_oom.f, "the kernel's log"))
+	if (verdict_set_unseen(e, out, &s->log_oom.f, "the kernel log"))
 		return;
 	if (fact_or(&s->log_no_memory, 0))
 		verdict_set(
 			e, out, CAUSE_CERTAIN,
-			"the driver ran out of memory: %lld lines in the kernel's log of this boot",
+			"the driver ran out of memory: %lld lines in the kernel log of this boot",
 			s->log_no_memory.v);
 	else
 		verdict_set(e, out, s->log_oom.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
@@ -60,7 +59,7 @@ static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 	    (!seen_ok(&size->f) || size->v <= arc_most_bytes(e->m)))
 		verdict_set(e, out, CAUSE_POSSIBLE, "%s; it holds %s now", out->text,
 			    seen_ok(&size->f) ? arena_printf(e->a, "%lld MiB", size->v >> 20)
-					      : "an amount that could not be seen");
+					      : "an unknown amount");
 }
 
 /* --- swapping, merging ------------------------------------------------------------------------ */
@@ -79,12 +78,12 @@ static void swapping(const struct rule_facts *e, struct judged *out)
 	if (!e->earlier || !grows(e, &e->earlier->swapped_in, &e->signs->swapped_in, &in) ||
 	    !grows(e, &e->earlier->swapped_out, &e->signs->swapped_out, &outward)) {
 		verdict_set(e, out, used > 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-			    "%lld MiB lie in swap; whether pages move now was not looked at",
+			    "%lld MiB are in swap; whether pages move now was not measured",
 			    used / 1024);
 		return;
 	}
 	verdict_set(e, out, in + outward > 10 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		    "%lld MiB lie in swap; %.0f pages/s come in and %.0f go out", used / 1024, in,
+		    "%lld MiB are in swap; %.0f pages/s come in and %.0f go out", used / 1024, in,
 		    outward);
 }
 
@@ -121,7 +120,7 @@ static void program_locked(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	if (e->signs->processes.n)
-		verdict_set(e, out, CAUSE_UNSEEN, "no program that uses a GPU could be looked at");
+		verdict_set(e, out, CAUSE_UNSEEN, "no program that uses a GPU is readable");
 	else
 		verdict_set(e, out, CAUSE_NOT_HERE, "no program uses a GPU now");
 	LIST_FOR_EACH (struct observed_process, p, &e->signs->processes) {
@@ -129,15 +128,15 @@ static void program_locked(const struct rule_facts *e, struct judged *out)
 		    (p->memlock.v >= 0 && least < 0))
 			continue;
 		if (p->memlock.v >= 0 && p->memlock.v < least) {
-			verdict_set(
-				e, out, CAUSE_LIKELY,
-				"process %u (%s) may lock %lld KiB, and uses a GPU: in a container "
-				"--ulimit memlock=-1 is missing",
-				p->index, fact_text(&p->command, "unnamed"), p->memlock.v / 1024);
+			verdict_set(e, out, CAUSE_LIKELY,
+				    "process %u (%s) uses a GPU and may lock only %lld KiB: in a "
+				    "container, add --ulimit memlock=-1",
+				    p->index, fact_text(&p->command, "unnamed"),
+				    p->memlock.v / 1024);
 			return;
 		}
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "every program that uses a GPU may lock half of memory or more");
+			    "every program that uses a GPU may lock at least half of memory");
 	}
 }
 
@@ -152,7 +151,7 @@ static void no_huge(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "memory.thp-enabled", CAUSE_LIKELY, out);
 	if (out->likelihood == CAUSE_LIKELY && figure_of(c, "latency", &ns))
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s: a load from 64 MiB that asked for them takes %.1f ns (%s)",
+			    "%s: a load from 64 MiB with huge pages requested takes %.1f ns (%s)",
 			    out->text, ns, c->variant);
 }
 
@@ -168,7 +167,7 @@ static void not_granted(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_NOT_HERE, "they are off");
 	else
 		verdict_set(e, out, strtod(c->variant, NULL) < 50 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "64 MiB that asked for huge pages lie %s", c->variant);
+			    "64 MiB with huge pages requested are %s", c->variant);
 }
 
 /* A target value that is not met is no cause alone: only where pages move. */
@@ -182,7 +181,7 @@ static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 		return;
 	if (!e->earlier || !grows(e, &e->earlier->numa_moved, &e->signs->numa_moved, &rate))
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "it is on; whether pages move was not looked at");
+			    "it is on; whether pages move was not measured");
 	else
 		verdict_set(e, out, rate > WORTH_PAGES_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
 			    "it is on, and %.0f pages/s move", rate);

@@ -16,10 +16,10 @@ static void no_device(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	if (e->signs->rdma_devices.f.seen == SEEN_ABSENT && fact_or(&e->m->captured, 0))
-		verdict_set(e, out, CAUSE_UNSEEN, "the capture does not hold /dev");
+		verdict_set(e, out, CAUSE_UNSEEN, "the capture does not contain /dev");
 	else if (e->signs->rdma_devices.f.seen == SEEN_ABSENT)
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "the kernel has RDMA devices, but there is no /dev/infiniband%s",
+			    "the kernel has RDMA devices, but /dev/infiniband is missing%s",
 			    seen_ok(&e->m->software.container.f) ? " in this container" : "");
 	else if (!verdict_set_unseen(e, out, &e->signs->rdma_devices.f, "/dev/infiniband"))
 		verdict_set(e, out, e->signs->rdma_devices.v ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
@@ -37,7 +37,7 @@ static void rdma_disabled(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_CERTAIN, "%s", var_text(e, net));
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "nothing that can be seen tells NCCL to use sockets");
+			    "no visible variable or file makes NCCL use sockets");
 }
 
 /* Inside a container devices may have other names than here. */
@@ -48,8 +48,7 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 	size_t known, names;
 
 	if (!v || !*fact_text(&v->value, "") || *v->value.v == '^') {
-		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "no list of devices that can be seen leaves all out");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no visible device list excludes all devices");
 		return;
 	}
 	list_count(e, v->value.v, &names, &known);
@@ -81,15 +80,13 @@ static void doctor_nccl_too_old(const struct rule_facts *e, struct judged *out)
 	const char *version = system_nccl(e), *since, *until;
 	const struct observed_var *newest = NULL;
 
-	verdict_set(e, out, CAUSE_EXCLUDED,
-		    "no variable that can be seen asks for what only a newer NCCL does");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no visible variable requires a newer NCCL");
 	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars) {
 		if (!nccl_name(v->name, &since, &until) || !since)
 			continue;
 		newest = v;
 		if (nccl_knows(v->name, version) == NCCL_NOT_YET) {
-			verdict_set(e, out, CAUSE_CERTAIN,
-				    "%s, which NCCL knows since %s; the system's is %s",
+			verdict_set(e, out, CAUSE_CERTAIN, "%s requires NCCL %s; the system has %s",
 				    var_text(e, v), since, version);
 			return;
 		}
@@ -99,11 +96,10 @@ static void doctor_nccl_too_old(const struct rule_facts *e, struct judged *out)
 	nccl_name(newest->name, &since, &until);
 	if (!version)
 		verdict_set(e, out, CAUSE_UNSEEN,
-			    "%s, which NCCL knows since %s; its version could not be seen",
+			    "%s requires NCCL %s; the installed version is unknown",
 			    var_text(e, newest), since);
 	else
-		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%s, which NCCL knows since %s; the system's is %s",
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s requires NCCL %s; the system has %s",
 			    var_text(e, newest), since, version);
 }
 
@@ -145,10 +141,10 @@ static void stale_conf(const struct rule_facts *e, struct judged *out)
 		names = names ? arena_printf(e->a, "%s, %s", names, v->name) : v->name;
 	}
 	if (file)
-		verdict_set(e, out, CAUSE_LIKELY, "%s, which is read without a word, sets %s", file,
-			    names);
+		verdict_set(e, out, CAUSE_LIKELY,
+			    "%s, which NCCL reads without a log message, sets %s", file, names);
 	else
-		verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no visible nccl.conf sets anything");
 }
 
 /* --- a ring of four
@@ -159,16 +155,15 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 	const struct observed_var *v = var_of(e, "NCCL_ALGO");
 
 	if (!is_spark(e))
-		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark without a switch");
+		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark without a switch");
 	else if (v && strcasecmp(fact_text(&v->value, ""), "ring") == 0)
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "%s; trees are still connected at the start unless the "
-			    "library is changed",
-			    var_text(e, v));
+		verdict_set(
+			e, out, CAUSE_UNSEEN,
+			"%s; NCCL still connects trees at the start unless the library is modified",
+			var_text(e, v));
 	else
 		verdict_set(e, out, CAUSE_UNSEEN,
-			    "how the machines are cabled is not seen from one of "
-			    "them");
+			    "the cabling between machines is not visible from one machine");
 }
 
 /* --- between nodes
@@ -176,15 +171,14 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
  */
 static void forced(const struct rule_facts *e, struct judged *out)
 {
-	verdict_set(e, out, CAUSE_EXCLUDED,
-		    "no variable that can be seen forces an algorithm or a path");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no visible variable forces an algorithm or a path");
 	for (size_t i = 0; i < n_known_vars; i++) {
 		const struct observed_var *v =
 			known_vars[i].flags & VAR_FORCES ? var_of(e, known_vars[i].name) : NULL;
 
 		if (v && *fact_text(&v->value, "")) {
 			verdict_set(e, out, CAUSE_LIKELY,
-				    "%s: made for finding faults, not to be kept", var_text(e, v));
+				    "%s: for debugging, not for permanent use", var_text(e, v));
 			return;
 		}
 	}
@@ -202,14 +196,13 @@ static void library_or_line(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_RDMA, out))
 		return;
 	if (!c->has_limit || !figure_of(c, c->series[0].key, &v))
-		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
+		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line rate is unknown");
 	else
 		verdict_set(e, out, v < 0.8 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
 			    v < 0.8 * c->limit
 				    ? "the line itself carries %.4g of %.4g %s"
 				    : "the line itself carries %.4g of %.4g %s: if collectives are "
-				      "slow "
-				      "all the same, it is the library's steps, not the network",
+				      "slow anyway, the cause is the library, not the network",
 			    v, c->limit, c->series[0].unit_text);
 }
 

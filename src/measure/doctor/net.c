@@ -21,8 +21,7 @@ static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 					     "TP_SOCKET_IFNAME" };
 
 	verdict_set(e, out, CAUSE_EXCLUDED,
-		    "no variable that can be seen names an interface that is "
-		    "missing or slow");
+		    "no visible variable names an interface that is missing or slow");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct observed_var *v = var_of(e, names[i]);
 		const struct nic *found = NULL;
@@ -38,10 +37,11 @@ static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 			if (strncmp(n->name, want, strlen(want)) == 0)
 				found = n;
 		if (!found)
-			verdict_set(e, out, CAUSE_CERTAIN, "%s: this machine has no such interface",
+			verdict_set(e, out, CAUSE_CERTAIN, "%s: no such interface on this machine",
 				    var_text(e, v));
 		else if (fact_or(&found->wireless, 0))
-			verdict_set(e, out, CAUSE_LIKELY, "%s: that is wireless", var_text(e, v));
+			verdict_set(e, out, CAUSE_LIKELY, "%s: a wireless interface",
+				    var_text(e, v));
 		if (out->likelihood != CAUSE_EXCLUDED)
 			return;
 	}
@@ -54,16 +54,17 @@ static void routed(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_PATH, out))
 		return;
 	if (!p || !*p->interface)
-		verdict_set(e, out, CAUSE_UNSEEN, "which interface leads there is not told");
+		verdict_set(e, out, CAUSE_UNSEEN, "the interface to the peer is unknown");
 	else if (p->wireless)
-		verdict_set(e, out, CAUSE_CERTAIN, "%s is reached over %s, which is wireless",
+		verdict_set(e, out, CAUSE_CERTAIN, "%s is reached through %s, which is wireless",
 			    p->to, p->interface);
 	else if (p->speed_mbps && p->fastest_mbps >= 4 * p->speed_mbps)
 		verdict_set(e, out, CAUSE_LIKELY,
-			    "%s is reached over %s (%lld Mb/s), while %s has %lld Mb/s", p->to,
+			    "%s is reached through %s (%lld Mb/s), but %s has %lld Mb/s", p->to,
 			    p->interface, p->speed_mbps, p->fastest, p->fastest_mbps);
 	else
-		verdict_set(e, out, CAUSE_EXCLUDED, "%s is reached over %s", p->to, p->interface);
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s is reached through %s", p->to,
+			    p->interface);
 }
 
 /* --- Wi-Fi ------------------------------------------------------------------------------------ */
@@ -80,8 +81,7 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 				s = l;
 		if (!s || (s->wifi_power_save.f.seen != SEEN_OK &&
 			   s->wifi_power_save.f.seen != SEEN_ABSENT))
-			verdict_set(e, out, CAUSE_UNSEEN,
-				    "NetworkManager's files could not be seen");
+			verdict_set(e, out, CAUSE_UNSEEN, "NetworkManager's files are unreadable");
 		else if (seen_ok(&s->wifi_power_save.f) && s->wifi_power_save.v == 2)
 			verdict_set(e, out, CAUSE_EXCLUDED, "power saving is off for %s", n->name);
 		else
@@ -90,7 +90,7 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 				    "%s is up and power saving is %s", n->name,
 				    seen_ok(&s->wifi_power_save.f) ? "on (wifi.powersave in "
 								     "NetworkManager's files)"
-								   : "as the driver wants it");
+								   : "the driver's default");
 	}
 }
 
@@ -117,18 +117,17 @@ static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 {
 	if (!is_spark(e) || !stands_between(e->m))
 		verdict_set(e, out, CAUSE_NOT_HERE,
-			    "this machine is no part of a ring without a switch");
+			    "this machine is not part of a ring without a switch");
 	else if (verdict_set_unseen(e, out, &e->signs->ip_forward.f, "ip_forward"))
 		return;
 	else if (!e->signs->ip_forward.v)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "two cables, and ip_forward is 0: nothing is passed on from one to the "
-			    "other, "
-			    "which a ring of four needs and a ring of three does not");
+			    "two cables, and ip_forward is 0: no packets are forwarded between "
+			    "them, which a ring of four requires and a ring of three does not");
 	else if (service_active(e->m, "docker.service"))
-		verdict_set(
-			e, out, CAUSE_POSSIBLE,
-			"Docker runs, which lets nothing pass between other interfaces by default");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "Docker runs, which by default drops packets forwarded between other "
+			    "interfaces");
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "ip_forward is 1 and Docker does not run");
 }
@@ -156,8 +155,8 @@ static void flux(const struct rule_facts *e, struct judged *out)
 			 doctor_net_meets(e, "net.arp-announce", &l->arp_announce);
 	if (strict)
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%s; but arp_ignore and arp_announce keep every interface to its own "
-			    "addresses",
+			    "%s; but arp_ignore and arp_announce restrict every interface to its "
+			    "own addresses",
 			    out->text);
 }
 
@@ -195,14 +194,13 @@ static void doctor_net_buffers(const struct rule_facts *e, const char *setting,
 	if (!(most > 0) || !e->path || !(e->path->rtt_s > 0) ||
 	    !figure_of(case_of(e, "tcp", doctor_tests[t].cases), "rate", &rate)) {
 		verdict_set(e, out, CAUSE_UNSEEN,
-			    "the buffer's limit or the round trip is not told");
+			    "the buffer's limit or the round trip is unknown");
 		return;
 	}
 	on_way = rate * 1e9 / 8 * e->path->rtt_s;
 	verdict_set(e, out, on_way > 0.35 * most ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "%.3g Gbit/s over a round trip of %.2f ms are %.0f KiB on their way; the "
-		    "buffer may "
-		    "grow to %.0f KiB",
+		    "%.3g Gbit/s over a round trip of %.2f ms require %.0f KiB in flight; the "
+		    "buffer is limited to %.0f KiB",
 		    rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
 }
 
@@ -225,8 +223,7 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 	double share;
 
 	if (!f || !f->v.current) {
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "net.tcp-slow-start-after-idle could not be seen");
+		verdict_set(e, out, CAUSE_UNSEEN, "net.tcp-slow-start-after-idle is unreadable");
 		return;
 	}
 	if (test_missing(e, TEST_TCP_IDLE, &test) || !figure_of(c, "share", &share)) {
@@ -235,8 +232,8 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	verdict_set(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
-		    "a burst after a pause runs at %.0f %% of one after a burst, and "
-		    "slow start after a pause is %s",
+		    "a burst after a pause reaches %.0f %% of one after a burst, and slow start "
+		    "after a pause is %s",
 		    share, on ? "on" : "off");
 }
 

@@ -40,7 +40,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 			continue;
 		if (mine < 0 || other < 0) {
 			if (!twins)
-				verdict_set(e, out, CAUSE_UNSEEN, "what %s carried is not told",
+				verdict_set(e, out, CAUSE_UNSEEN, "the traffic of %s is unknown",
 					    n->name);
 			twins = true;
 			continue;
@@ -51,8 +51,8 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 			    mine < 10		? CAUSE_POSSIBLE
 			    : other < mine / 10 ? CAUSE_LIKELY
 						: CAUSE_EXCLUDED,
-			    "RDMA carried %.1f GB by %s and %.1f GB by its twin %s%s", mine,
-			    n->name, other, t->name, mine < 10 ? ": too little to tell" : "");
+			    "RDMA carried %.1f GB on %s and %.1f GB on its twin %s%s", mine,
+			    n->name, other, t->name, mine < 10 ? ": too little for a verdict" : "");
 		if (out->likelihood == CAUSE_LIKELY)
 			return;
 	}
@@ -65,7 +65,7 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 	const char *list;
 
 	if (!v) {
-		verdict_set(e, out, CAUSE_EXCLUDED, "nothing that can be seen sets NCCL_IB_HCA");
+		verdict_set(e, out, CAUSE_EXCLUDED, "NCCL_IB_HCA is not set in any visible place");
 		return;
 	}
 	list = fact_text(&v->value, "");
@@ -113,7 +113,7 @@ static const struct nic *first_alike(const struct rule_facts *e, const struct ni
 /* Ports of one kind that are up belong to one fabric. */
 static void own_ports(const struct rule_facts *e, struct judged *out)
 {
-	verdict_set(e, out, CAUSE_NOT_HERE, "no two data ports of one kind are up");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no two data ports of the same kind are up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *first = has_mtu(e, n) ? first_alike(e, n) : n;
 
@@ -138,19 +138,20 @@ static void far_end(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_PATH, out))
 		return;
 	if (!p || p->segment <= 0 || p->own_segment <= 0)
-		verdict_set(e, out, CAUSE_UNSEEN, "the connection does not tell its segment size");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "the connection does not report its segment size");
 	else if (p->segment + HEADERS + OPTIONS + SLACK < p->own_segment)
-		verdict_set(
-			e, out, CAUSE_CERTAIN,
-			"%s has %lld bytes here, but %s takes segments of %lld: its end has about "
-			"%lld",
-			p->interface, p->mtu, p->to, p->segment, p->segment + HEADERS + OPTIONS);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "%s has %lld bytes here, but %s uses segments of %lld: its end has "
+			    "about %lld",
+			    p->interface, p->mtu, p->to, p->segment,
+			    p->segment + HEADERS + OPTIONS);
 	else if (p->path_mtu && p->mtu && p->path_mtu < p->mtu)
-		verdict_set(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the way to %s carries %lld",
+		verdict_set(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the path to %s carries %lld",
 			    p->interface, p->mtu, p->to, p->path_mtu);
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%s has %lld bytes and %s takes segments of %lld", p->interface, p->mtu,
+			    "%s has %lld bytes and %s uses segments of %lld", p->interface, p->mtu,
 			    p->to, p->segment);
 }
 
@@ -164,7 +165,7 @@ static void unowned(const struct rule_facts *e, struct judged *out)
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics)
 		if (is_data_port(e->m, n) && *fact_text(&n->ipv4, "") &&
 		    n->owner.f.seen == SEEN_ABSENT)
-			verdict_set(e, out, CAUSE_POSSIBLE, "%s has %s, and no file names it",
+			verdict_set(e, out, CAUSE_POSSIBLE, "%s has %s, but no file configures it",
 				    n->name, n->ipv4.v);
 }
 

@@ -98,15 +98,15 @@ static void doctor_page_match(struct doc *d, const struct examined *x)
 static void doctor_page_one(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
 	doc_heading(d, 2, x->d->id);
-	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Would show so", x->d->symptom,
-		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
+	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Typical symptom", x->d->symptom,
+		 x->d->normal && x->state == DOCTOR_FOUND ? " This is not a fault." : "");
 	if (x->match)
 		doctor_page_match(d, x);
 	if (x->d->leads)
 		doc_text(d, "Answered by: %s.", x->d->leads);
 	doctor_page_causes(d, v, x);
 	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
-		doc_text(d, "Not seen from here: %s.", x->d->missing);
+		doc_text(d, "Not visible from here: %s.", x->d->missing);
 }
 
 static const char *fix_text(struct arena *a, const struct doctor_fix *f)
@@ -116,7 +116,7 @@ static const char *fix_text(struct arena *a, const struct doctor_fix *f)
 	if (f->trouble)
 		return arena_printf(a, "%s%s", f->trouble, left);
 	return arena_printf(a, "%s; %s%s", f->v.says,
-			    f->kept ? "kept (gputune undo takes it back)" : "taken back", left);
+			    f->kept ? "kept (gputune undo reverts it)" : "undone", left);
 }
 
 static void fixes(struct doc *d, const struct doctor_view *v)
@@ -132,7 +132,7 @@ static void fixes(struct doc *d, const struct doctor_view *v)
 
 		NODE_ROW(d, t,
 			 cell_as(good ? STYLE_GOOD : STYLE_WARN,
-				 f->measured ? remeasured_name(f->v.how) : "not made"),
+				 f->measured ? remeasured_name(f->v.how) : "not applied"),
 			 cell_as(STYLE_CODE, f->diagnosis), cell_as(STYLE_CODE, f->settings),
 			 cell(fix_text(d->arena, f)));
 	}
@@ -158,7 +158,7 @@ static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum 
 
 static void tests(struct doc *d, const struct doctor_view *v)
 {
-	struct node *table = DOC_TABLE(d, NULL, "Test", "~Why it did not run");
+	struct node *table = DOC_TABLE(d, NULL, "Test", "~Reason");
 	TEXT_AUTO t = { 0 };
 
 	for (unsigned i = 0; i < TESTS; i++) {
@@ -224,10 +224,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		n[DOCTOR_FOUND]	 ? STYLE_BAD
 		: n[DOCTOR_OPEN] ? STYLE_UNKNOWN
 				 : STYLE_GOOD,
-		arena_printf(
-			a,
-			"%zu found, %zu tested and fine, %zu not tested, %zu not on this machine",
-			n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
+		arena_printf(a, "%zu found, %zu tested and OK, %zu not tested, %zu not applicable",
+			     n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
 		NULL);
 	for (size_t i = 0; i < v->n_sources; i++)
 		doc_text(d, "Read: %s.", v->sources[i]);
@@ -236,13 +234,13 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
 	fixes(d, v);
-	doctor_page_others(d, v, DOCTOR_OPEN, "Not tested, or not to the end");
-	doctor_page_others(d, v, DOCTOR_FINE, "Tested and fine");
+	doctor_page_others(d, v, DOCTOR_OPEN, "Not tested, or incomplete");
+	doctor_page_others(d, v, DOCTOR_FINE, "Tested and OK");
 	if (v->all)
-		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not on this machine");
+		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not applicable to this machine");
 	tests(d, v);
 	if (n[DOCTOR_OPEN])
-		doc_text(d, "What was not tested is not ruled out.");
+		doc_text(d, "Causes that were not tested are not excluded.");
 	return d;
 }
 

@@ -22,11 +22,11 @@ static void below_line(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out) || test_missing(e, TEST_RDMA, out))
 		return;
 	if (!c->has_limit || !(c->limit > 0) || !figure_of(c, c->series[0].key, &v)) {
-		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
+		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line rate is unknown");
 		return;
 	}
 	verdict_set(e, out, v < 0.6 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "RDMA writes of 1 MiB: %.4g of %.4g %s that the line carries", v, c->limit,
+		    "RDMA writes of 1 MiB: %.4g of the line rate of %.4g %s", v, c->limit,
 		    c->series[0].unit_text);
 }
 
@@ -34,15 +34,15 @@ static void wedged(const struct rule_facts *e, struct judged *out)
 {
 	const struct observations *s = e->signs;
 
-	if (no_rdma(e, out) || verdict_set_unseen(e, out, &s->log_nic_wedged.f, "the kernel's log"))
+	if (no_rdma(e, out) || verdict_set_unseen(e, out, &s->log_nic_wedged.f, "the kernel log"))
 		return;
 	if (s->log_nic_wedged.v)
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "the NIC's firmware does not answer: %lld lines in the kernel's log",
+			    "the NIC's firmware does not answer: %lld lines in the kernel log",
 			    s->log_nic_wedged.v);
 	else
 		verdict_set(e, out, fact_or(&s->log_nic_health, 0) ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "the kernel's log has %lld lines of the NIC's health reports",
+			    "the kernel log has %lld lines of NIC health reports",
 			    fact_or(&s->log_nic_health, 0));
 }
 
@@ -62,7 +62,7 @@ void doctor_nic_link(const struct rule_facts *e, struct judged *out)
 
 void doctor_nic_aer(const struct rule_facts *e, struct judged *out)
 {
-	rule_on_functions(e, "pcie.errors", is_adapter, "no RDMA device tells its PCIe errors",
+	rule_on_functions(e, "pcie.errors", is_adapter, "no RDMA device reports its PCIe errors",
 			  out);
 }
 
@@ -146,24 +146,20 @@ static void lossy(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	if (!l.port || !l.told)
-		verdict_set(e, out, CAUSE_UNSEEN, "the ports tell no counts of losses");
+		verdict_set(e, out, CAUSE_UNSEEN, "the ports report no loss counters");
 	else if (l.per_s > 0)
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s lost or repeated %.1f packets/s while it was "
-			    "looked at",
-			    l.port, l.per_s);
+			    "%s lost or repeated %.1f packets/s during the test", l.port, l.per_s);
 	else if (!l.total)
-		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "no loss was counted since the driver was loaded");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no loss since the driver was loaded");
 	else if (l.rate && loaded)
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%lld losses are counted on %s, and none came while it was loaded",
-			    l.total, l.port);
+			    "%lld losses are counted on %s, none of them under load", l.total,
+			    l.port);
 	else
 		verdict_set(e, out, CAUSE_POSSIBLE,
 			    "%lld losses are counted on %s since the driver was loaded; whether "
-			    "they grow "
-			    "shows under load%s",
+			    "they grow is visible only under load%s",
 			    l.total, l.port, l.rate ? ", and it was idle now" : "");
 }
 
@@ -184,13 +180,12 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 							fact_or(&p->symbol_errors, 0));
 	}
 	if (!told)
-		verdict_set(e, out, CAUSE_UNSEEN, "the ports tell no symbol errors");
+		verdict_set(e, out, CAUSE_UNSEEN, "the ports report no symbol errors");
 	else
-		verdict_set(
-			e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-			grow ? "symbol errors grow, %lld by now"
-			     : "%lld symbol errors, which did not grow: old counts are no fault",
-			total);
+		verdict_set(e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+			    grow ? "symbol errors grow, now %lld"
+				 : "%lld symbol errors, not growing: old counts are not a fault",
+			    total);
 }
 
 /* --- connecting
@@ -205,12 +200,11 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	if (!v || !*fact_text(&v->value, "")) {
-		verdict_set(e, out, CAUSE_EXCLUDED, "nothing that can be seen pins a GID index");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no visible variable pins a GID index");
 		return;
 	}
 	index = strtoul(v->value.v, &end, 10);
-	verdict_set(e, out, CAUSE_LIKELY,
-		    "%s: a table that changes with every address makes it point elsewhere",
+	verdict_set(e, out, CAUSE_LIKELY, "%s: it points to another entry when an address changes",
 		    var_text(e, v));
 	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
 		bool good = false;
@@ -222,7 +216,7 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 					strstr(fact_text(&g->gid, ""), ":ffff:"));
 		if (!good && p->gids.n)
 			verdict_set(e, out, CAUSE_CERTAIN,
-				    "%s: on %s that entry is no RoCE v2 address of IPv4",
+				    "%s: on %s that entry is not a RoCE v2 address of IPv4",
 				    var_text(e, v), p->name);
 	}
 }
@@ -232,8 +226,8 @@ static void leg(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	verdict_set(e, out, CAUSE_UNSEEN,
-		    "which port hears which is seen from both ends only: ping -I PORT along each "
-		    "cable");
+		    "which ports are connected is visible only from both ends: run ping -I PORT "
+		    "along each cable");
 }
 
 /* --- unsteady
@@ -252,8 +246,8 @@ static void negotiates(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
 	else
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "adapters negotiate enhanced connections, which some "
-			    "firmware does badly; nothing switches it off");
+			    "adapters negotiate enhanced connections, which some firmware handles "
+			    "badly; no visible setting disables it");
 }
 
 #include "measure/doctor_rdma_rows.h"

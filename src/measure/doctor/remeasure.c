@@ -66,11 +66,12 @@ void doctor_remeasure(struct arena *arena, const struct record *a, const struct 
 	size_t better = 0, worse = 0, drift = 0, told = 0, blurred = 0;
 	TEXT_AUTO t = { 0 };
 
-	*out = (struct fix_verdict){ gone ? FIX_GONE : FIX_STAYS,
-				     gone ? "what had found the cause finds it no more; no test "
-					    "here measures what that is worth"
-					  : "what had found the cause still finds it",
-				     gone };
+	*out = (struct fix_verdict){
+		gone ? FIX_GONE : FIX_STAYS,
+		gone ? "the cause is no longer found; no test here measures the effect"
+		     : "the cause is still found",
+		gone
+	};
 	if (!a || !b || !c || !c->n)
 		return;
 	compare_records(arena, a, b, &same);
@@ -96,10 +97,11 @@ void doctor_remeasure(struct arena *arena, const struct record *a, const struct 
 		   : better || drift || blurred ? FIX_UNDECIDED
 						: FIX_SAME;
 	if (drift)
-		text_add(&t, "; the machine moved as far by itself before the fix");
+		text_add(&t, "; the machine varied as much before the fix");
 	else if (out->how == FIX_UNDECIDED && blurred)
-		text_add(&t, "; too noisy to tell: try again on a quiet machine, or with a longer "
-			     "--for");
+		text_add(
+			&t,
+			"; too noisy to decide: repeat on a quiet machine, or with a longer --for");
 	out->says = arena_strdup(arena, t.s);
 	out->keep = out->how == FIX_BETTER;
 }

@@ -18,7 +18,7 @@ static unsigned code_style(const void *object)
 static const struct shape_row cause_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause, id) },
 	{ "title", NULL, SHAPE_TEXT(cause, title) },
-	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
+	{ "fix", "The setting that fixes it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
 };
 static const struct shape cause_shape = SHAPE(cause, cause);
 
@@ -35,8 +35,8 @@ static const void *diagnosis_tests(struct arena *a, const void *object, size_t *
 
 static const struct shape_row diagnosis_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), .title = "Diagnosis", .style_of = code_style },
-	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom), .title = "~Symptom" },
-	{ "missing", "What this machine alone cannot see, and what would show it.",
+	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), .title = "~Symptom" },
+	{ "missing", "What is not visible from this machine, and how to check it.",
 	  SHAPE_TEXT(diagnosis, missing), .unknown = SHAPE_NULL },
 	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests), .title = "~Tests" },
 	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) },
@@ -59,7 +59,7 @@ static const struct shape_row doctor_summary_rows[] = {
 	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
 	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },
 	{ "not_tested", "Including partial ones.", SHAPE_COUNT(doctor_view, count[DOCTOR_OPEN]) },
-	{ "not_here", "The machine has no such part.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
+	{ "not_here", "Not applicable to the machine.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
 };
 static const struct shape doctor_summary_shape = SHAPE(doctor_view, doctor_summary);
 
@@ -76,7 +76,7 @@ static bool test_ran(const void *object)
 static const struct shape_row test_run_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(test_run, name) },
 	{ "ran", NULL, SHAPE_FLAG_OF(test_ran) },
-	{ "why", "It did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
+	{ "why", "The test did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
 };
 static const struct shape test_run_shape = SHAPE(test_run, test_run);
 
@@ -106,7 +106,7 @@ static const struct shape_row test_figure_rows[] = {
 	{ "unit", NULL, SHAPE_TEXT(record_series, unit), OF_SERIES },
 	{ "median", NULL, SHAPE_REAL(record_series, s.median), OF_SERIES },
 	{ "samples", NULL, SHAPE_COUNT(record_series, s.n), OF_SERIES },
-	{ "verified", "The result was checked and right.", SHAPE_FLAG(record_case, verified), OF_CASE },
+	{ "verified", "The result was checked and correct.", SHAPE_FLAG(record_case, verified), OF_CASE },
 };
 static const struct shape test_figure_shape = SHAPE(test_figure, test_figure);
 
@@ -136,9 +136,9 @@ static const struct shape_row cause_result_rows[] = {
 	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE },
 	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS) },
 	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text) },
-	{ "judged_by", "The setting whose findings say so.",
+	{ "judged_by", "The setting whose findings are the evidence.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
-	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
+	{ "fix", "The setting that fixes it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
 };
 const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
@@ -158,18 +158,18 @@ static const struct shape symptom_match_shape = SHAPE(symptom_match, symptom_mat
 
 static const struct shape_row examined_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
-	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
+	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
 	{ "state", NULL, SHAPE_CHOICE_BY(examined, state, doctor_state_name, DOCTOR_STATES) },
 	{ "why", "What was not tested, or why it does not apply.",
 	  SHAPE_TEXT(examined, why), .unknown = SHAPE_NULL },
-	{ "missing", "What this machine alone cannot see, and what would show it.",
+	{ "missing", "What is not visible from this machine, and how to check it.",
 	  SHAPE_TEXT(diagnosis, missing), OF_DIAGNOSIS, .unknown = SHAPE_NULL },
-	{ "normal", "What it finds is no fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
+	{ "normal", "The finding is not a fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
 	{ "leads", "The command of another verb that answers it.", SHAPE_TEXT(diagnosis, leads), OF_DIAGNOSIS,
 	  .unknown = SHAPE_NULL },
 	{ "match", "Of what was described: how well it fits.", SHAPE_POINTER(examined, match, symptom_match),
 	  .unknown = SHAPE_NULL },
-	{ "causes", "Most telling first.", SHAPE_LIST(examined, causes, n, cause_result) },
+	{ "causes", "Most significant first.", SHAPE_LIST(examined, causes, n, cause_result) },
 };
 static const struct shape examined_shape = SHAPE(examined, examined);
 
@@ -182,8 +182,8 @@ static const struct shape_row doctor_fix_rows[] = {
 	  SHAPE_WHEN(doctor_fix, measured) },
 	{ "measured", "With figures.", SHAPE_TEXT(doctor_fix, v.says), SHAPE_WHEN(doctor_fix, measured) },
 	{ "kept", NULL, SHAPE_FLAG(doctor_fix, kept) },
-	{ "left", "What was not set besides, and why.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
-	{ "trouble", "Why it was not made, or not taken back.",
+	{ "left", "What else was not set, and why.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
+	{ "trouble", "Why it was not applied or not undone.",
 	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL },
 };
 static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
@@ -203,7 +203,7 @@ static const struct shape_row doctor_rows[] = {
 	{ "read", "Files of programs' output.", SHAPE_TEXT_LIST(doctor_view, sources, n_sources) },
 	{ "defects", "Known ones that print lines which were read.",
 	  SHAPE_LIST(doctor_view, defects, n_defects, log_defect) },
-	{ "tests", "That were asked for.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
+	{ "tests", "Requested ones.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
 	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },
 	{ "fixes", NULL, SHAPE_LIST(doctor_view, fixes, n_fixes, doctor_fix) },
@@ -212,6 +212,6 @@ static const struct shape doctor_shape = SHAPE(doctor_view, doctor);
 
 const struct result_shape doctor_result = {
 	.name = "doctor", .title = "gputune doctor",
-	.meaning = "Symptoms that were looked for, with causes and evidence.",
+	.meaning = "Checked symptoms, with causes and evidence.",
 	.shape = &doctor_shape, .list = "tests", .host = &host_shape, .exit_codes = 0x3f,
 };

@@ -28,11 +28,11 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 	if (seen_ok(f))
 		return false;
 	verdict_set(e, out, CAUSE_UNSEEN, "%s: %s", what,
-		    f->seen == SEEN_UNASKED	  ? "not looked at"
-		    : f->seen == SEEN_DENIED	  ? "this user may not see it"
-		    : f->seen == SEEN_ABSENT	  ? "not there"
-		    : f->seen == SEEN_UNSUPPORTED ? "not told here"
-						  : "could not be read");
+		    f->seen == SEEN_UNASKED	  ? "not checked"
+		    : f->seen == SEEN_DENIED	  ? "not readable for this user"
+		    : f->seen == SEEN_ABSENT	  ? "missing"
+		    : f->seen == SEEN_UNSUPPORTED ? "not reported here"
+						  : "unreadable");
 	return true;
 }
 
@@ -231,7 +231,7 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 	if (test_missing(e, t, out))
 		return;
 	verdict_set(e, out, CAUSE_UNSEEN,
-		    "measured, but nobody's figures of this hardware are known");
+		    "measured, but there are no reference values for this hardware");
 	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;) {
 		const struct record_series *s = &c->series[0];
 		enum record_place place = record_place(s);
@@ -240,8 +240,9 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 		if (!c->n || place == PLACE_UNKNOWN)
 			continue;
 		verdict_set(e, out, bad ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "%s %s: %.4g %s measured, usual %.4g to %.4g (%s)", c->bench, c->name,
-			    s->s.median, s->unit_text, s->band.low, s->band.high, s->band.source);
+			    "%s %s: %.4g %s measured, usual range %.4g to %.4g (%s)", c->bench,
+			    c->name, s->s.median, s->unit_text, s->band.low, s->band.high,
+			    s->band.source);
 		if (bad)
 			return;
 	}
@@ -325,7 +326,7 @@ void rule_by_defects(const struct rule_facts *e, const char *component, struct j
 	else if (fact_or(&e->m->captured, 0) == 1)
 		verdict_set(e, out, CAUSE_UNSEEN, "a capture holds no packages and libraries");
 	else if (hidden)
-		verdict_set(e, out, CAUSE_UNSEEN, "what decides on %zu of them could not be seen",
+		verdict_set(e, out, CAUSE_UNSEEN, "facts that decide %zu of them are unreadable",
 			    hidden);
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "none of %zu known defects was found",

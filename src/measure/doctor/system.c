@@ -15,9 +15,9 @@ static void known_here(const struct rule_facts *e, struct judged *out)
 
 static void mailbox(const struct rule_facts *e, struct judged *out)
 {
-	if (!verdict_set_unseen(e, out, &e->signs->log_doe.f, "the kernel's log"))
+	if (!verdict_set_unseen(e, out, &e->signs->log_doe.f, "the kernel log"))
 		verdict_set(e, out, e->signs->log_doe.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "the kernel's log of this boot has %lld lines of PCI DOE errors",
+			    "the kernel log of this boot has %lld lines of PCI DOE errors",
 			    e->signs->log_doe.v);
 }
 
@@ -28,7 +28,7 @@ static void dumps(const struct rule_facts *e, struct judged *out)
 			    "this machine keeps no record of a crash (pstore)");
 	else if (!verdict_set_unseen(e, out, &e->signs->crash_dumps.f, "crash records"))
 		verdict_set(e, out, e->signs->crash_dumps.v ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-			    "%lld files in /sys/fs/pstore, which a kernel leaves when it crashes",
+			    "%lld files in /sys/fs/pstore, written by the kernel when it crashes",
 			    e->signs->crash_dumps.v);
 }
 
@@ -46,15 +46,15 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_GPU_LOAD, out))
 		return;
 	if (!figure_of(c, "temperature", &t))
-		verdict_set(e, out, CAUSE_UNSEEN, "the GPU told no temperature under load");
+		verdict_set(e, out, CAUSE_UNSEEN, "the GPU reported no temperature under load");
 	else
-		verdict_set(
-			e, out,
-			t >= health_figure("gpu.temperature", "load", "GB10", 0) ? CAUSE_LIKELY
-										 : CAUSE_EXCLUDED,
-			"%.0f C after %zu samples under full load; units went off at 91 to 92 C "
-			"(owners, 2026)",
-			t, c->n);
+		verdict_set(e, out,
+			    t >= health_figure("gpu.temperature", "load", "GB10", 0)
+				    ? CAUSE_LIKELY
+				    : CAUSE_EXCLUDED,
+			    "%.0f C after %zu samples under full load; units switched off at 91 to "
+			    "92 C (owners, 2026)",
+			    t, c->n);
 }
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -63,17 +63,18 @@ static void unkept(const struct rule_facts *e, struct judged *out)
 	if (!e->own_unkept)
 		verdict_set(e, out, CAUSE_UNSEEN, "the journal was not read");
 	else
-		verdict_set(e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
-			    *e->own_unkept ? e->own_unkept
-					   : "gputune set nothing that is in force and not kept");
+		verdict_set(
+			e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
+			*e->own_unkept
+				? e->own_unkept
+				: "every gputune value in effect is also kept for the next boot");
 }
 
 /* --- setting up a cluster --------------------------------------------------------------------- */
 static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0))
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "a capture does not hold what is in home folders");
+		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not contain home folders");
 	else if (!verdict_set_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
 		verdict_set(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY,
 			    "~/.ssh is %s",
@@ -84,7 +85,7 @@ static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 static void avahi(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0) && !fact_or(&e->signs->avahi, 0))
-		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not hold what runs");
+		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not contain running processes");
 	else if (!verdict_set_unseen(e, out, &e->signs->avahi.f, "the discovery daemon"))
 		verdict_set(e, out, e->signs->avahi.v ? CAUSE_EXCLUDED : CAUSE_POSSIBLE,
 			    e->signs->avahi.v

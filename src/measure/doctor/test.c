@@ -136,20 +136,19 @@ const char *doctor_test_gate(struct arena *a, const struct machine *m, const str
 			     enum doctor_need need)
 {
 	if (need == NEED_PEER && !ask->peer)
-		return "it needs another machine, where \"gputune bench serve\" runs: --peer and "
+		return "requires another machine that runs \"gputune bench serve\": --peer and "
 		       "--token";
 	if (need == NEED_FILES && !ask->files)
-		return "it needs files to read: --files";
+		return "requires files to read: --files";
 	if (need == NEED_DIR && !ask->dir)
-		return "it needs a folder for a file of its own: --dir";
+		return "requires a folder for a test file: --dir";
 	if (need == NEED_GPU && gpu_gate(a, m))
 		return gpu_gate(a, m);
 	if ((need == NEED_GPU || need == NEED_NOTHING) && seen_ok(&m->memory.available_kb.f) &&
 	    m->memory.available_kb.v < SPARE_KB)
-		return arena_printf(a,
-				    "only %lld MiB of memory are available, and it would take some "
-				    "of them",
-				    m->memory.available_kb.v / 1024);
+		return arena_printf(
+			a, "only %lld MiB of memory are available, and the test would use some",
+			m->memory.available_kb.v / 1024);
 	return NULL;
 }
 
@@ -189,7 +188,7 @@ static const char *doctor_test_run_bench(struct frame *f, const struct doctor_te
 		return arena_printf(f->env.a, "%s has no case %s here", t->bench, t->cases);
 	if (code == -ENODATA || code == -EINVAL)
 		return r->n_skipped > skipped ? r->skipped[r->n_skipped - 1].reason
-					      : "there is nothing here that it could measure";
+					      : "nothing to measure here";
 	/* What gave figures and was then found wrong or ill did run. */
 	for (size_t i = first; i < r->n; i++) {
 		if (r->cases[i].n)
@@ -205,7 +204,7 @@ void doctor_run_tests(struct frame *f, const struct doctor_plan *p, struct recor
 	for (unsigned t = 0; t < TESTS; t++) {
 		const struct doctor_test *test = &doctor_tests[t];
 
-		why[t] = "not asked for";
+		why[t] = "not requested";
 		if (!(p->tests & TEST_BIT(t)))
 			continue;
 		why[t] = p->forbidden
@@ -214,12 +213,11 @@ void doctor_run_tests(struct frame *f, const struct doctor_plan *p, struct recor
 		if (why[t])
 			continue;
 		if (test->by_name && !p->named)
-			why[t] = arena_printf(f->env.a,
-					      "it takes %.0f s and runs when its symptom is asked "
-					      "for",
-					      test->seconds);
+			why[t] = arena_printf(
+				f->env.a, "takes %.0f s and runs only if its symptom is requested",
+				test->seconds);
 		else if (f->env.stop && atomic_load(f->env.stop))
-			why[t] = "interrupted before it began";
+			why[t] = "interrupted before it started";
 		else
 			why[t] = test->bench ? doctor_test_run_bench(f, test, p->seconds, r)
 					     : run_path(f, path);

@@ -33,7 +33,7 @@ static int case_sample(struct window *w, void *state, bool keep, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < w->n_figures; i++)
 		if (!isfinite(one.value[i]))
-			r = err_set(e, -EDOM, "%s: a sample that is no number", w->name);
+			r = err_set(e, -EDOM, "%s: a sample is not a number", w->name);
 	for (size_t i = 0; r == 0 && keep && i < w->n_figures; i++) {
 		s->x[i] = arena_grow(s->env->a, s->x[i], s->n, sizeof(double));
 		s->x[i][s->n] = one.value[i];
@@ -73,7 +73,7 @@ static int medians(struct window *w, struct window_reading *out, struct err *e)
 	for (size_t i = 0; i < w->n_figures; i++) {
 		out->value[i] = stat_median_in_place(s->x[i], s->n);
 		if (out->value[i] <= 0 && i == w->main)
-			return err_set(e, -EDOM, "%s: %g %s has no ratio to anything", w->name,
+			return err_set(e, -EDOM, "%s: no ratio can be formed with %g %s", w->name,
 				       out->value[i], w->figures[i].unit_text);
 	}
 	return 0;
@@ -152,8 +152,7 @@ static int choose_case(struct measured *s, const char *bench, const char *prefix
 				       all->absent[i].reason);
 	if (!all->n)
 		return err_set(e, all->usage ? -EINVAL : -ENODATA, "%s: %s", bench,
-			       all->none ? all->none
-					 : "there is nothing here that it could measure");
+			       all->none ? all->none : "nothing to measure here");
 	return err_set(e, -EINVAL, "%s has no case \"%s\" on this machine", bench,
 		       prefix ? prefix : "");
 }

@@ -55,7 +55,7 @@ static void conclude(struct prove_engine *g, struct compared *c)
 		/* A trade is for people to decide; it is not kept. */
 		c->verdict = RULING_UNDECIDED;
 		c->why = arena_printf(
-			g->a, "a trade: %s gets better (%s), but %s gets worse (%s)",
+			g->a, "a trade-off: %s gets better (%s), but %s gets worse (%s)",
 			w->figures[w->main].title, proof_percent(g->a, c->ruling.ratio),
 			w->figures[x->figure].title, proof_percent(g->a, x->guard.ratio));
 	}
@@ -124,27 +124,26 @@ void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		p->why = arena_printf(g->a, "interrupted after %zu pairs", p->compared.pairs.n);
 		return;
 	case -EBADMSG:
-		p->why = arena_printf(g->a, "with it, what is measured goes wrong: %s", e->text);
+		p->why = arena_printf(g->a, "with it, the measured work fails: %s", e->text);
 		return;
 	case -EAGAIN:
-		p->why = arena_printf(g->a,
-				      "what is measured went wrong once with it and not a second "
-				      "time: %s",
-				      e->text);
+		p->why = arena_printf(
+			g->a, "the measured work failed once with it and not again: %s", e->text);
 		return;
 	case -ENODATA:
 		p->why = arena_printf(g->a, "it cannot be measured, even without a change: %s",
 				      e->text);
 		return;
 	case -ESTALE:
-		p->why = arena_printf(g->a, "somebody else changes it meanwhile: %s", e->text);
+		p->why = arena_printf(
+			g->a, "another program or user changed it during the proof: %s", e->text);
 		return;
 	case -ECANCELED:
 		p->why = arena_printf(g->a, "it cannot be set here: %s", e->text);
 		return;
 	case -EUCLEAN:
 		p->trouble = arena_printf(g->a, "%s: %s", e->text, e->hint);
-		p->why = "the machine could not be put back between two windows";
+		p->why = "the machine could not be restored between two windows";
 		return;
 	case -ETIME:
 		p->why = arena_printf(g->a, "%s; %s does", e->text, e->hint);

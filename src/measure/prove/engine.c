@@ -140,7 +140,7 @@ int switch_keep(struct switcher *s, const bool *on, const char *profile, unsigne
 	if (r == 0)
 		r = forth(s, on, "apply", &report, e);
 	if (r == 0 && s->is_original)
-		return err_set(e, -ENOENT, "there is nothing to keep");
+		return err_set(e, -ENOENT, "nothing to keep");
 	if (r == 0)
 		r = txn_trial_keep(s->trial, e);
 	if (r == 0) {
@@ -345,7 +345,7 @@ static int engine_again(struct prove_engine *g, enum proof_part part, const stru
 		r = one_window(g, part, number, b, true, &w, &other);
 	else if (r == -EBADMSG)
 		r = -ENODATA;
-	void_pair(g, from, "a second look at what went wrong");
+	void_pair(g, from, "repeating a failed window");
 	if (r == 0)
 		return -EAGAIN;
 	*e = other;
@@ -422,8 +422,7 @@ static int engine_too_short(struct prove_engine *g, size_t pairs, struct err *e)
 	double need = now(g) - g->start + (double)pairs * g->pair_s;
 
 	err_set(e, -ETIME,
-		"the time is too short: one pair takes %.1f s, and %zu is the least that can show "
-		"anything",
+		"the time is too short: one pair takes %.1f s, and at least %zu are required",
 		g->pair_s, pairs);
 	err_hint(e, "--budget %.0fs", ceil(need * 1.2));
 	return -ETIME;

@@ -77,7 +77,7 @@ static void ledger_take_line(struct arena *a, struct ledger *l, size_t number, c
 	struct err e = { 0 };
 
 	if (l->n == LEDGER_ROWS_MAX)
-		bad_line(l, number, "there are too many rows before it");
+		bad_line(l, number, "too many rows precede it");
 	else if (ledger_row_parse(a, line, len, &row, &e))
 		bad_line(l, number, arena_strdup(a, e.text));
 	else {
@@ -110,7 +110,7 @@ void ledger_load(struct arena *a, struct host *h, const struct machine *m, const
 		if (n && nl)
 			ledger_take_line(a, out, number, at, n);
 		else if (n)
-			bad_line(out, number, "it was cut short");
+			bad_line(out, number, "it was truncated");
 		at += n + 1;
 	}
 }
@@ -137,7 +137,7 @@ static int is_torn(struct host *h, const char *file, bool *torn, struct err *e)
 		return 0;
 	err_set(e, r, "%s: cannot read: %s", file, strerror(-r));
 	if (r == -EFBIG)
-		err_hint(e, "move it away: a new one is begun");
+		err_hint(e, "move it away: a new one is created");
 	return r;
 }
 
@@ -158,7 +158,7 @@ static int ledger_add_line(struct host *h, const char *file, const struct ledger
 		text_printf(&line, "%s%s\n", torn ? "\n" : "", text);
 		r = host_append(h, file, line.s, line.len);
 		if (r)
-			err_set(e, r, "%s cannot be added to: %s", file, strerror(-r));
+			err_set(e, r, "cannot append to %s: %s", file, strerror(-r));
 	}
 	free(text);
 	return r;
@@ -199,8 +199,7 @@ static const char *ledger_changed(struct arena *a, const struct ledger_here *the
 					   out ? ", " : "", parts[i].what, was, is);
 	}
 	if (strcmp(then->hardware, now->hardware) != 0)
-		out = arena_printf(a, "%s%sthe hardware is another", out ? out : "",
-				   out ? ", " : "");
+		out = arena_printf(a, "%s%sthe hardware differs", out ? out : "", out ? ", " : "");
 	return out;
 }
 
@@ -332,14 +331,14 @@ const char *ledger_text(struct arena *a, const struct ledger_answer *w)
 	const char *text = w->row ? ledger_row_text(a, w->row) : NULL;
 
 	if (text && w->with)
-		text = arena_printf(a, "together with %s: %s", w->with, text);
+		text = arena_printf(a, "combined with %s: %s", w->with, text);
 	switch (w->valid) {
 	case LEDGER_VALID:
 		return text;
 	case LEDGER_EXPIRED:
 		return arena_printf(a, "%s; expired: %s", text, w->changed);
 	case LEDGER_UNSEEN:
-		return "unknown: the ledger cannot be read";
+		return "unknown: the ledger is unreadable";
 	default:
 		return "unmeasured";
 	}
@@ -354,12 +353,13 @@ enum { PAIRS_MAX = 1000000, SEED_MAX = 16 };
 /* clang-format off */
 static const struct shape_row ledger_row_rows[] = {
 	{ "time", NULL, SHAPE_TIME(ledger_row, time_s) },
-	{ "setting", "Its id; of several at once \"profile:NAME\" or ids joined by \"+\".",
+	{ "setting", "Its id; for several at once \"profile:NAME\" or ids joined by \"+\".",
 	  SHAPE_TEXT(ledger_row, setting) },
 	{ "target", "Empty: the machine, or all targets at once.", SHAPE_TEXT(ledger_row, target) },
 	{ "before", NULL, SHAPE_TEXT(ledger_row, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(ledger_row, after), .unknown = SHAPE_NULL },
-	{ "bench", "\"bench/case\"; null where command is not.", SHAPE_TEXT(ledger_row, bench), .unknown = SHAPE_NULL },
+	{ "bench", "\"bench/case\"; null if there is a command.", SHAPE_TEXT(ledger_row, bench),
+	  .unknown = SHAPE_NULL },
 	{ "command", NULL, SHAPE_TEXT(ledger_row, command), .unknown = SHAPE_NULL },
 	{ "figure", NULL, SHAPE_TEXT(ledger_row, figure) },
 	{ "unit", NULL, SHAPE_TEXT(ledger_row, unit), .unknown = SHAPE_NULL },
@@ -371,7 +371,7 @@ static const struct shape_row ledger_row_rows[] = {
 	{ "hardware", "A digest of product, processor and GPUs.", SHAPE_TEXT(ledger_row, where.hardware) },
 	{ "tool_version", NULL, SHAPE_TEXT(ledger_row, version) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(ledger_row, verdict, ruling_verdict, RULING_UNDECIDED + 1) },
-	{ "ratio", "How much better it is with the setting.", SHAPE_REAL(ledger_row, ratio) },
+	{ "ratio", "Improvement with the setting.", SHAPE_REAL(ledger_row, ratio) },
 	{ "low", NULL, SHAPE_REAL(ledger_row, low), .unknown = SHAPE_ZERO },
 	{ "high", NULL, SHAPE_REAL(ledger_row, high), .unknown = SHAPE_NULL },
 	{ "min_effect", NULL, SHAPE_REAL(ledger_row, min_effect) },
@@ -385,7 +385,7 @@ static const struct shape ledger_row_shape = SHAPE(ledger_row, ledger_row);
 
 const struct result_shape ledger_result = {
 	.name = "ledger", .title = "One line of gputune's ledger of proofs",
-	.meaning = "What a setting was proven to be worth.",
+	.meaning = "Proven effect of a setting.",
 	.shape = &ledger_row_shape, .no_time = true, .no_version = true,
 };
 /* clang-format on */
@@ -411,22 +411,22 @@ static const char *ledger_unsound(const struct ledger_row *r)
 			return "a text is too long";
 	}
 	if (strlen(r->seed) > SEED_MAX || r->seed[strspn(r->seed, "0123456789abcdefABCDEF")])
-		return "the seed is none";
+		return "invalid seed";
 	if (!is_setting(r->setting))
-		return "the setting is no id";
+		return "invalid setting id";
 	if (!*r->where.machine)
-		return "it does not say which machine it is of";
+		return "machine not given";
 	if (!r->bench == !r->command)
-		return "it has to name either a bench or a command";
+		return "requires either a bench or a command";
 	if (r->verdict <= RULING_GO_ON || r->verdict > RULING_UNDECIDED)
-		return "it has no verdict";
+		return "no verdict";
 	if (!(r->ratio > 0 && r->ratio < RATIO_MAX) || !(r->low >= 0 && r->low <= r->ratio) ||
 	    !(r->high >= r->ratio))
-		return "the effect makes no sense";
+		return "invalid effect";
 	if (!(r->min_effect >= 0 && r->min_effect < RATIO_MAX))
-		return "what matters makes no sense";
+		return "invalid smallest effect";
 	if (r->pairs > PAIRS_MAX)
-		return "there are too many pairs";
+		return "too many pairs";
 	return NULL;
 }
 
@@ -436,7 +436,7 @@ int ledger_row_check(const struct ledger_row *row, struct err *e)
 	char stamp[STAMP_SIZE];
 
 	if (!why && stamp_format(row->time_s, stamp))
-		why = "the time makes no sense";
+		why = "invalid time";
 	return why ? err_set(e, -EINVAL, "%s", why) : 0;
 }
 
@@ -448,7 +448,7 @@ int ledger_row_parse(struct arena *a, const char *line, size_t len, struct ledge
 	int code;
 
 	if (len > LEDGER_LINE_MAX)
-		return err_set(e, -EINVAL, "it is longer than %d bytes", LEDGER_LINE_MAX);
+		return err_set(e, -EINVAL, "longer than %d bytes", LEDGER_LINE_MAX);
 	code = result_shape_read(a, &ledger_result, line, len, &row, &said);
 	if (code)
 		/* Which line it is, the caller says. */

@@ -124,8 +124,8 @@ void measured_missing(struct doc *d, const struct findings *f, const struct ledg
 			   !measured_finding(d->arena, l, &f->items[i]).text;
 	if (missing)
 		doc_text(d,
-			 "Unmeasured here: %zu of what is to be fixed. \"gputune prove ID\" "
-			 "measures, and puts back.",
+			 "Not measured here: %zu of the settings to fix. \"gputune prove ID\" "
+			 "measures one, then restores the old value.",
 			 missing);
 }
 
@@ -158,20 +158,22 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 {
 	if (!can_be_proven(s))
 		return;
-	doc_heading(d, 2, "What it is worth");
+	doc_heading(d, 2, "Measured effect");
 	if (s->not_shown)
-		doc_text(d, "None of our benches shows it: %s.", s->not_shown);
+		doc_text(d, "No bench shows its effect: %s.", s->not_shown);
 	else if (s->effect != EFFECT_NOW)
 		doc_text(d,
-			 "Shown by: %s. It takes effect with a %s, so several boots of either "
-			 "kind have to be compared (\"gputune compare\").",
+			 "Measured by: %s. It takes effect with a %s, so several boots with each "
+			 "value must be compared (\"gputune compare\").",
 			 s->shown_by,
 			 s->effect == EFFECT_DRIVER_RELOAD ? "reload of the driver" : "reboot");
 	else
-		doc_text(d, "Shown by: %s. \"gputune prove %s\" tries it here and puts it back.",
+		doc_text(d,
+			 "Measured by: %s. \"gputune prove %s\" tests it here, then restores the "
+			 "old value.",
 			 s->shown_by, s->id);
 	if (l->state)
-		doc_text(d, "What was measured here cannot be seen: %s: %s.", l->file,
+		doc_text(d, "Measurements on this machine are unreadable: %s: %s.", l->file,
 			 strerror(-l->state));
 	measured_verdicts(d, s->id, l);
 }
@@ -262,7 +264,7 @@ static bool limit_is_of(const void *item, const void *object)
 #define ANSWER_ROWS                                                                                \
 	{ "verdict", NULL,                                                                         \
 	  SHAPE_CHOICE_BY(ledger_row, verdict, ruling_name, RULING_UNDECIDED + 1), OF_ROW },       \
-	{ "with", "Settings that it was measured together with, joined by \"+\"; null: alone.", \
+	{ "with", "Settings measured in combination with it, joined by \"+\"; null: none.", \
 	  SHAPE_TEXT(ledger_answer, with), .unknown = SHAPE_NULL },                                \
 	{ "valid", NULL, SHAPE_FLAG_OF(answer_is_valid) },                                         \
 	{ "expired_because", NULL, SHAPE_TEXT(ledger_answer, changed), .unknown = SHAPE_NULL },    \
@@ -278,7 +280,7 @@ static bool limit_is_of(const void *item, const void *object)
 	{ "time", NULL, SHAPE_TEXT_MADE(answer_time), OF_ROW },                                    \
 	{ "kernel", NULL, SHAPE_TEXT(ledger_row, where.kernel), OF_ROW },                          \
 	{ "driver", NULL, SHAPE_TEXT(ledger_row, where.driver), OF_ROW },                          \
-	{ "text", "It in words.", SHAPE_TEXT_MADE(answer_text) }
+	{ "text", "As text.", SHAPE_TEXT_MADE(answer_text) }
 
 static const struct shape_row ledger_answer_rows[] = { ANSWER_ROWS };
 static const struct shape ledger_answer_shape = SHAPE(ledger_answer, ledger_answer);
@@ -314,7 +316,7 @@ static const struct shape_row judged_rows[] = {
 	{ "read_from", NULL, SHAPE_TEXT(finding, read_from), OF_FINDING, .unknown = SHAPE_NULL },
 	RISK_ROW(judged),
 	EFFECT_ROW(judged),
-	{ "measured", "The newest verdict here; null: unmeasured. Left out where nothing can be written.",
+	{ "measured", "The newest verdict here; null: not measured. Omitted if nothing can be written.",
 	  SHAPE_POINTER(judged, measured, ledger_answer), SHAPE_WHEN(judged, provable),
 	  .absent = true, .unknown = SHAPE_NULL },
 };
@@ -330,15 +332,15 @@ static const struct shape_row findings_rows[] = {
 	{ "pass", NULL, SHAPE_COUNT(findings, count[VERDICT_PASS]) },
 	{ "fail", NULL, SHAPE_COUNT(findings, count[VERDICT_FAIL]) },
 	{ "na", "Not applicable.", SHAPE_COUNT(findings, count[VERDICT_NA]) },
-	{ "unknown", "That could not be seen.", SHAPE_COUNT(findings, count[VERDICT_UNKNOWN]) },
+	{ "unknown", "Unreadable.", SHAPE_COUNT(findings, count[VERDICT_UNKNOWN]) },
 	{ "score", "0 to 100: the lower one of health and tuning; null: nothing could be judged.",
 	  SHAPE_COUNT(findings, score), .unknown = SHAPE_NEGATIVE },
-	{ "health", "0 to 100: the health checks that are right, weighted by severity. At most 79 "
-	  "with a failure of high severity, 49 with a critical one; null: none was judged.",
+	{ "health", "0 to 100: passed health checks, weighted by severity. At most 79 with a failure of high "
+	  "severity, 49 with a critical one; null: none was judged.",
 	  SHAPE_COUNT(findings, health), .unknown = SHAPE_NEGATIVE },
 	{ "tuning", "The same of all other settings.",
 	  SHAPE_COUNT(findings, tuning), .unknown = SHAPE_NEGATIVE },
-	{ "capped_by", "The failure that holds the score at 79 or 49; null: none does.",
+	{ "capped_by", "The failure that caps the score at 79 or 49; null: none.",
 	  SHAPE_TEXT(findings, capped_by), .unknown = SHAPE_NULL },
 };
 static const struct shape findings_shape = SHAPE(findings, findings);
@@ -370,12 +372,12 @@ static const struct shape recommendation_shape = SHAPE(recommendation, recommend
 static const struct shape_row health_limit_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(health_limit, key) },
 	{ "what", NULL, SHAPE_TEXT(health_limit, what) },
-	{ "gpu", "A word of the name of the GPUs that it holds for; null: any.",
+	{ "gpu", "A word in the name of the GPUs that it applies to; null: any.",
 	  SHAPE_TEXT(health_limit, gpu), .unknown = SHAPE_NULL },
 	{ "value", NULL, SHAPE_REAL(health_limit, value) },
 	{ "unit", NULL, SHAPE_TEXT(health_limit, unit) },
 	{ "source", NULL, SHAPE_TEXT(health_limit, source) },
-	{ "date", "When it was read there.", SHAPE_TEXT(health_limit, date) },
+	{ "date", "Date of reading.", SHAPE_TEXT(health_limit, date) },
 };
 static const struct shape health_limit_shape = SHAPE(health_limit, health_limit);
 
@@ -394,15 +396,15 @@ static const struct shape_row vendor_opinion_rows[] = {
 	{ "by", NULL, SHAPE_TEXT(vendor_opinion, by) },
 	{ "where", "Product, image or profile.", SHAPE_TEXT(vendor_opinion, where) },
 	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of_vendor) },
-	{ "maker", "The profile vendor takes it.", SHAPE_FLAG(vendor_opinion, maker) },
+	{ "maker", "Used by the profile vendor.", SHAPE_FLAG(vendor_opinion, maker) },
 	{ "relation", NULL, SHAPE_CHOICE(vendor_opinion, relation, relations) },
 	{ "value", NULL, SHAPE_TEXT(vendor_opinion, value), .unknown = SHAPE_NULL },
 	{ "says", NULL, SHAPE_TEXT(vendor_opinion, says) },
-	{ "default", "The profile default beside it: follows, differs, not compared.",
+	{ "default", "Compared with the profile default: follows, differs, not compared.",
 	  SHAPE_TEXT_OF(opinion_stand), .unknown = SHAPE_NULL },
 	{ "differs_because", NULL, SHAPE_TEXT(vendor_opinion, differs), .unknown = SHAPE_NULL },
 	{ "source", NULL, SHAPE_TEXT(vendor_opinion, source) },
-	{ "date", "When it was read there.", SHAPE_TEXT(vendor_opinion, date) },
+	{ "date", "Date of reading.", SHAPE_TEXT(vendor_opinion, date) },
 	{ "evidence", NULL, SHAPE_CHOICE(vendor_opinion, evidence, vendor_evidences) },
 };
 static const struct shape vendor_opinion_shape = SHAPE(vendor_opinion, vendor_opinion);
@@ -419,16 +421,17 @@ static const struct shape_row explain_rows[] = {
 	RISK_ROW(explain_answer),
 	EFFECT_ROW(explain_answer),
 	{ "source", NULL, SHAPE_TEXT(setting, source), OF_SETTING },
-	{ "opinions", "What profiles want.", SHAPE_LIST(setting, opinions, n_opinions, recommendation), OF_SETTING },
+	{ "opinions", "Target values by profile.", SHAPE_LIST(setting, opinions, n_opinions, recommendation),
+	  OF_SETTING },
 	{ "vendors", "What vendors set.",
 	  SHAPE_LIST(explain_answer, vendors, n_vendors, vendor_opinion), .keeps = opinion_is_of },
-	{ "figures", "What the rule measures by.",
+	{ "figures", "Parameters of the rule.",
 	  SHAPE_LIST(explain_answer, limits, n_limits, health_limit), .keeps = limit_is_of },
 	{ "findings", NULL, SHAPE_LIST(explain_answer, rows, n, judged) },
-	{ "shown_by", "Benches that show its effect, the best first.", SHAPE_TEXTS_MADE(words_shown_by), OF_SETTING },
-	{ "not_shown", "Why none does.", SHAPE_TEXT(setting, not_shown), OF_SETTING, .unknown = SHAPE_NULL },
-	{ "settle_s", "From the write until its effect is all there.", SHAPE_REAL(setting, settle_s), OF_SETTING },
-	{ "warm_up_s", "Seconds of load before anything counts.", SHAPE_REAL(setting, warm_up_s), OF_SETTING },
+	{ "shown_by", "Benches that show its effect, best first.", SHAPE_TEXTS_MADE(words_shown_by), OF_SETTING },
+	{ "not_shown", "Why no bench shows it.", SHAPE_TEXT(setting, not_shown), OF_SETTING, .unknown = SHAPE_NULL },
+	{ "settle_s", "Time from the write to the full effect.", SHAPE_REAL(setting, settle_s), OF_SETTING },
+	{ "warm_up_s", "Seconds of load before measurements count.", SHAPE_REAL(setting, warm_up_s), OF_SETTING },
 	{ "measured", "Every verdict on this machine, oldest first.",
 	  SHAPE_LIST_AS(explain_answer, verdicts, n_verdicts, ledger_answer, ledger_verdict_shape) },
 };

@@ -33,7 +33,7 @@ static int level_out(struct levels *l, size_t i, int code, const struct err *e)
 		return code;
 	member(l, i)->fault = arena_printf(
 		l->g->a, "%s: %s",
-		code == -EBADMSG ? "breaks what is measured" : "cannot be set here", e->text);
+		code == -EBADMSG ? "breaks the measured work" : "cannot be set here", e->text);
 	return 0;
 }
 
@@ -108,12 +108,11 @@ static const char *loses(const struct levels *l, size_t i)
 			continue;
 		rank_interval(l->pairs[i].d[f], l->pairs[i].n, SHOWN_LEVEL, &x);
 		if (x.estimate < log(1 - w->tolerance[f]))
-			return arena_printf(l->g->a,
-					    "%s gets worse (%s), by more than the %.0f %% that "
-					    "may be lost",
-					    w->figures[f].title,
-					    proof_percent(l->g->a, exp(x.estimate)),
-					    100 * w->tolerance[f]);
+			return arena_printf(
+				l->g->a,
+				"%s gets worse (%s), by more than the accepted loss of %.0f %%",
+				w->figures[f].title, proof_percent(l->g->a, exp(x.estimate)),
+				100 * w->tolerance[f]);
 	}
 	return NULL;
 }
@@ -155,8 +154,8 @@ static void levels_none(const struct levels *l)
 			most = fmax(most, member(l, i)->effect.high);
 	p->verdict = most < 1 + p->rule.min_effect ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
 	p->why = arena_printf(
-		l->g->a, "none of the values looks better by enough to matter: %s",
-		isfinite(most) ? arena_printf(l->g->a, "%s at most", proof_percent(l->g->a, most))
+		l->g->a, "no value appears better by enough to matter: %s",
+		isfinite(most) ? arena_printf(l->g->a, "at most %s", proof_percent(l->g->a, most))
 			       : "more pairs could show one");
 }
 

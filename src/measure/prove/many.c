@@ -150,7 +150,7 @@ static int many_admit(struct many *m, struct err *e)
 			m->in[m->n++] = i;
 		else if (r == -EBADMSG || r == -ECANCELED)
 			x->fault = arena_printf(m->g->a, "%s: %s",
-						r == -EBADMSG ? "breaks what is measured"
+						r == -EBADMSG ? "breaks the measured work"
 							      : "cannot be set here",
 						e->text);
 		else
@@ -216,7 +216,7 @@ static int screen(struct many *m, struct err *e)
 	int r = screen_design(g->a, m->n, &s), told = -ENODATA;
 
 	if (r)
-		return err_set(e, -E2BIG, "more than %d settings at once: take --only",
+		return err_set(e, -E2BIG, "more than %d settings at once: select with --only",
 			       SCREEN_FACTORS_MAX);
 	m->rows = arena_array(g->a, SCREEN_PAIRS_MAX, sizeof(*m->rows));
 	for (size_t round = 0; r == 0 && !clear && round < ROUNDS_MAX; round++) {
@@ -233,7 +233,7 @@ static int screen(struct many *m, struct err *e)
 		return r;
 	if (told)
 		return err_set(e, -EIO,
-			       "too few mixtures could be measured to tell settings apart");
+			       "too few mixtures could be measured to separate the settings");
 	for (size_t f = 0; f < m->n; f++) {
 		g->p->members[m->in[f]].screened = true;
 		g->p->members[m->in[f]].effect = x[f];
@@ -383,12 +383,11 @@ static void no_difference(struct many *m)
 	p->verdict = sure ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
 	if (sure && p->compared.done)
 		return;
-	p->why =
-		arena_printf(m->g->a, sure ? "%s: %s at most" : "%s, but %s could have been missed",
-			     p->compared.done ? "what looked best makes no difference"
-					      : "none of them by itself looks better by enough to "
-						"matter",
-			     isfinite(most) ? proof_percent(m->g->a, most) : "anything");
+	p->why = arena_printf(
+		m->g->a, sure ? "%s: at most %s" : "%s, but %s could have been missed",
+		p->compared.done ? "the best candidate makes no difference"
+				 : "no single setting appears better by enough to matter",
+		isfinite(most) ? proof_percent(m->g->a, most) : "anything");
 }
 
 static int many_whole(struct many *m, struct err *e)

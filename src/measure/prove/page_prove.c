@@ -89,8 +89,8 @@ static void pairs_of(struct doc *d, const struct proof *p)
 	x = arena_array(d->arena, q->n, sizeof(*x));
 	for (size_t i = 0; i < q->n; i++)
 		x[i] = exp(q->d[p->window.main][i]);
-	chart_add_spread(d, &(struct chart_spread){ .title = "How its pairs lie",
-						    .unit = "times as good",
+	chart_add_spread(d, &(struct chart_spread){ .title = "Distribution of its pairs",
+						    .unit = "ratio",
 						    .what = "pairs",
 						    .x = x,
 						    .n = q->n,
@@ -161,11 +161,9 @@ static enum style verdict_style(enum ruling_kind k)
 static const char *verdict_text(enum ruling_kind k)
 {
 	static const char *const texts[] = {
-		[RULING_GO_ON] = "undecided",
-		[RULING_HELPS] = "helps",
-		[RULING_HURTS] = "hurts",
-		[RULING_NO_DIFFERENCE] = "no difference",
-		[RULING_UNDECIDED] = "could not decide",
+		[RULING_GO_ON] = "undecided",	  [RULING_HELPS] = "helps",
+		[RULING_HURTS] = "hurts",	  [RULING_NO_DIFFERENCE] = "no difference",
+		[RULING_UNDECIDED] = "undecided",
 	};
 
 	return texts[k];
@@ -203,10 +201,11 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 			 p->why[0] >= 'a' && p->why[0] <= 'z' ? p->why[0] - 32 : p->why[0],
 			 p->why + 1);
 	if (p->verdict == RULING_NO_DIFFERENCE && p->compared.done)
-		doc_text(d, "An effect larger than %s would have been seen.",
+		doc_text(d, "An effect larger than %s would have been detected.",
 			 share_text(d->arena, r->resolution));
 	if (p->verdict == RULING_UNDECIDED && r->needed)
-		doc_text(d, "About %zu pairs would decide; these were %zu.", r->needed, r->pairs);
+		doc_text(d, "About %zu pairs would be required; these were %zu.", r->needed,
+			 r->pairs);
 }
 
 static void prove_page_changes(struct doc *d, const struct proof *p)
@@ -257,7 +256,7 @@ static void prove_page_figures(struct doc *d, const struct proof *p)
 				continue;
 			x[3] = cell(effect_text(d->arena, g->ratio, g->low, g->high));
 			x[4] = g->veto	  ? cell_as(STYLE_BAD, "gets worse")
-			       : g->early ? cell_as(STYLE_MUTED, "too few pairs to say")
+			       : g->early ? cell_as(STYLE_MUTED, "too few pairs to decide")
 					  : cell_as(STYLE_MUTED, "not worse");
 		}
 	}
@@ -268,22 +267,21 @@ static const char *prove_page_text(const struct proof_member *m)
 	if (m->fault)
 		return m->fault;
 	if (m->state >= MEMBER_STAYS)
-		return m->state == MEMBER_SHOWN
-			       ? "helps"
-			       : "stays: not shown by itself, the set as a whole helps";
+		return m->state == MEMBER_SHOWN ? "helps"
+						: "kept: no effect alone, the set as a whole helps";
 	if (m->confirmed)
 		return m->member.hurts ? "hurts: dropped" : "no gain shown: dropped";
 	if (!m->screened)
 		return "not measured";
 	return m->effect.say == SCREEN_HURTS  ? "hurts: dropped"
 	       : m->effect.say == SCREEN_DROP ? "no gain: dropped"
-					      : "not confirmed: time was over";
+					      : "not confirmed: time limit reached";
 }
 
 static void prove_page_members(struct doc *d, const struct proof *p)
 {
 	struct node *t = p->many ? DOC_TABLE(d, NULL, "~Setting", ">Screened", ">Confirmed", "~")
-			 : p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Looked like", ">", "~")
+			 : p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Estimate", ">", "~")
 					: NULL;
 
 	for (size_t i = 0; t && i < p->n_members; i++) {
@@ -300,7 +298,7 @@ static void prove_page_members(struct doc *d, const struct proof *p)
 		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED,
 			       p->many || m->fault	  ? prove_page_text(m)
 			       : m->state == MEMBER_SHOWN ? "the best: helps"
-			       : m->state == MEMBER_TRIED ? "looked best: not shown to help"
+			       : m->state == MEMBER_TRIED ? "best candidate: not shown to help"
 							  : "");
 	}
 }
@@ -316,16 +314,16 @@ static void grounds(struct doc *d, const struct proof *p)
 	node_pairf(d, pairs, "Measured with", "%s%s%s%s%s", p->window.name,
 		   *p->window.of ? ", " : "", p->window.of, *p->window.setup ? ", " : "",
 		   p->window.setup);
-	node_pairf(d, pairs, "Pairs", "%zu that count, %zu windows in all%s", p->compared.pairs.n,
+	node_pairf(d, pairs, "Pairs", "%zu that count, %zu windows in total%s", p->compared.pairs.n,
 		   p->n_windows, faults ? arena_printf(a, ", %zu void", faults) : "");
 	if (p->same_done && p->same_pairs.n)
 		node_pairf(d, pairs, "The machine against itself",
-			   "%s in %zu pairs; resolves about %s",
+			   "%s in %zu pairs; resolution about %s",
 			   effect_text(a, p->same.ratio, p->same.low, p->same.high),
 			   p->same_pairs.n, share_text(a, p->same.resolution));
 	if (!p->warm)
 		node_pair(d, pairs, "Warm-up", cell_as(STYLE_WARN, "never steady"));
-	node_pairf(d, pairs, "What matters", "%s or more; wrong at most %.0f times in 100",
+	node_pairf(d, pairs, "Smallest effect", "%s or more; at most %.0f wrong in 100",
 		   share_text(a, p->rule.min_effect), p->rule.alpha * 100);
 	node_pairf(d, pairs, "Time", "%.0f s of %.0f s, %.3g s after each of %zu switches",
 		   p->took_s, p->budget_s, p->settle_s, p->switches);
@@ -339,23 +337,22 @@ static void prove_page_end(struct doc *d, const struct proof *p)
 	if (p->trouble)
 		node_span(d, line, cell_as(STYLE_BAD, p->trouble));
 	else if (p->foreign)
+		node_span(d, line,
+			  cell_printf(d, STYLE_WARN,
+				      "gputune's change is undone; changes by others during the "
+				      "proof are left: %s.",
+				      p->foreign));
+	else if (p->kept) {
 		node_span(
 			d, line,
-			cell_printf(
-				d, STYLE_WARN,
-				"Ours is taken back; what somebody else set meanwhile is left: %s.",
-				p->foreign));
-	else if (p->kept) {
-		node_span(d, line,
-			  cell_printf(d, STYLE_GOOD, "Kept as transaction %lu. Taken back with ",
-				      p->txn));
+			cell_printf(d, STYLE_GOOD, "Kept as transaction %lu. Undo with ", p->txn));
 		node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", p->txn));
 		node_span(d, line, cell("."));
 	} else {
-		node_span(d, line, cell("Everything is as it was before."));
+		node_span(d, line, cell("The old state is restored."));
 	}
 	if (p->verdict == RULING_HELPS && !p->kept && !p->trouble)
-		node_span(d, line, cell(" --keep keeps what helps."));
+		node_span(d, line, cell(" --keep keeps changes that help."));
 }
 
 struct doc *page_prove(struct arena *a, const struct proof *p)
@@ -412,7 +409,7 @@ static const struct shape_row ruling_rows[] = {
 	{ "pairs", NULL, SHAPE_COUNT(ruling, pairs) },
 	{ "resolution", "The largest effect, as a share, that could have been missed.",
 	  SHAPE_REAL_OF(ruling_resolution), .unknown = SHAPE_NULL },
-	{ "pairs_needed", "About how many would decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO },
+	{ "pairs_needed", "Estimated number of pairs to decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO },
 };
 static const struct shape ruling_shape = SHAPE(ruling, ruling);
 
@@ -526,7 +523,7 @@ static const char *const screen_notes[] = { "keep", "drop", "hurts" };
 static const struct shape_row proof_member_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
-	{ "shown", "Its own part in what the set gains was proven: by leaving it out, or as the only one of the set.",
+	{ "shown", "Its own share of the set's gain was proven: by leaving it out, or as the only one of the set.",
 	  SHAPE_FLAG_OF(member_shown) },
 	{ "fault", "Why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
 	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
@@ -547,7 +544,7 @@ static const char *const sides[] = { "a", "b" };
 static const struct shape_row proof_window_rows[] = {
 	{ "part", NULL, SHAPE_CHOICE_BY(proof_window, part, proof_part_name, PART_CONFIRM + 1) },
 	{ "pair", "Its number in its part.", SHAPE_COUNT(proof_window, pair) },
-	{ "state", "What is on.", SHAPE_TEXT(proof_window, state) },
+	{ "state", "Active settings.", SHAPE_TEXT(proof_window, state) },
 	{ "side", NULL, SHAPE_EITHER(proof_window, b, sides) },
 	{ "at_s", NULL, SHAPE_REAL(proof_window, at_s) },
 	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
@@ -561,20 +558,20 @@ static const struct shape_row proof_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(proof, what) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(proof, verdict, ruling_verdict, RULING_UNDECIDED + 1) },
 	{ "why", NULL, SHAPE_TEXT(proof, why), .unknown = SHAPE_NULL },
-	{ "effect", "How much better with the change, as a ratio: 1.03 is 3 % better.",
+	{ "effect", "Improvement with the change, as a ratio: 1.03 is 3 % better.",
 	  SHAPE_OBJECT(proof, compared.ruling, ruling) },
 	{ "kept", NULL, SHAPE_FLAG(proof, kept) },
-	{ "transaction", "That keeps it.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
-	{ "trouble", "What could not be put back.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
-	{ "foreign", "What somebody else set meanwhile, which is left.",
+	{ "transaction", "Transaction that keeps it.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
+	{ "trouble", "What could not be restored.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
+	{ "foreign", "Changes by others during the proof, which are left.",
 	  SHAPE_TEXT(proof, foreign), .unknown = SHAPE_NULL },
-	{ "partial", "Somebody stopped it.", SHAPE_FLAG(proof, stopped) },
+	{ "partial", "The proof was interrupted.", SHAPE_FLAG(proof, stopped) },
 	{ "changes", NULL, SHAPE_LIST(proof, changes, n_changes, proof_change) },
 	{ "measured_with", NULL, SHAPE_OBJECT(proof, window, window) },
 	{ "rule", NULL, SHAPE_PART(proof_rule_shape) },
 	{ "same", "The machine against itself.", SHAPE_PART(same_shape), SHAPE_WHEN(proof, same_done) },
 	{ "guards", NULL, SHAPE_ARRAY(proof, compared.guards, compared.n_guards, proof_guard) },
-	{ "members", "Of many settings, or of several values of one, each.",
+	{ "members", "For many settings, or several values of one, each.",
 	  SHAPE_LIST(proof, members, n_members, proof_member) },
 	{ "steady", NULL, SHAPE_FLAG(proof, warm) },
 	{ "settle_s", NULL, SHAPE_REAL(proof, settle_s) },
@@ -591,7 +588,7 @@ const struct shape proof_shape = SHAPE(proof, proof);
 
 const struct result_shape prove_result = {
 	.name = "prove", .title = "gputune prove",
-	.meaning = "What a change of settings is worth on this machine: every window in the order in "
-		   "which it was measured, and the verdict.",
+	.meaning = "Effect of a change of settings on this machine: every window in the order of measurement, and "
+	  "the verdict.",
 	.shape = &proof_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };

@@ -41,7 +41,7 @@ static struct cell stack_compare_page_verdict_cell(const struct compare_view *v)
 	case RULING_NO_DIFFERENCE:
 		return cell_as(STYLE_PLAIN, "no difference");
 	default:
-		return cell_as(STYLE_WARN, "could not decide");
+		return cell_as(STYLE_WARN, "undecided");
 	}
 }
 
@@ -62,10 +62,11 @@ static void stack_compare_page_headline(struct doc *d, const struct compare_view
 			 v->why[0] >= 'a' && v->why[0] <= 'z' ? v->why[0] - 32 : v->why[0],
 			 v->why + 1);
 	if (v->verdict == RULING_NO_DIFFERENCE)
-		doc_text(d, "A difference larger than %.1f %% would have been seen.",
+		doc_text(d, "A difference larger than %.1f %% would have been detected.",
 			 r->resolution * 100);
 	if (!v->failed && v->verdict == RULING_UNDECIDED && r->needed)
-		doc_text(d, "About %zu pairs would decide; these were %zu.", r->needed, r->pairs);
+		doc_text(d, "About %zu pairs would be required; these were %zu.", r->needed,
+			 r->pairs);
 }
 
 static void sides(struct doc *d, const struct compare_view *v)
@@ -116,10 +117,10 @@ struct doc *page_stack_compare(struct arena *a, const struct compare_view *v)
 	sides(d, v);
 	if (v->v->pairs)
 		doc_text(d,
-			 "Measured: %zu pairs in random order, seed %llu, in %.0f s; each window a "
-			 "process that loads one of both. Medians of the windows; the interval is "
-			 "that of the stop rule for the first figure, %.1f %% and more for the "
-			 "others.",
+			 "Measured: %zu pairs in random order, seed %llu, in %.0f s; each window "
+			 "is a process that loads one of the two. Medians of the windows; the "
+			 "interval is that of the stop rule for the first figure, %.1f %% or more "
+			 "for the others.",
 			 v->v->pairs, (unsigned long long)v->v->seed, v->v->took_s,
 			 100 * (1 - v->v->rule.level[v->v->rule.n_looks - 1]));
 	return d;
@@ -141,7 +142,7 @@ static const struct shape_row compare_effect_rows[] = {
 static const struct shape compare_effect_shape = SHAPE(ruling, compare_effect);
 
 static const struct shape_row compare_choice_rows[] = {
-	{ "text", "Version and algorithm, in the library's own words.", SHAPE_TEXT(compare_choice, text) },
+	{ "text", "Version and algorithm, as reported by the library.", SHAPE_TEXT(compare_choice, text) },
 	{ "windows", "That count.", SHAPE_COUNT(compare_choice, windows) },
 };
 static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_choice);
@@ -149,9 +150,9 @@ static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_c
 #define OF_SIDE SHAPE_VIA(compare_side_view, side, library_variant)
 
 static const struct shape_row compare_side_view_rows[] = {
-	{ "asked", "As it was given.", SHAPE_TEXT(library_variant, word), OF_SIDE },
+	{ "asked", "As given.", SHAPE_TEXT(library_variant, word), OF_SIDE },
 	{ "place", NULL, SHAPE_TEXT(library_variant, place), OF_SIDE },
-	{ "file", "Behind all links.", SHAPE_TEXT(library_variant, file), OF_SIDE },
+	{ "file", "With all links resolved.", SHAPE_TEXT(library_variant, file), OF_SIDE },
 	{ "soname", NULL, SHAPE_TEXT(library_variant, soname), OF_SIDE },
 	{ "version", NULL, SHAPE_TEXT(library_variant, version), OF_SIDE, .unknown = SHAPE_NULL },
 	{ "version_from", NULL, SHAPE_TEXT(library_variant, version_from), OF_SIDE, .unknown = SHAPE_NULL },
@@ -198,7 +199,7 @@ static const struct shape_row versus_window_rows[] = {
 	{ "pair", NULL, SHAPE_COUNT(versus_window, pair) },
 	{ "side", NULL, SHAPE_EITHER(versus_window, b, side_names) },
 	{ "at_s", NULL, SHAPE_REAL(versus_window, at_s) },
-	{ "values", "One a figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
+	{ "values", "One per figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
 };
 static const struct shape versus_window_shape = SHAPE(versus_window, versus_window);
 
@@ -238,19 +239,19 @@ static const struct shape_row stack_compare_rows[] = {
 	{ "effect", "B against A: above 1 is better with B.", EFFECT_AS(OBJECT, versus, ruling[0]), OF_VERSUS },
 	{ "a", NULL, SHAPE_OBJECT(compare_view, sides[0], compare_side_view) },
 	{ "b", NULL, SHAPE_OBJECT(compare_view, sides[1], compare_side_view) },
-	{ "figures", "The first decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
+	{ "figures", "The first one decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
 	{ "pairs", NULL, SHAPE_COUNT(versus, pairs), OF_VERSUS },
 	{ "seed", NULL, SHAPE_TEXT_MADE(compare_seed) },
-	{ "min_effect", "What matters, as a share.", SHAPE_REAL(versus, min_effect), OF_VERSUS },
+	{ "min_effect", "Smallest effect that counts, as a share.", SHAPE_REAL(versus, min_effect), OF_VERSUS },
 	{ "budget_s", NULL, SHAPE_REAL(versus, budget_s), OF_VERSUS },
 	{ "took_s", NULL, SHAPE_REAL(versus, took_s), OF_VERSUS },
-	{ "windows", "In the order in which they were measured.",
+	{ "windows", "In the order of measurement.",
 	  SHAPE_LIST(versus, windows, n_windows, versus_window), OF_VERSUS },
 };
 static const struct shape stack_compare_shape = SHAPE(compare_view, stack_compare);
 
 const struct result_shape stack_compare_result = {
 	.name = "stack-compare", .title = "gputune stack compare",
-	.meaning = "The same work through two builds of a library: the verdict, both sides and every window.",
+	.meaning = "The same work with two builds of a library: the verdict, both sides and every window.",
 	.shape = &stack_compare_shape, .list = "figures", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

@@ -86,12 +86,12 @@ static int meter_sampled(struct meter *m, struct window_reading *out, double *jo
 	m->joules = 0;
 	m->broken = false;
 	if (pthread_create(&thread, NULL, meter_look, m))
-		return err_set(e, -EAGAIN, "no thread is to be had that looks at power");
+		return err_set(e, -EAGAIN, "cannot create a thread to read power");
 	r = m->inner.measure(&m->inner, out, e);
 	atomic_store(&m->stop, true);
 	pthread_join(thread, NULL);
 	if (r == 0 && m->broken)
-		return err_set(e, -ENODATA, "a GPU's power could not be read all the time");
+		return err_set(e, -ENODATA, "a GPU's power was not readable throughout");
 	*joules = m->joules;
 	return r;
 }
@@ -105,10 +105,10 @@ static int meter_counted(struct meter *m, struct window_reading *out, double *jo
 		return r;
 	after = meter_sum(m, energy, INFINITY);
 	if (before < 0 || after < 0)
-		return err_set(e, -ENODATA, "a GPU's count of energy could not be read");
+		return err_set(e, -ENODATA, "a GPU's energy counter could not be read");
 	if (after <= before)
-		return err_set(e, -ENODATA, "a GPU's count of energy %s",
-			       after < before ? "went back" : "did not move");
+		return err_set(e, -ENODATA, "a GPU's energy counter %s",
+			       after < before ? "went backwards" : "did not advance");
 	*joules = after - before;
 	return 0;
 }
@@ -124,7 +124,7 @@ static int per_joule_measure(struct window *w, struct window_reading *out, struc
 		return r;
 	watts = joules / (clock_mono_s() - begin);
 	if (!(watts > 0) || watts > watts_max * (double)m->n)
-		return err_set(e, -EDOM, "%.0f W is no power that these GPUs draw", watts);
+		return err_set(e, -EDOM, "%.0f W is not a plausible power of these GPUs", watts);
 	work = in.value[m->inner.main];
 	*out = in;
 	out->value[0] =
@@ -151,8 +151,7 @@ int window_per_joule(struct arena *a, struct host *h, const char *const *gpus, s
 	m->n = n;
 	m->counted = meter_sum(m, energy, INFINITY) > 0;
 	if (!n || (!m->counted && meter_watts(m) < 0))
-		return err_set(e, -ENODATA,
-			       "no GPU here says what energy it takes, nor what power it draws");
+		return err_set(e, -ENODATA, "no GPU here reports energy or power");
 	w->figures[1] = *of;
 	w->figures[0] = (struct bench_figure){
 		.key = "per_joule",
@@ -166,7 +165,7 @@ int window_per_joule(struct arena *a, struct host *h, const char *const *gpus, s
 	w->tolerance[1] = loss;
 	w->setup = arena_printf(a, "%s%s%s", w->setup, *w->setup ? ", " : "",
 				m->counted ? "energy counted by the GPU"
-					   : "energy by power, 20 looks a second");
+					   : "energy from power, 20 readings a second");
 	w->measure = per_joule_measure;
 	w->close = per_joule_close;
 	w->state = m;

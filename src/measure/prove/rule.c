@@ -89,13 +89,13 @@ static void prove_rule_decide(const struct rule *r, struct ruling *out)
 
 	if (out->low > 1 && out->ratio >= matters) {
 		out->kind = RULING_HELPS;
-		out->why = "better, by enough to matter, in more pairs than chance makes";
+		out->why = "better by enough to matter, in more pairs than by chance";
 	} else if (out->high < 1 && out->ratio <= 1 / matters) {
 		out->kind = RULING_HURTS;
-		out->why = "worse, by enough to matter, in more pairs than chance makes";
+		out->why = "worse by enough to matter, in more pairs than by chance";
 	} else if (out->low > 1 / matters && out->high < matters) {
 		out->kind = RULING_NO_DIFFERENCE;
-		out->why = "an effect that matters would have shown";
+		out->why = "an effect that matters would have been detected";
 	}
 }
 
@@ -112,9 +112,9 @@ static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 		return;
 	}
 	if (out->low > 1)
-		out->why = "better, but not surely by enough to matter";
+		out->why = "better, but not certainly by enough to matter";
 	else if (out->high < 1)
-		out->why = "worse, but not surely by enough to matter";
+		out->why = "worse, but not certainly by enough to matter";
 	else
 		out->why = "the noise hides effects that would matter";
 	goal = size >= matters ? size : matters - size;
@@ -171,7 +171,7 @@ void rule_same(const double *d, size_t n, double min_effect, struct same *out)
 			      .high = (double)INFINITY,
 			      .resolution = (double)INFINITY,
 			      .min_effect = wish,
-			      .why = "fewer than 8 pairs tell nothing" };
+			      .why = "fewer than 8 pairs are not conclusive" };
 	if (n < 8 || n > RULE_PAIRS_MAX)
 		return;
 	rank_interval(d, n, 0.01, &sure);
@@ -183,13 +183,14 @@ void rule_same(const double *d, size_t n, double min_effect, struct same *out)
 	out->min_effect = fmax(wish, expm1(at_least(&i)));
 	if (at_least(&sure) > 0 && fabs(sure.estimate) >= log1p(wish) / 2) {
 		out->kind = SAME_BIASED;
-		out->why = "the same state measured twice differs: the procedure favours one side";
+		out->why =
+			"two measurements of the same state differ: the procedure favours one side";
 	} else if (out->resolution > RULE_COARSE) {
 		out->kind = SAME_COARSE;
-		out->why = "the same state measured twice differs by too much to decide anything";
+		out->why = "two measurements of the same state differ too much for a verdict";
 	} else {
 		out->kind = SAME_OK;
-		out->why = "the same state measured twice is the same";
+		out->why = "two measurements of the same state agree";
 	}
 }
 

@@ -60,7 +60,8 @@ static int parse_path(struct arena *a, struct metric *m, const char *path, struc
 		*s = (struct step){ 0 };
 		if (*at == '[') {
 			if (!index_step(&at, s))
-				return err_set(e, -EINVAL, "json:%s: [ needs a number and ]", path);
+				return err_set(e, -EINVAL, "json:%s: [ requires a number and ]",
+					       path);
 			continue;
 		}
 		at += *at == '.';
@@ -70,7 +71,7 @@ static int parse_path(struct arena *a, struct metric *m, const char *path, struc
 		s->key = arena_strndup(a, at, n);
 		at += n;
 	}
-	return m->n_steps ? 0 : err_set(e, -EINVAL, "json: needs a path: json:.a.b[0]");
+	return m->n_steps ? 0 : err_set(e, -EINVAL, "json: requires a path: json:.a.b[0]");
 }
 
 /* Programs print lines before their JSON: the first place from which the rest is one. */
@@ -184,7 +185,7 @@ static struct metric_shape metric_shape_of(const char *s)
 
 static int needs_a_group(const struct metric *m, struct err *e)
 {
-	err_set(e, -EINVAL, "\"%s\" needs exactly one group, the number", m->text);
+	err_set(e, -EINVAL, "\"%s\" requires exactly one group, the number", m->text);
 	err_hint(e, "for example: 'throughput: ([0-9.]+)'");
 	return -EINVAL;
 }
@@ -202,14 +203,14 @@ static int parse_pattern(struct metric *m, struct err *e)
 	if (shape.groups != 1)
 		return needs_a_group(m, e);
 	if (shape.stacked)
-		return err_set(e, -EINVAL, "\"%s\" repeats what is repeated already", m->text);
+		return err_set(e, -EINVAL, "\"%s\" has a nested repetition", m->text);
 	if (shape.size > PATTERN_MAX)
-		return err_set(e, -EINVAL, "\"%s\" repeats too much within what is repeated",
+		return err_set(e, -EINVAL, "\"%s\" has too many repetitions within a repetition",
 			       m->text);
 	r = regcomp(&m->pattern, m->text, REG_EXTENDED | REG_NEWLINE);
 	if (r) {
 		regerror(r, &m->pattern, why, sizeof(why));
-		return err_set(e, -EINVAL, "\"%s\" is no regular expression: %s", m->text, why);
+		return err_set(e, -EINVAL, "invalid regular expression \"%s\": %s", m->text, why);
 	}
 	if (m->pattern.re_nsub == 1)
 		return 0;
@@ -233,11 +234,11 @@ static int from_pattern(const struct metric *m, const char *output, double *out,
 		flags = from && output[from - 1] != '\n' ? REG_NOTBOL : 0;
 	}
 	if (last.rm_so < 0)
-		return err_set(e, -ENODATA, "nothing that the workload printed matches \"%s\"",
+		return err_set(e, -ENODATA, "nothing in the workload's output matches \"%s\"",
 			       m->text);
 	snprintf(text, sizeof(text), "%.*s", (int)(last.rm_eo - last.rm_so), output + last.rm_so);
 	if (parse_real(text + strspn(text, " \t"), out))
-		return err_set(e, -ENODATA, "\"%s\" matches \"%s\", which is no number", m->text,
+		return err_set(e, -ENODATA, "\"%s\" matches \"%s\", which is not a number", m->text,
 			       text);
 	return 0;
 }
@@ -296,13 +297,14 @@ static int prove_words_quoted(struct splitter *s, char quote)
 	for (; *s->at && *s->at != quote; s->at++) {
 		if (quote == '"' && (*s->at == '$' || *s->at == '`'))
 			return err_set(s->e, -EINVAL,
-				       "no shell runs the command: %c means nothing here", *s->at);
+				       "the command runs without a shell: %c has no effect here",
+				       *s->at);
 		if (quote == '"' && *s->at == '\\' && s->at[1] && strchr("\"\\$`", s->at[1]))
 			s->at++;
 		text_addc(&s->word, *s->at);
 	}
 	if (!*s->at)
-		return err_set(s->e, -EINVAL, "the quote before \"%.40s\" is never closed", from);
+		return err_set(s->e, -EINVAL, "the quote before \"%.40s\" is not closed", from);
 	s->at++;
 	return 0;
 }
@@ -318,9 +320,9 @@ static int prove_words_one(struct splitter *s)
 			return err_set(s->e, -EINVAL, "the command ends with a backslash");
 		c = *s->at++;
 	} else if (strchr(special, c)) {
-		err_set(s->e, -EINVAL, "no shell runs the command: %c means nothing here", c);
-		err_hint(s->e,
-			 "quote it where it is meant as it is, or put the line into a script");
+		err_set(s->e, -EINVAL, "the command runs without a shell: %c has no effect here",
+			c);
+		err_hint(s->e, "quote it if it is meant literally, or put the line into a script");
 		return -EINVAL;
 	}
 	s->in_word = true;
@@ -376,7 +378,7 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 	int code;
 
 	if (r->status)
-		return err_set(e, -EBADMSG, "%s ended with %s %d%s%s", s->argv[0],
+		return err_set(e, -EBADMSG, "%s exited with %s %d%s%s", s->argv[0],
 			       r->status > 128 ? "signal" : "status",
 			       r->status > 128 ? r->status - 128 : r->status, *said ? ": " : "",
 			       said);
@@ -386,7 +388,7 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 	if (code)
 		return code;
 	if (!isfinite(out->value[0]) || out->value[0] <= 0)
-		return err_set(e, -EDOM, "%s: %g has no ratio to anything", s->w.metric,
+		return err_set(e, -EDOM, "%s: no ratio can be formed with %g", s->w.metric,
 			       out->value[0]);
 	return 0;
 }
@@ -425,9 +427,10 @@ static int workload_measure(struct window *w, struct window_reading *out, struct
 	if (r == 0)
 		r = workload_judge(s, &own, &result, out, e);
 	else if (r == -ETIME)
-		r = err_set(e, -EBADMSG, "%s did not end within %.0f s", s->argv[0], s->w.limit_s);
+		r = err_set(e, -EBADMSG, "%s did not finish within %.0f s", s->argv[0],
+			    s->w.limit_s);
 	else if (r != -EINTR)
-		err_set(e, r, "%s cannot be run: %s", s->argv[0], strerror(-r));
+		err_set(e, r, "cannot run %s: %s", s->argv[0], strerror(-r));
 	arena_free(&own);
 	return r;
 }
@@ -460,7 +463,7 @@ int window_command(struct arena *a, const struct workload *w, struct window *out
 				.state = s };
 	out->figures[0] =
 		(struct bench_figure){ .key = wall ? "wall" : "metric",
-				       .title = wall ? "time from start to end" : "what it printed",
+				       .title = wall ? "time from start to end" : "its output",
 				       .unit = wall ? "s" : "",
 				       .unit_text = wall ? "s" : "",
 				       .better = wall ? BENCH_LOWER : w->better };

@@ -79,7 +79,7 @@ void persist_header(struct text *t, const struct persist_entry *rows, size_t n,
 	/* The unit, where other files keep all of it. */
 	if (none)
 		text_add(t, " the report of each boot");
-	text_add(t, "\n# \"gputune persist status\" shows it, \"gputune persist remove\" takes it "
-		    "back.\n# Put lines of your own into a file of your own: an edited file is "
-		    "left alone.\n\n");
+	text_add(t,
+		 "\n# \"gputune persist status\" shows it, \"gputune persist remove\" removes "
+		 "it.\n# Put your lines into another file: an edited file is left unchanged.\n\n");
 }

@@ -78,14 +78,14 @@ static const char *netplan_id(struct links *l, const struct nic *n, const char *
 	if (id)
 		return id;
 	*section = netplan_section(fact_text(&n->type, ""));
-	*why = "no file of netplan names the interface, and it carries addresses: add mtu to the "
-	       "file that configures it";
+	*why = "no netplan file names the interface, and it carries addresses: add mtu to the file "
+	       "that configures it";
 	if (!*section || (seen_ok(&n->ipv4.f) ? *n->ipv4.v != '\0' : n->ipv4.f.seen != SEEN_ABSENT))
 		return NULL;
 	persist_note(l->a, l->p,
 		     arena_printf(l->a,
-				  "No file of netplan names %s: ours does from the next boot on, "
-				  "and netplan configures it then.",
+				  "No netplan file names %s: gputune's file does from the next "
+				  "boot on, and netplan configures it then.",
 				  n->name));
 	return n->name;
 }
@@ -167,11 +167,10 @@ static void netplan_file(struct links *l)
 	text_add(&all, body.s);
 	/* netplan refuses files that others may read. */
 	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
-	persist_note(
-		l->a, l->p,
-		"netplan reads its files at boot; \"netplan apply\" would do it now and may "
-		"interrupt links. It switches wake-on-LAN off where it is given an mtu, unless "
-		"its files say wakeonlan: true.");
+	persist_note(l->a, l->p,
+		     "netplan reads its files at boot; \"netplan apply\" applies them now and may "
+		     "interrupt links. It disables wake-on-LAN where an mtu is given, unless its "
+		     "files have wakeonlan: true.");
 }
 
 static void manager_file(struct links *l)
@@ -201,8 +200,8 @@ static void manager_file(struct links *l)
 	text_add(&all, body.s);
 	persist_add_file(l->a, l->p, PERSIST_NM, 0644, all.s);
 	persist_note(l->a, l->p,
-		     "NetworkManager takes the MTU as a default: a connection that names one of "
-		     "its own keeps it.");
+		     "NetworkManager uses the MTU as a default: a connection with its own MTU "
+		     "keeps it.");
 }
 
 /* The file of networkd that means the interface; NULL. */
@@ -234,8 +233,7 @@ static void networkd_row(struct links *l, size_t i)
 	TEXT_AUTO all = { 0 };
 
 	if (!path) {
-		persist_refuse(row,
-			       "the file of networkd that matches the interface was not found");
+		persist_refuse(row, "the networkd file that matches the interface was not found");
 		return;
 	}
 	row->by = path;
@@ -243,8 +241,8 @@ static void networkd_row(struct links *l, size_t i)
 		if (l->p->rows[k].keeper != PERSIST_IN_LINK || strcmp(l->p->rows[k].by, path) != 0)
 			continue;
 		if (strcmp(l->p->rows[k].value, row->value) != 0)
-			persist_refuse(row, "another interface of the same file of networkd has "
-					    "another MTU");
+			persist_refuse(
+				row, "another interface of the same networkd file has another MTU");
 		return;
 	}
 	persist_header(&all, l->p->rows, l->p->n, PERSIST_IN_LINK, path);
@@ -280,9 +278,9 @@ static void persist_link_assign(struct links *l, struct persist_entry *row)
 	const char *owner = n ? owner_of(l, n) : NULL;
 
 	if (!n)
-		persist_refuse(row, "the interface was not seen");
+		persist_refuse(row, "the interface could not be read");
 	else if (n->owner.f.seen != SEEN_OK && n->owner.f.seen != SEEN_ABSENT)
-		persist_refuse(row, "who configures the interface could not be seen");
+		persist_refuse(row, "the tool that configures the interface is unknown");
 	else if (strcmp(owner, "netplan") == 0 ||
 		 (strcmp(owner, "none") == 0 && is_netplan_machine(l)))
 		row->by = PERSIST_NETPLAN;

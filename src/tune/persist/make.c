@@ -78,11 +78,11 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == PERSIST_IN_NONE)
-		persist_refuse(row, "nothing of ours keeps it");
+		persist_refuse(row, "gputune has no persist backend for it");
 	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
 	else if (row->keeper == PERSIST_IN_UNIT && !device)
-		persist_refuse(row, "which device it belongs to could not be seen");
+		persist_refuse(row, "its device is unknown");
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -207,11 +207,10 @@ static void persist_make_notes(struct arena *a, const struct machine *m, struct 
 							  maker)
 					   : "Boot arguments take effect after a reboot.");
 		if (p->rows[i].keeper == PERSIST_IN_MODPROBE)
-			persist_note(
-				a, p,
-				"Module parameters count when the module is loaded: one that "
-				"the initial ramdisk loads needs update-initramfs, one that is "
-				"built in needs a kernel argument.");
+			persist_note(a, p,
+				     "Module parameters take effect when the module is loaded: one "
+				     "loaded by the initial ramdisk requires update-initramfs, a "
+				     "built-in one requires a kernel argument.");
 	}
 }
 
@@ -478,10 +477,10 @@ static const char *mount_rule(struct arena *a, const struct machine *m, const st
 		    str_starts(row->knob.name + strlen(BDI), mount->bdi) &&
 		    row->knob.name[strlen(BDI) + strlen(mount->bdi)] == '/')
 			of = mount;
-	*why = "no rule tells this kind of mount from others";
+	*why = "no udev rule can distinguish this kind of mount";
 	if (!of || !str_starts(fact_text(&of->type, ""), "nfs"))
 		return NULL;
-	*why = "NFS mounts have different values: no rule tells them apart";
+	*why = "NFS mounts have different values, and no udev rule can distinguish them";
 	for (size_t i = 0; i < p->n; i++)
 		if (p->rows[i].knob.kind == KNOB_SYSFS && str_starts(p->rows[i].knob.name, BDI) &&
 		    strcmp(p->rows[i].value, row->value) != 0)
@@ -506,10 +505,10 @@ static const char *persist_make_rule(struct arena *a, const struct machine *m,
 	if (str_starts(row->knob.name, BDI))
 		return mount_rule(a, m, p, row, value, why);
 	d = disk_of(a, m, &row->knob, &attribute);
-	*why = "the disk was not seen";
+	*why = "the disk was not found";
 	if (!d)
 		return NULL;
-	*why = "no rule tells this kind of disk from others";
+	*why = "no udev rule can distinguish this kind of disk";
 	if (persist_make_class_of(d) == NO_CLASS ||
 	    strspn(attribute, "abcdefghijklmnopqrstuvwxyz_/") != strlen(attribute))
 		return NULL;
@@ -517,7 +516,8 @@ static const char *persist_make_rule(struct arena *a, const struct machine *m,
 		if (persist_make_fits(a, m, p, d, width, attribute, row->value))
 			return arena_printf(a, "%s, ATTR{%s}=%s\n",
 					    persist_make_conditions(a, d, width), attribute, value);
-	*why = "disks of the same model have different values: no rule tells them apart";
+	*why = "disks of the same model have different values, and no udev rule can distinguish "
+	       "them";
 	return NULL;
 }
 

@@ -13,11 +13,11 @@ static const struct {
 	enum style style;
 } states[] = {
 	[PERSIST_FILE_SAME] = { "same", "as written", STYLE_GOOD },
-	[PERSIST_FILE_NEW] = { "new", "to be made", STYLE_WARN },
+	[PERSIST_FILE_NEW] = { "new", "to be created", STYLE_WARN },
 	[PERSIST_FILE_CHANGED] = { "changed", "to be replaced", STYLE_WARN },
-	[PERSIST_FILE_MISSING] = { "missing", "not there any more", STYLE_BAD },
-	[PERSIST_FILE_FOREIGN] = { "foreign", "somebody else's", STYLE_BAD },
-	[PERSIST_FILE_UNSEEN] = { "unseen", "could not be seen", STYLE_UNKNOWN },
+	[PERSIST_FILE_MISSING] = { "missing", "no longer exists", STYLE_BAD },
+	[PERSIST_FILE_FOREIGN] = { "foreign", "owned by another program or user", STYLE_BAD },
+	[PERSIST_FILE_UNSEEN] = { "unseen", "unreadable", STYLE_UNKNOWN },
 };
 
 static const char *persist_file_state_name(enum persist_file_state s)
@@ -59,7 +59,7 @@ static struct cell boot_cell(struct doc *d, const struct persist_entry *k)
 		return cell_printf(d, STYLE_BAD, "loses: %s", k->loses);
 	if (k->contested)
 		return cell_as(STYLE_WARN, k->contested);
-	return cell_as(STYLE_GOOD, "in force");
+	return cell_as(STYLE_GOOD, "in effect");
 }
 
 static void settings_table(struct doc *d, const struct machine *m, const struct persist_entry *rows,
@@ -92,8 +92,8 @@ static void files_table(struct doc *d, const struct persist_view *v)
 
 /* Who has just tried undo installs nothing: that is to be seen. */
 static const char nothing_kept[] =
-	"gputune keeps nothing for the next boot. What is kept is what apply changed and nobody "
-	"took back, or what --profile and --only name.";
+	"gputune keeps nothing for the next boot. It keeps what apply changed and is not undone, "
+	"or what --profile and --only select.";
 
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
 {
@@ -109,7 +109,7 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 			}
 		if (!any)
 			doc_text(d, v->n || v->n_skipped
-					    ? "What is installed is what install would write."
+					    ? "The installed files match what install would write."
 					    : nothing_kept);
 		return d;
 	}
@@ -119,7 +119,7 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 	}
 	settings_table(d, m, v->rows, v->n, NULL);
 	if (v->n_skipped)
-		settings_table(d, m, v->skipped, v->n_skipped, "Not kept");
+		settings_table(d, m, v->skipped, v->n_skipped, "Not saved");
 	files_table(d, v);
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < v->n_notes; i++)
@@ -166,8 +166,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 	page_reverted(d, m, &v->now);
 	if (!v->n_in_effect || v->now.dry)
 		return;
-	t = DOC_TABLE(d,
-		      "Set by these files at boot, and in effect until taken back or until reboot",
+	t = DOC_TABLE(d, "Set by these files at boot, and in effect until undone or until reboot",
 		      "!Setting", "!On", "~In effect", "~Before");
 	b = persist_page_batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -176,9 +175,8 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(k->value),
 			 k->before ? cell(k->before) : cell_as(STYLE_UNKNOWN, "unknown"));
 	}
-	doc_text(d,
-		 "\"gputune undo --only SETTING\" takes one of them back; \"persist remove\" does "
-		 "at once with --now.");
+	doc_text(d, "\"gputune undo --only SETTING\" undoes one of them; \"persist remove --now\" "
+		    "undoes all at once.");
 }
 
 struct doc *page_persist_removed(struct arena *a, const struct machine *m,
@@ -191,7 +189,7 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 
 	page_recovered(d, m, r, !all);
 	r = all ? all : r;
-	t = DOC_TABLE(d, NULL, "File", "Outcome", "~What happened");
+	t = DOC_TABLE(d, NULL, "File", "Outcome", "~Result");
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome_row *o = &r->rows[i];
 
@@ -199,11 +197,11 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 			continue;
 		NODE_ROW(d, t, cell_as(STYLE_CODE, o->knob.name),
 			 o->outcome == OUTCOME_FOREIGN
-				 ? cell_as(STYLE_WARN, "left: not as we wrote it")
+				 ? cell_as(STYLE_WARN, "left: not as gputune wrote it")
 			 : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
 			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
 			 : is_absent(o) && o->outcome == OUTCOME_ALREADY
-				 ? cell_as(STYLE_GOOD, "was not there")
+				 ? cell_as(STYLE_GOOD, "did not exist")
 			 : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
 					: cell_as(STYLE_GOOD, "as before"),
 			 cell(o->sentence));
@@ -235,11 +233,12 @@ static const char *entry_file(const void *object)
 static const struct shape_row persist_entry_rows[] = {
 	ENTRY_ROWS,
 	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
-	{ "kept_by", "The file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
-	{ "refusal", "Why nothing keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
-	{ "loses", "Who sets it differently at boot, after us.",
+	{ "kept_by", "Path of the file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
+	{ "refusal", "Why no file keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
+	{ "loses", "Owners that set it differently at boot, after gputune.",
 	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
-	{ "contested", "Who may set it after us.", SHAPE_TEXT(persist_entry, contested), .unknown = SHAPE_NULL },
+	{ "contested", "Owners that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),
+	  .unknown = SHAPE_NULL },
 };
 static const struct shape persist_entry_shape = SHAPE(persist_entry, persist_entry);
 
@@ -271,20 +270,20 @@ static const struct shape_row persist_rows[] = {
 	{ "dry_run", "Install, remove: nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
 	{ "transaction", NULL, SHAPE_COUNT(persist_answer, transaction), .unknown = SHAPE_ZERO },
 	{ "error", NULL, SHAPE_TEXT(persist_answer, error), .unknown = SHAPE_NULL },
-	{ "hint", "What to do next.", SHAPE_TEXT(persist_answer, hint), .unknown = SHAPE_NULL },
+	{ "hint", "Next step.", SHAPE_TEXT(persist_answer, hint), .unknown = SHAPE_NULL },
 	{ "rows", NULL, SHAPE_LIST(persist_view, rows, n, persist_entry), OF_VIEW },
-	{ "skipped", "Not looked at: the refusal says why.",
+	{ "skipped", "Not read: the refusal has the reason.",
 	  SHAPE_LIST(persist_view, skipped, n_skipped, persist_entry), OF_VIEW },
 	{ "files", NULL, SHAPE_LIST(persist_view, files, n_files, persist_view_file), OF_VIEW },
 	{ "outcomes", NULL, SHAPE_LIST_AS(persist_answer, outcomes, n_outcomes, outcome_row, file_outcome_shape) },
-	{ "in_effect", "Remove: what the files have set at this boot and what is in effect still.",
+	{ "in_effect", "Remove: values set by the files at this boot and still in effect.",
 	  SHAPE_LIST_AS(persist_view, in_effect, n_in_effect, persist_entry, in_effect_shape), OF_VIEW },
 	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) },
 };
 static const struct shape persist_shape = SHAPE(persist_answer, persist);
 
 const struct result_shape persist_result = {
-	.name = "persist", .title = "gputune persist", .meaning = "What is kept for the next boot.",
+	.name = "persist", .title = "gputune persist", .meaning = "Values kept for the next boot.",
 	.shape = &persist_shape, .list = "rows",
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 5,
 };

@@ -57,7 +57,7 @@ static const char *escaped(struct arena *a, const char *s, const char *set)
 const char *quote_sysctl(struct arena *a, const char *s, const char **why)
 {
 	if (!*s || has_edges(s) || !is_plain(s))
-		return cannot(why, "a line of sysctl.d cannot hold an empty value, blanks at its "
+		return cannot(why, "a sysctl.d line cannot contain an empty value, blanks at its "
 				   "ends or control characters");
 	return arena_strdup(a, s);
 }
@@ -73,7 +73,7 @@ const char *quote_tmpfiles_path(struct arena *a, const char *s, const char **why
 const char *quote_tmpfiles(struct arena *a, const char *s, const char **why)
 {
 	if (!*s || has_edges(s) || !is_plain(s))
-		return cannot(why, "a line of tmpfiles.d cannot hold an empty value, blanks at its "
+		return cannot(why, "a tmpfiles.d line cannot contain an empty value, blanks at its "
 				   "ends or control characters");
 	if (strcmp(s, "-") == 0)
 		return "\\x2d";
@@ -83,8 +83,9 @@ const char *quote_tmpfiles(struct arena *a, const char *s, const char **why)
 const char *quote_udev(struct arena *a, const char *s, const char **why)
 {
 	if (!is_plain(s) || strpbrk(s, "\"\\"))
-		return cannot(why, "a udev rule cannot hold quotes, backslashes or control "
-				   "characters");
+		return cannot(
+			why,
+			"a udev rule cannot contain quotes, backslashes or control characters");
 	return arena_printf(a, "\"%s\"", quote_doubled(a, s, "%$"));
 }
 
@@ -94,7 +95,7 @@ const char *quote_udev_match(struct arena *a, const char *s, const char **why)
 	char *out = arena_strdup(a, s);
 
 	if (!*s)
-		return cannot(why, "there is nothing to match");
+		return cannot(why, "nothing to match");
 	for (char *c = out; *c; c++)
 		if (*c < ' ' || *c > '~' || strchr("\"\\|*?[]", *c))
 			*c = '?';
@@ -104,22 +105,23 @@ const char *quote_udev_match(struct arena *a, const char *s, const char **why)
 const char *quote_modprobe(struct arena *a, const char *name, const char *value, const char **why)
 {
 	if (!is_plain(value) || strpbrk(value, "\"'\\"))
-		return cannot(why, "an options line cannot hold quotes, backslashes or control "
-				   "characters");
+		return cannot(
+			why,
+			"an options line cannot contain quotes, backslashes or control characters");
 	return arena_printf(a, strpbrk(value, " #") ? "%s=\"%s\"" : "%s=%s", name, value);
 }
 
 const char *quote_yaml(struct arena *a, const char *s, const char **why)
 {
 	if (!is_plain(s))
-		return cannot(why, "the name holds characters beyond printable ASCII");
+		return cannot(why, "the name contains characters beyond printable ASCII");
 	return arena_printf(a, "\"%s\"", escaped(a, s, "\"\\"));
 }
 
 const char *quote_unit(struct arena *a, const char *s, const char **why)
 {
 	if (!*s || !is_plain(s))
-		return cannot(why, "a unit's command line holds printable ASCII only");
+		return cannot(why, "a unit's command line may contain only printable ASCII");
 	s = quote_doubled(a, s, "%$");
 	return strpbrk(s, " \"'\\;") ? arena_printf(a, "\"%s\"", escaped(a, s, "\"\\")) : s;
 }
@@ -129,6 +131,6 @@ const char *quote_interface(struct arena *a, const char *s, const char **why)
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 
 	if (!n || s[n] || *s == '-')
-		return cannot(why, "the interface's name means something in a list of patterns");
+		return cannot(why, "the interface name contains pattern characters");
 	return arena_strdup(a, s);
 }

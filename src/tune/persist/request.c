@@ -19,7 +19,7 @@
 enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16 };
 
 static const char written_by[] =
-	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" takes it back";
+	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" removes it";
 
 /* A row of the file: many values where it has numbers. */
 struct request_row {
@@ -54,12 +54,12 @@ static const struct shape_row request_row_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE_BY(request_row, of.knob.kind, request_kind, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(request_row, of.knob.name) },
 	{ "object", NULL, SHAPE_TEXT(request_row, of.knob.object) },
-	{ "numbers", "What {} in the name stands for: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
+	{ "numbers", "Numbers that {} in the name stands for: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
 	{ "value", NULL, SHAPE_TEXT(request_row, of.value) },
-	{ "device", "What has to stand there.", SHAPE_TEXT(request_row, of.device) },
+	{ "device", "Target value.", SHAPE_TEXT(request_row, of.device) },
 	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(request_row, of.keeper, request_sets, KEEPERS) },
-	{ "by", "The file.", SHAPE_TEXT(request_row, of.by) },
-	{ "before", "What it held before anything of ours.", SHAPE_TEXT(request_row, of.before),
+	{ "by", "Path of the file.", SHAPE_TEXT(request_row, of.by) },
+	{ "before", "Value before any change of gputune.", SHAPE_TEXT(request_row, of.before),
 	  .unknown = SHAPE_NULL, .later = true },
 };
 static const struct shape request_row_shape = SHAPE(request_row, request_row);
@@ -80,7 +80,7 @@ static const struct shape request_shape = SHAPE(request, request);
 const struct result_shape boot_result = {
 	.name = "boot",
 	.title = "/etc/gputune/boot.json",
-	.meaning = "What is kept for every boot, and what keeps it.",
+	.meaning = "Values kept for every boot, and the files that keep them.",
 	.shape = &request_shape,
 	.no_time = true,
 	.no_version = true,
@@ -212,7 +212,7 @@ static int texts_hold(struct reading *r, const struct request_row *row)
 			return bad(r, "\"%s\" is too long", is->key);
 		for (; s && *s; s++)
 			if ((unsigned char)*s < ' ' || *s == 0x7f)
-				return bad(r, "\"%s\" holds control characters", is->key);
+				return bad(r, "\"%s\" contains control characters", is->key);
 	}
 	return 0;
 }
@@ -223,7 +223,7 @@ static int persist_request_add(struct reading *r, const struct persist_entry *ro
 	const char *why = "";
 
 	if (!s)
-		return bad(r, "there is no setting \"%.60s\"", row->id);
+		return bad(r, "unknown setting \"%.60s\"", row->id);
 	if (row->knob.kind == KNOB_NONE ? row->keeper != PERSIST_IN_LIMITS
 					: !knob_allows(r->a, &row->knob, row->value, &why) ||
 						  !knob_valid(&row->knob, row->before, &why))
@@ -244,7 +244,7 @@ static int persist_request_expand(struct reading *r, const struct persist_entry 
 	if (!*numbers)
 		return persist_request_add(r, row);
 	if (idset_parse(r->a, numbers, &set) || !set.n || !strstr(row->knob.name, "{}"))
-		return bad(r, "\"numbers\" is no list of numbers for a name with {}");
+		return bad(r, "\"numbers\" is not a list of numbers for a name with {}");
 	IDSET_FOR_EACH (number, &set) {
 		struct persist_entry one = *row;
 
@@ -266,11 +266,11 @@ static int document(struct reading *r, const json_t *j)
 	struct err why = { 0 };
 
 	if (json_object_size(j) != 3 || !schema)
-		return bad(r, "it is no request of gputune");
+		return bad(r, "not a request of gputune");
 	if (strcmp(schema, "gputune.boot/1") == 0)
 		keys--; /* without "before" */
 	else if (strcmp(schema, "gputune.boot/2") != 0)
-		return bad(r, "its schema is \"%.60s\", which this version does not read", schema);
+		return bad(r, "its schema \"%.60s\" is not supported by this version", schema);
 	if (json_array_size(list) > ROWS_MAX)
 		return bad(r, "more than %d rows", ROWS_MAX);
 	if (shape_read(r->a, &request_shape, j, &request, &why))
@@ -278,7 +278,7 @@ static int document(struct reading *r, const json_t *j)
 	for (size_t i = 0; i < request.n; i++) {
 		r->item = i + 1;
 		if (json_object_size(json_array_get(list, i)) != keys)
-			return bad(r, "it has not the %zu keys of a row", keys);
+			return bad(r, "it lacks the %zu keys of a row", keys);
 		request.rows[i].of.target = "";
 		if (texts_hold(r, &request.rows[i]) ||
 		    persist_request_expand(r, &request.rows[i].of, request.rows[i].numbers))
@@ -390,14 +390,14 @@ const struct knob *persist_find(struct arena *a, const struct machine *m,
 	*k = row->knob;
 	if (k->kind == KNOB_LINK) {
 		k->object = interface_of(m, row->device, k->object);
-		*why = "there is no such interface";
+		*why = "no such interface";
 		return k->object ? k : NULL;
 	}
 	now = persist_device(a, m, k);
 	if (!*row->device || (now && strcmp(now, row->device) == 0))
 		return k;
-	*why = now && *now ? arena_printf(a, "it was %s, and now %s stands there", row->device, now)
-			   : arena_printf(a, "%s is not there", row->device);
+	*why = now && *now ? arena_printf(a, "it was %s and is now %s", row->device, now)
+			   : arena_printf(a, "%s does not exist", row->device);
 	return NULL;
 }
 

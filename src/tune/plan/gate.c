@@ -49,8 +49,8 @@ static const char *unreadable(struct gates *g, const struct change *c)
 	if (c->before || !has_getter(&c->knob))
 		return NULL;
 	return arena_printf(g->a,
-			    "the present value of %s could not be read, so it could not be put "
-			    "back: run as root, or set it by hand",
+			    "the current value of %s is unreadable, so it could not be restored: "
+			    "run as root, or set it manually",
 			    knob_text(g->a, &c->knob));
 }
 
@@ -120,15 +120,15 @@ static const char *overridden(struct gates *g, const struct change *c)
 	if (pci && is_above_payload(g->m, c))
 		return arena_printf(g->a,
 				    "the kernel argument pci=%s makes the payload size the limit "
-				    "of read requests: take it away and boot again first",
+				    "of read requests: remove it and reboot first",
 				    pci);
 	for (size_t i = 0; i < g->i; i++) {
 		const struct change *x = &g->p->changes[i];
 
 		if (!x->gate && plan_gate_exclude(g->m, x, c))
 			return arena_printf(g->a,
-					    "%s sets %s to %s in this plan, and both cannot hold: "
-					    "leave one out with --skip %s or --skip %s",
+					    "%s sets %s to %s in this plan, which conflicts: leave "
+					    "one out with --skip %s or --skip %s",
 					    x->s->id, knob_text(g->a, &x->knob), x->after, x->s->id,
 					    c->s->id);
 	}
@@ -183,22 +183,22 @@ static const char *plan_gate_own_link(struct gates *g, const struct change *c)
 
 	if (seen_ok(&s->links.f)) {
 		name = plan_gate_dropped(g->m, c, s->links.v);
-		return name ? arena_printf(g->a,
-					   "your own connection to %s comes in over %s, and this "
-					   "takes the link down for a moment: use the console, or "
-					   "say --allow %s",
-					   fact_text(&s->address, "this machine"), name, c->s->id)
+		return name ? arena_printf(
+				      g->a,
+				      "your own connection to %s uses %s, and this takes the link "
+				      "down for a moment: use the console, or give --allow %s",
+				      fact_text(&s->address, "this machine"), name, c->s->id)
 			    : NULL;
 	}
 	/* No connection, or nobody looked. One that could not be placed may be anywhere. */
 	if (s->links.f.seen != SEEN_ERROR && s->links.f.seen != SEEN_DENIED)
 		return NULL;
 	if (c->knob.kind == KNOB_LINK && resets_link(c))
-		return arena_printf(g->a,
-				    "which interface your own connection comes in over could not "
-				    "be found out, and this takes the link of %s down for a "
-				    "moment: use the console, or say --allow %s",
-				    c->knob.object, c->s->id);
+		return arena_printf(
+			g->a,
+			"the interface of your own connection is unknown, and this takes the link "
+			"of %s down for a moment: use the console, or give --allow %s",
+			c->knob.object, c->s->id);
 	return NULL;
 }
 
@@ -208,7 +208,7 @@ static const char *plan_gate_lockdown(struct gates *g, const struct change *c)
 		return NULL;
 	return arena_printf(g->a,
 			    "kernel lockdown (%s) refuses writes to configuration space: it is on "
-			    "with Secure Boot, and only the firmware's setup turns that off",
+			    "with Secure Boot, and only the firmware's setup can turn that off",
 			    g->m->kernel.lockdown.v);
 }
 
@@ -217,8 +217,8 @@ static const char *dangerous(struct gates *g, const struct change *c)
 	if (c->risk != RISK_DANGER)
 		return NULL;
 	return arena_printf(g->a,
-			    "it can hang or overheat the machine, weaken it, or keep it from "
-			    "booting: read \"gputune explain %s\", then say --allow %s",
+			    "it can hang or overheat the machine, weaken its security, or keep it "
+			    "from booting: read \"gputune explain %s\", then give --allow %s",
 			    c->s->id, c->s->id);
 }
 
@@ -294,21 +294,21 @@ static const char *gate_housekeeping(struct gates *g, const struct change *c)
 	if (!isolates(c) || !*c->after || strcmp(c->after, "not set") == 0)
 		return NULL;
 	if (!seen_ok(&cpus->online.f))
-		return arena_printf(g->a,
-				    "which CPUs are online is not known, so %s cannot be "
-				    "judged: set it by hand",
-				    arg);
+		return arena_printf(
+			g->a,
+			"the online CPUs are unknown, so %s cannot be judged: set it manually",
+			arg);
 	if (!plan_gate_parse(g, c->after, &apart))
-		return arena_printf(g->a, "%s=%s is no list of CPUs: write it like 4-7,12", arg,
+		return arena_printf(g->a, "%s=%s is not a list of CPUs: write it like 4-7,12", arg,
 				    c->after);
 	if (idset_contains(&apart, &cpus->online.v))
 		return arena_printf(g->a,
-				    "%s=%s takes every CPU and leaves none for the kernel's own "
+				    "%s=%s includes every CPU and leaves none for the kernel's own "
 				    "work: leave out at least CPU 0",
 				    arg, c->after);
 	if (idset_has(&apart, 0))
 		return arena_printf(g->a,
-				    "%s=%s takes CPU 0, which boots the machine and keeps its "
+				    "%s=%s includes CPU 0, which boots the machine and keeps its "
 				    "time: leave it out",
 				    arg, c->after);
 	LIST_FOR_EACH (struct numa_node, n, &cpus->nodes)
@@ -386,8 +386,8 @@ static const char *plan_gate_sentence(struct gates *g, const struct change *c,
 	if (n > NAMED_MAX)
 		text_printf(&who, " and %zu more", n - NAMED_MAX);
 	return arena_printf(g->a,
-			    "gpu%u runs %zu program%s (%s) that would feel it: wait or stop %s, or "
-			    "say --allow %s",
+			    "gpu%u runs %zu program%s (%s) that would be disturbed: wait or stop "
+			    "%s, or give --allow %s",
 			    gpu->index, n, n == 1 ? "" : "s", who.s, n == 1 ? "it" : "them",
 			    c->s->id);
 }
@@ -451,13 +451,12 @@ static const char *plan_gate_refuse(struct gates *g, const struct request *r, lo
 {
 	long long fit = room > 0 ? room / r->size_kb : 0;
 
-	return arena_printf(g->a,
-			    "%lld more pages of %lld MiB need %.1f GiB, and %s %.1f GiB can be "
-			    "spared, a tenth of it kept back: ask for %lld more at most, or free "
-			    "memory first",
-			    r->pages, r->size_kb / 1024,
-			    (double)r->pages * (double)r->size_kb / (1 << 20), where,
-			    room > 0 ? (double)room / (1 << 20) : 0.0, fit);
+	return arena_printf(
+		g->a,
+		"%lld more pages of %lld MiB require %.1f GiB, and %s %.1f GiB are available after "
+		"a reserve of a tenth: request at most %lld more, or free memory first",
+		r->pages, r->size_kb / 1024, (double)r->pages * (double)r->size_kb / (1 << 20),
+		where, room > 0 ? (double)room / (1 << 20) : 0.0, fit);
 }
 
 static const char *on_node(struct gates *g, const struct request *r, long long need_kb)
@@ -472,7 +471,7 @@ static const char *on_node(struct gates *g, const struct request *r, long long n
 		       g->node_huge_kb[n->index];
 		if (need_kb > room)
 			return plan_gate_refuse(g, r, room,
-						arena_printf(g->a, "of node %u only", n->index));
+						arena_printf(g->a, "on node %u only", n->index));
 		g->node_huge_kb[n->index] += need_kb;
 		return NULL;
 	}
@@ -512,7 +511,7 @@ static const char *above(struct gates *g, const struct change *c, const struct f
 
 	if (parse_i64(c->after, &v) || !seen_ok(&max->f) || v <= max->v)
 		return NULL;
-	return arena_printf(g->a, "%s takes %lld%s at most, not %lld", knob_text(g->a, &c->knob),
+	return arena_printf(g->a, "%s takes at most %lld%s, not %lld", knob_text(g->a, &c->knob),
 			    max->v, unit, v);
 }
 
@@ -523,7 +522,7 @@ static const char *plan_gate_below(struct gates *g, const struct change *c, long
 
 	if (parse_i64(c->after, &v) || v >= min)
 		return NULL;
-	return arena_printf(g->a, "%s takes %lld%s at least, not %lld", knob_text(g->a, &c->knob),
+	return arena_printf(g->a, "%s takes at least %lld%s, not %lld", knob_text(g->a, &c->knob),
 			    min, unit, v);
 }
 
@@ -545,13 +544,12 @@ static const char *clock_lock(struct gates *g, const struct change *c, const str
 	if (sscanf(c->after, "%lld,%lld", &low, &high) != 2)
 		return NULL;
 	if (low > high)
-		return arena_printf(g->a,
-				    "a lock from %lld to %lld MHz is empty: the lower clock "
-				    "comes first",
-				    low, high);
+		return arena_printf(
+			g->a, "a lock from %lld to %lld MHz is empty: give the lower clock first",
+			low, high);
 	if (!seen_ok(&max->f) || high <= max->v)
 		return NULL;
-	return arena_printf(g->a, "gpu%u reaches %lld MHz at most, not %lld: ask for %lld or less",
+	return arena_printf(g->a, "gpu%u reaches at most %lld MHz, not %lld: request %lld or less",
 			    gpu->index, max->v, high, max->v);
 }
 
@@ -614,7 +612,8 @@ static const char *pci_limit(struct gates *g, const struct change *c)
 		return NULL;
 	if (v >= MRRS_MIN && v <= MRRS_MAX && (v & (v - 1)) == 0)
 		return NULL;
-	return arena_printf(g->a, "a read request size is a power of two from %d to %d, not %lld",
+	return arena_printf(g->a,
+			    "a read request size must be a power of two from %d to %d, not %lld",
 			    MRRS_MIN, MRRS_MAX, v);
 }
 

@@ -200,11 +200,10 @@ static void plan_plan_add_change(struct making *k, const struct finding *f, cons
 		c->refusal = plan_boot_by_hand(k->a, k->m, &aim->knob, aim->value);
 	}
 	if (c->gate && !c->refusal)
-		c->refusal = arena_printf(k->a,
-					  "%s could not be read (%s): what cannot be read cannot "
-					  "be put back",
-					  knob_text(k->a, &aim->knob),
-					  now.f.err ? strerror(now.f.err) : seen_name(now.f.seen));
+		c->refusal =
+			arena_printf(k->a, "%s is unreadable (%s), so it could not be restored",
+				     knob_text(k->a, &aim->knob),
+				     now.f.err ? strerror(now.f.err) : seen_name(now.f.seen));
 }
 
 static void advise(struct making *k, const struct finding *f, const char *sentence)
@@ -226,7 +225,7 @@ static void plan_finding(struct making *k, const struct finding *f)
 		for (size_t n = 0; n < aims.n; n++)
 			plan_plan_add_change(k, f, f->targets[i], &aims.items[n]);
 		if (!aims.n && !by_hand)
-			by_hand = aims.by_hand ? aims.by_hand : "mend it by hand";
+			by_hand = aims.by_hand ? aims.by_hand : "fix it manually";
 	}
 	if (by_hand)
 		advise(k, f, by_hand);
@@ -269,13 +268,13 @@ size_t plan_open_changes(const struct plan *p)
 static const struct shape_row knob_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(knob, name), .unknown = SHAPE_BLANK },
-	{ "object", "What it is of, where the kind has such.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
+	{ "object", "Object of the knob, if its kind has one.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
 };
 const struct shape knob_shape = SHAPE(knob, knob);
 
 static const struct shape_row owner_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(owner, what), .unknown = SHAPE_BLANK },
-	{ "value", "That it sets.", SHAPE_TEXT(owner, value), .unknown = SHAPE_NULL },
+	{ "value", "Value that it sets.", SHAPE_TEXT(owner, value), .unknown = SHAPE_NULL },
 	{ "at_boot", NULL, SHAPE_FLAG(owner, at_boot) },
 	{ "wins", NULL, SHAPE_FLAG(owner, wins) },
 	{ "fights", NULL, SHAPE_FLAG(owner, fights) },
@@ -302,9 +301,9 @@ static const struct shape_row change_rows[] = {
 	{ "source", NULL, SHAPE_TEXT(change, source), .unknown = SHAPE_NULL },
 	{ "risk", NULL, SHAPE_CHOICE_BY(change, risk, risk_name, RISK_DANGER + 1) },
 	{ "effect", "When it takes effect.", SHAPE_CHOICE_BY(change, effect, effect_name, EFFECT_FIRMWARE + 1) },
-	{ "owners", "Who else sets it.", SHAPE_LIST(change, owners, n_owners, owner) },
-	{ "gate", "What is against it.", SHAPE_TEXT(change, gate), .unknown = SHAPE_NULL },
-	{ "refusal", "The gate's sentence.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL },
+	{ "owners", "Owners that also set it.", SHAPE_LIST(change, owners, n_owners, owner) },
+	{ "gate", "Blockers.", SHAPE_TEXT(change, gate), .unknown = SHAPE_NULL },
+	{ "refusal", "Reason of the gate.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL },
 };
 static const struct shape change_shape = SHAPE(change, change);
 
@@ -342,7 +341,7 @@ static const struct shape_row plan_rows[] = {
 	{ "profile", NULL, SHAPE_TEXT(plan, profile), OF_PLAN, .unknown = SHAPE_BLANK },
 	{ "summary", NULL, SHAPE_PART(plan_summary_shape) },
 	{ "changes", "In the order of writing.", SHAPE_LIST(plan, changes, n, change), OF_PLAN },
-	{ "advice", "Findings that no write of ours makes right.",
+	{ "advice", "Findings that no change of gputune fixes.",
 	  SHAPE_LIST(plan, advice, n_advice, advice), OF_PLAN },
 };
 static const struct shape plan_shape = SHAPE(plan_answer, plan);
@@ -356,7 +355,7 @@ static const struct shape plan_host_shape = SHAPE(plan, plan_host);
 const struct result_shape plan_result = {
 	.name = "plan",
 	.title = "gputune plan",
-	.meaning = "What would be changed, and what only a person can change.",
+	.meaning = "Changes, and steps that only a person can take.",
 	.shape = &plan_shape,
 	.list = "changes",
 	.host = &plan_host_shape,

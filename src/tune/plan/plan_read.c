@@ -224,7 +224,7 @@ static int plan_read_text(const struct reader *r, const json_t *j, const char *k
 	if (json_string_length(v) > MAX_TEXT)
 		return bad(r, "\"%s\" is longer than %d bytes", key, MAX_TEXT);
 	if (strlen(s) != json_string_length(v) || !plain(s))
-		return bad(r, "\"%s\" holds control characters", key);
+		return bad(r, "\"%s\" contains control characters", key);
 	*out = arena_strdup(r->a, s);
 	return 0;
 }
@@ -259,7 +259,7 @@ static int plan_read_setting(const struct reader *r, const json_t *j, const stru
 	if (plan_read_text(r, j, "id", false, &id))
 		return -EINVAL;
 	*out = setting_find(id);
-	return *out ? 0 : bad(r, "there is no setting \"%.60s\"", id);
+	return *out ? 0 : bad(r, "unknown setting \"%.60s\"", id);
 }
 
 static int plan_read_knob(const struct reader *r, const json_t *j, struct knob *out)
@@ -276,7 +276,7 @@ static int plan_read_knob(const struct reader *r, const json_t *j, struct knob *
 		return -EINVAL;
 	number = knob_kind_parse(kind);
 	if (number <= KNOB_NONE)
-		return bad(r, "there is no kind of knob \"%.40s\"", kind);
+		return bad(r, "unknown kind of knob \"%.40s\"", kind);
 	out->kind = (enum knob_kind)number;
 	return 0;
 }
@@ -293,11 +293,11 @@ static int risk_and_effect(const struct reader *r, const json_t *j, struct chang
 	while (n <= RISK_DANGER && strcmp(risk, risk_name((enum risk)n)) != 0)
 		n++;
 	if (n > RISK_DANGER)
-		return bad(r, "there is no risk \"%.40s\"", risk);
+		return bad(r, "unknown risk \"%.40s\"", risk);
 	while (k <= EFFECT_FIRMWARE && strcmp(effect, effect_name((enum effect)k)) != 0)
 		k++;
 	if (k > EFFECT_FIRMWARE)
-		return bad(r, "there is no effect \"%.40s\"", effect);
+		return bad(r, "unknown effect \"%.40s\"", effect);
 	c->risk = (enum risk)n > c->s->risk ? (enum risk)n : c->s->risk;
 	c->effect = (enum effect)k > c->s->effect ? (enum effect)k : c->s->effect;
 	return 0;
@@ -345,7 +345,7 @@ static const void *plan_read_target(const struct reader *r, const struct change 
 static int plan_read_place(const struct reader *r, const json_t *j, struct change *c)
 {
 	const void *object;
-	const char *why = "not sound", *code;
+	const char *why = "not valid", *code;
 
 	if (plan_read_knob(r, j, &c->knob) || plan_read_text(r, j, "target", false, &c->target) ||
 	    plan_read_text(r, j, "before", true, &c->before) ||
@@ -393,11 +393,11 @@ static int gate(const struct reader *r, const json_t *j, struct change *c)
 			continue;
 		if (strcmp(code, GATE_UNREADABLE) == 0) {
 			c->gate = GATE_UNREADABLE;
-			c->refusal = refusal ? refusal : "its value could not be read";
+			c->refusal = refusal ? refusal : "its value is unreadable";
 		}
 		return 0;
 	}
-	return bad(r, "there is no gate \"%.40s\"", code);
+	return bad(r, "unknown gate \"%.40s\"", code);
 }
 
 static int plan_read_change(const struct reader *r, const json_t *j, struct change *c)
@@ -489,12 +489,11 @@ static int plan_read_head(const struct reader *r, const json_t *j, struct plan *
 	const char *schema, *version, *when;
 
 	if (!json_is_object(j) || !json_is_string(json_object_get(j, "schema")))
-		return bad(r, "not a plan: there is no \"schema\"");
+		return bad(r, "not a plan: \"schema\" is missing");
 	if (plan_read_text(r, j, "schema", false, &schema))
 		return -EINVAL;
 	if (strcmp(schema, "gputune.plan/1") != 0)
-		return bad(r, "not a plan that this version reads: its schema is \"%.60s\"",
-			   schema);
+		return bad(r, "schema \"%.60s\" is not a plan supported by this version", schema);
 	host = json_object_get(j, "host");
 	if (plan_read_keys(r, j, "the plan", names, sizeof(names) / sizeof(names[0])) ||
 	    plan_read_text(r, j, "tool_version", false, &version) ||
@@ -508,7 +507,7 @@ static int plan_read_head(const struct reader *r, const json_t *j, struct plan *
 	if (!json_is_integer(json_object_get(j, "exit_code")))
 		return bad(r, "\"exit_code\" is not a number");
 	if (when && stamp_parse(when, &p->time_s))
-		return bad(r, "\"time\" is no time: \"%.40s\"", when);
+		return bad(r, "invalid \"time\": \"%.40s\"", when);
 	return 0;
 }
 

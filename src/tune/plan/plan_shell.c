@@ -166,15 +166,13 @@ static void plan_shell_functions(FILE *out, struct arena *a, const struct step *
 			   arena_printf(a, "Risk: %s. Takes effect: %s.", risk_name(c->risk),
 					effect_name(c->effect)));
 	if (c->knob.kind == KNOB_SYSFS && str_ends(c->knob.name, "/queue/scheduler"))
-		plan_shell_comment(
-			out, "   ",
-			"The kernel then resets the queue's nr_requests, which is taken back only "
-			"where a step sets it too.");
+		plan_shell_comment(out, "   ",
+				   "The kernel then resets the queue's nr_requests, which is "
+				   "restored only if a step also sets it.");
 	if (!s->read)
-		plan_shell_comment(
-			out, "   ",
-			"No program prints its value: it is set, and reset by undo, without "
-			"comparing.");
+		plan_shell_comment(out, "   ",
+				   "No program prints its value: apply sets it and undo resets it, "
+				   "without comparing.");
 	for (size_t i = 0; i < c->n_owners; i++)
 		plan_shell_comment(out, "   Also set by ",
 				   arena_printf(a, "%s%s", c->owners[i].what,
@@ -183,7 +181,7 @@ static void plan_shell_functions(FILE *out, struct arena *a, const struct step *
 							: ""));
 	plan_shell_comment(out, "   Undone: ",
 			   s->unset ? knob_how_undone(c->knob.kind)
-				    : "not by this script: the value before is not known");
+				    : "not in this script: the value before is unknown");
 	if (s->read)
 		fprintf(out, "now_%zu() { %s; }\n", n, s->read);
 	fprintf(out, "set_%zu() { %s; }\n", n, s->set);
@@ -207,20 +205,17 @@ static void plan_shell_header(FILE *out, struct arena *a, const struct machine *
 	fputs("#!/bin/sh\n", out);
 	plan_shell_comment(out, "Changes for ",
 			   arena_printf(a, "%s (%s, %s)",
-					p->nodename ? p->nodename : "a machine without name",
+					p->nodename ? p->nodename : "an unnamed machine",
 					fact_text(&m->platform.kind, "unknown platform"),
 					fact_text(&m->kernel.release, "unknown kernel")));
 	plan_shell_comment(out, "Profile ", p->profile);
 	plan_shell_comment(out, "Made by gputune " GPUTUNE_VERSION " on ",
 			   stamp_format(p->time_s, when) ? "an unknown day" : when);
-	fputs("#\n"
-	      "# sh FILE         compares the machine with what the plan saw; writes nothing\n"
-	      "# sh FILE apply   compares, writes in this order, reads back, stops at the first "
-	      "difference\n"
-	      "# sh FILE undo    takes back, newest first, what still has the plan's value\n"
-	      "#\n"
-	      "# Nothing is kept for the next boot. Gains are unmeasured unless a reason says "
-	      "otherwise.\n",
+	fputs("#\n# sh FILE         compares the machine with the values in the plan; writes "
+	      "nothing\n# sh FILE apply   compares, writes in this order, reads back, stops at the "
+	      "first difference\n# sh FILE undo    undoes, newest first, changes that still have "
+	      "the plan's value\n#\n# Nothing is kept for the next boot. Gains are unmeasured "
+	      "unless a reason states otherwise.\n",
 	      out);
 }
 
@@ -238,14 +233,12 @@ static void plan_shell_left_out(FILE *out, struct arena *a, const struct plan *p
 		else if (!steps[i].set)
 			plan_shell_comment(
 				out, "Not in this script: ",
-				arena_printf(a,
-					     "%s (%s -> %s): no program sets it with one "
-					     "command",
+				arena_printf(a, "%s (%s -> %s): no single command sets it",
 					     steps[i].label, shown(c->before), shown(c->after)));
 	}
 	for (size_t i = 0; i < p->n_advice; i++)
 		plan_shell_comment(
-			out, "By hand: ",
+			out, "Manually: ",
 			arena_printf(a, "%s: %s", p->advice[i].finding->s->id,
 				     p->advice[i].sentence ? p->advice[i].sentence : ""));
 }

@@ -15,11 +15,11 @@ static int changed_since(struct txn_run *r, const struct knob *k, const char *no
 			 struct err *e)
 {
 	if (k->kind == KNOB_FILE)
-		err_set(e, -ESTALE, "%s is not what the plan saw", k->name);
+		err_set(e, -ESTALE, "%s differs from the plan", k->name);
 	else
-		err_set(e, -ESTALE, "%s is %s now; the plan saw %s", knob_text(r->a, k), now,
+		err_set(e, -ESTALE, "%s is now %s; in the plan it was %s", knob_text(r->a, k), now,
 			seen ? seen : "no value");
-	err_hint(e, "somebody changed it since; make a new plan");
+	err_hint(e, "it was changed since; make a new plan");
 	return -ESTALE;
 }
 
@@ -65,14 +65,14 @@ static int check_before(struct txn_run *r, const struct knob *k, const char *bef
 
 	if (knob_valid(k, before, &sentence))
 		return 0;
-	return err_set(why, -EINVAL, "%s could not be put back to what it is now: %s",
+	return err_set(why, -EINVAL, "%s could not be restored to its current value: %s",
 		       knob_text(r->a, k), sentence);
 }
 
 static int set_just_now(struct txn_run *r, const struct knob *k, const char *now, struct err *why)
 {
-	err_set(why, -ESTALE, "another program set %s to %s just now", knob_text(r->a, k), now);
-	err_hint(why, "make a new plan when it has ended");
+	err_set(why, -ESTALE, "another program has set %s to %s", knob_text(r->a, k), now);
+	err_hint(why, "make a new plan when it has exited");
 	return -ESTALE;
 }
 
@@ -201,8 +201,8 @@ static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row
 		set_just_now(r, &e->knob, e->read, why);
 		return failed(row, OUTCOME_FAILED, r, why);
 	}
-	err_set(why, -ECANCELED, "%s: asked for %s, the machine took %s", knob_text(r->a, &e->knob),
-		e->after, e->read);
+	err_set(why, -ECANCELED, "%s: requested %s, but the machine set %s",
+		knob_text(r->a, &e->knob), e->after, e->read);
 	return failed(row, OUTCOME_CLAMPED, r, why);
 }
 
@@ -301,7 +301,7 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 	code = write_flush(&r->writer);
 	if (code)
 		return err_set(why, code,
-			       "%s: %s; what cannot be written there first is not changed",
+			       "%s: %s; nothing is changed unless it is recorded there first",
 			       TXN_JOURNAL, strerror(-code));
 	for (size_t i = first; code == 0 && i < r->now->n; i++)
 		code = carry_out(r, i, why);
@@ -363,9 +363,9 @@ static int roll_back(struct txn_run *r, struct err *e)
 	r->now->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
 	write_end(&r->writer, r->now->txn, r->now->state);
 	if (clean)
-		err_hint(e, "everything that was written was taken back");
+		err_hint(e, "all changes were undone");
 	else
-		err_hint(e, "not everything could be taken back: see gputune status");
+		err_hint(e, "some changes could not be undone: see gputune status");
 	return clean ? -ECANCELED : -EUCLEAN;
 }
 
@@ -487,7 +487,7 @@ int txn_trial_set(struct txn_trial *t, const struct plan *p, const char *op, str
 	int code;
 
 	if (t->open)
-		return err_set(e, -EBUSY, "changes of this trial are open already");
+		return err_set(e, -EBUSY, "changes of this trial are already open");
 	t->report = (struct txn_report){ 0 };
 	code = run_apply(&t->run, p, op ? op : TXN_PROVE, e);
 	t->open = code == 0;
@@ -527,7 +527,7 @@ int txn_trial_look(struct txn_trial *t, const struct plan *p, struct err *e)
 		if (code)
 			return code;
 		if (!knob_same(&x->knob, now, x->read))
-			return err_set(e, -ESTALE, "%s is %s now; %s was set",
+			return err_set(e, -ESTALE, "%s is now %s; %s was set",
 				       knob_text(r->a, &x->knob), now, x->read);
 	}
 	return 0;
@@ -557,8 +557,8 @@ int txn_trial_revert(struct txn_trial *t, struct txn_report *out, struct err *e)
 		r->now = NULL;
 	}
 	if (!clean) {
-		code = err_set(e, -EUCLEAN, "not everything could be taken back");
-		err_hint(e, "gputune status names what is stuck, and the command for it");
+		code = err_set(e, -EUCLEAN, "some changes could not be undone");
+		err_hint(e, "gputune status lists what is stuck, with the command to fix it");
 	}
 	return trial_finish(t, code, out, e);
 }
@@ -569,7 +569,7 @@ int txn_trial_keep(struct txn_trial *t, struct err *e)
 	int code;
 
 	if (!t->open)
-		return err_set(e, -ENOENT, "nothing of this trial is open");
+		return err_set(e, -ENOENT, "no change of this trial is open");
 	r->now->state = TRANSACTION_APPLIED;
 	write_end(&r->writer, r->now->txn, r->now->state);
 	code = trial_finish(t, 0, NULL, e);

@@ -102,7 +102,7 @@ static struct transaction *txn_boot_begin(struct carrying *c)
 					.op = TXN_BOOT,
 					.boot_id = c->boot_id,
 					.time_s = c->h->id.time_s,
-					.reason = "set by our boot files",
+					.reason = "set by gputune's boot files",
 					.state = TRANSACTION_APPLIED };
 	if (c->w)
 		write_begin(c->w, c->now, 0);

@@ -15,13 +15,13 @@ static const struct {
 	const char *text;
 	enum style style;
 } holds[] = {
-	[HOLD_OURS] = { "in force", STYLE_GOOD },
+	[HOLD_OURS] = { "in effect", STYLE_GOOD },
 	[HOLD_WAITS] = { "after a reboot", STYLE_WARN },
-	[HOLD_MISSED] = { "not brought by the reboot", STYLE_BAD },
-	[HOLD_FOREIGN] = { "changed by somebody", STYLE_BAD },
+	[HOLD_MISSED] = { "not set by the reboot", STYLE_BAD },
+	[HOLD_FOREIGN] = { "changed by others", STYLE_BAD },
 	[HOLD_BACK] = { "as before gputune", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
-	[HOLD_RESET] = { "reset by our own later change", STYLE_WARN },
+	[HOLD_RESET] = { "reset by a later change of gputune", STYLE_WARN },
 	[HOLD_UNKNOWN] = { "unknown", STYLE_UNKNOWN },
 };
 
@@ -88,7 +88,7 @@ static void hold_page_found(struct doc *d, struct node *list, const struct hold_
 
 	f.badge = cell_as(holds[r->hold].style, holds[r->hold].text);
 	if (r->e->unread)
-		f.badge = cell_as(STYLE_BAD, "open: the journal's line cannot be read");
+		f.badge = cell_as(STYLE_BAD, "open: the journal's line is unreadable");
 	else if (is_away(r))
 		f.badge = cell_as(STYLE_BAD, "left: " NOTE_AWAY);
 	else if (r->e->state == ENTRY_STUCK)
@@ -113,8 +113,8 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 	size_t n_batches;
 
 	if (!n) {
-		doc_text(d, sure ? "gputune holds no change on this machine."
-				 : "What gputune holds is not known.");
+		doc_text(d, sure ? "No change of gputune is open on this machine."
+				 : "Open changes of gputune are unknown.");
 		return d;
 	}
 	status_line(d, rows, n);
@@ -132,7 +132,7 @@ static const struct {
 	const char *name, *text;
 	enum style style;
 } states[] = {
-	[VERIFY_IN_FORCE] = { "in-force", "in force", STYLE_GOOD },
+	[VERIFY_IN_FORCE] = { "in-force", "in effect", STYLE_GOOD },
 	[VERIFY_WAITS] = { "waits-for-reboot", "after a reboot", STYLE_WARN },
 	[VERIFY_DIFFERS] = { "differs", "not in effect", STYLE_BAD },
 	[VERIFY_UNKNOWN] = { "unknown", "unknown", STYLE_UNKNOWN },
@@ -159,10 +159,11 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_OURS] = { VERIFY_IN_FORCE, NULL },
 		[HOLD_WAITS] = { VERIFY_WAITS, NULL },
 		[HOLD_MISSED] = { VERIFY_DIFFERS, VERIFY_NOT_BROUGHT },
-		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "somebody changed it since" },
-		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is there again" },
-		[HOLD_LOST] = { VERIFY_DIFFERS, "it went with the last reboot" },
-		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune's has reset it" },
+		[HOLD_FOREIGN] = { VERIFY_DIFFERS,
+				   "it was changed since by another program or user" },
+		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is restored" },
+		[HOLD_LOST] = { VERIFY_DIFFERS, "it was lost at the last reboot" },
+		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune has reset it" },
 		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "it cannot be read back" },
 	};
 
@@ -237,10 +238,11 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 			 cell_as(states[r->state].style, states[r->state].text), cell(r->sentence));
 	}
 	node_drop_empty(t);
-	doc_text(d,
-		 "%zu requested: %zu in force, %zu after a reboot, %zu not in force, %zu unknown.",
-		 v->n, v->count[VERIFY_IN_FORCE], v->count[VERIFY_WAITS], v->count[VERIFY_DIFFERS],
-		 v->count[VERIFY_UNKNOWN]);
+	doc_text(
+		d,
+		"%zu requested: %zu in effect, %zu after a reboot, %zu not in effect, %zu unknown.",
+		v->n, v->count[VERIFY_IN_FORCE], v->count[VERIFY_WAITS], v->count[VERIFY_DIFFERS],
+		v->count[VERIFY_UNKNOWN]);
 	return d;
 }
 
@@ -249,20 +251,20 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 static struct cell bytes(struct doc *d, const char *path, size_t n)
 {
 	return n ? cellf(d, "%s, %zu bytes", path, n)
-		 : cell_printf(d, STYLE_MUTED, "%s, not there", path);
+		 : cell_printf(d, STYLE_MUTED, "%s, missing", path);
 }
 
 static struct cell hold_page_lines(struct doc *d, const struct journal *j)
 {
 	if (j->bad_lines && j->bad_at)
-		return cell_printf(d, STYLE_BAD, "%zu could not be read, the first is line %zu",
+		return cell_printf(d, STYLE_BAD, "%zu are unreadable, the first is line %zu",
 				   j->bad_lines, j->bad_at);
 	if (j->bad_lines)
-		return cell_printf(d, STYLE_BAD, "%zu could not be read", j->bad_lines);
+		return cell_printf(d, STYLE_BAD, "%zu are unreadable", j->bad_lines);
 	if (j->mended)
-		return cell_printf(d, STYLE_WARN, "%zu are damaged, and were read from the copy",
+		return cell_printf(d, STYLE_WARN, "%zu are damaged and were read from the copy",
 				   j->mended);
-	return cell_as(STYLE_GOOD, "all can be read");
+	return cell_as(STYLE_GOOD, "all are readable");
 }
 
 struct doc *page_journal(struct arena *a, const struct journal *j)
@@ -272,7 +274,7 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 	struct node *p;
 
 	if (!f->format) {
-		doc_text(d, "There is no journal: gputune has changed nothing on this machine.");
+		doc_text(d, "No journal: gputune has changed nothing on this machine.");
 		return d;
 	}
 	p = doc_pairs(d, NULL);
@@ -286,7 +288,7 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 		  f->format == 1 ? cell("1: no checksums; the next change writes it as format 2")
 				 : cellf(d, "%d", f->format));
 	node_pair(d, p, "Lines", hold_page_lines(d, j));
-	node_pairf(d, p, "Transactions", "%zu, of which %zu may still hold a change", j->n,
+	node_pairf(d, p, "Transactions", "%zu, of which %zu may still be open", j->n,
 		   journal_count_open(j));
 	return d;
 }

@@ -33,14 +33,14 @@ static enum style outcome_style(enum outcome o)
 static const char *outcome_text(enum outcome o)
 {
 	static const char *const texts[] = {
-		[OUTCOME_DONE] = "in force",
-		[OUTCOME_CLAMPED] = "not taken",
+		[OUTCOME_DONE] = "in effect",
+		[OUTCOME_CLAMPED] = "not accepted",
 		[OUTCOME_FAILED] = "failed",
 		[OUTCOME_ROLLED_BACK] = "rolled back",
 		[OUTCOME_NOT_TRIED] = "not tried",
 		[OUTCOME_STUCK] = "stuck",
 		[OUTCOME_RESTORED] = "restored",
-		[OUTCOME_ALREADY] = "was restored already",
+		[OUTCOME_ALREADY] = "was already restored",
 		[OUTCOME_RESET] = "reset",
 		[OUTCOME_COVERED] = "held by a later change",
 		[OUTCOME_FOREIGN] = "left: changed since",
@@ -127,7 +127,7 @@ static void txn_page_commands(struct doc *d, const struct txn_report *r)
 			text_printf(&t, "%s\n", r->rows[i].command);
 	if (!t.len)
 		return;
-	doc_text(d, "Stuck; to put it right by hand:");
+	doc_text(d, "Stuck; to fix manually:");
 	doc_code(d, arena_strdup(d->arena, t.s));
 }
 
@@ -182,9 +182,9 @@ static void boot_menu(struct doc *d, const struct machine *m, const struct txn_r
 		i++;
 	if (i == r->n || !maker)
 		return;
-	node_span(d, line, cell(" Kernel arguments wait for "));
+	node_span(d, line, cell(" Kernel arguments: run "));
 	node_span(d, line, cell_as(STYLE_CODE, maker));
-	node_span(d, line, cell(", which is yours to run, before that reboot."));
+	node_span(d, line, cell(" before that reboot."));
 }
 
 static void txn_page_applied(struct doc *d, const struct machine *m, const struct txn_report *r,
@@ -195,7 +195,7 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 	for (size_t i = 0; i < r->n; i++)
 		later += waits(&r->rows[i]);
 	if (!r->n) {
-		node_span(d, line, cell_as(STYLE_GOOD, "Nothing had to be changed."));
+		node_span(d, line, cell_as(STYLE_GOOD, "No changes were needed."));
 		return;
 	}
 	node_span(d, line,
@@ -205,7 +205,7 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
 				      later, later == 1 ? "takes" : "take"));
-	node_span(d, line, cell(" Taken back with "));
+	node_span(d, line, cell(" Undo with "));
 	node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", r->txn));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
@@ -233,7 +233,7 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN,
 				      "Transaction %lu failed and was rolled back: the machine is "
-				      "as it was.",
+				      "unchanged.",
 				      r->txn));
 	else
 		node_span(d, line, cell_as(STYLE_WARN, "Nothing was written."));
@@ -248,11 +248,11 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 		const char *text;
 	} parts[] = {
 		{ OUTCOME_RESTORED, "restored" },
-		{ OUTCOME_ALREADY, "as before already" },
-		{ OUTCOME_RESET, "reset (the prior value was unknown)" },
+		{ OUTCOME_ALREADY, "unchanged" },
+		{ OUTCOME_RESET, "reset (the old value was unknown)" },
 		{ OUTCOME_COVERED, "held by a later transaction" },
-		{ OUTCOME_FOREIGN, "left alone (changed since by somebody else)" },
-		{ OUTCOME_GONE, "given up (its device or file is not there)" },
+		{ OUTCOME_FOREIGN, "left unchanged (changed since by others)" },
+		{ OUTCOME_GONE, "abandoned (its device or file is missing)" },
 		{ OUTCOME_NOT_TRIED, "not tried" },
 		{ OUTCOME_STUCK, "stuck" },
 	};
@@ -265,14 +265,14 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 			text_printf(&t, "%s%zu %s", t.len ? ", " : "", n, parts[i].text);
 	}
 	if (r->dry)
-		node_span(d, line, cell("A dry run: nothing was written. It would be: "));
+		node_span(d, line, cell("Dry run: nothing was written. The result would be: "));
 	node_span(d, line,
 		  cell_as(STYLE_STRONG, arena_printf(d->arena, "%s.",
 						     t.len    ? t.s
 						     : r->dry ? "nothing undone"
 							      : "Nothing was undone")));
 	if (count(r, OUTCOME_FOREIGN))
-		node_span(d, line, cell(" --force restores what somebody changed since, too."));
+		node_span(d, line, cell(" --force also restores values changed by others since."));
 }
 
 /* What was taken back and is in force all the same until the machine is booted. */
@@ -306,7 +306,7 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 	page_reverted(d, m, r);
 	line = doc_paragraph(d);
 	if (result == -ENOENT && !r->n)
-		node_span(d, line, cell("There is nothing to undo."));
+		node_span(d, line, cell("Nothing to undo."));
 	else
 		undone(d, r, line);
 	if (!r->dry)
@@ -314,9 +314,9 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 	if (result == -EUCLEAN && count(r, OUTCOME_STUCK))
 		node_span(d, line,
 			  cell_as(STYLE_BAD, has_command(r)
-						     ? " Not everything could be taken back: the "
-						       "commands above do it by hand."
-						     : " Not everything could be taken back."));
+						     ? " Some changes could not be undone: the "
+						       "commands above do it manually."
+						     : " Some changes could not be undone."));
 	return d;
 }
 
@@ -371,8 +371,8 @@ static void overview(struct doc *d, const struct journal *j)
 	node_drop_empty(t);
 	if (trials)
 		doc_text(d,
-			 "%zu switches of proofs, all taken back, are not shown; --format json "
-			 "lists them.",
+			 "%zu switches of proofs, all undone, are not shown; --format json lists "
+			 "them.",
 			 trials);
 }
 
@@ -435,11 +435,9 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 	else if (!j->bad_lines)
 		doc_text(d, "gputune has changed nothing on this machine.");
 	if (j->bad_lines)
-		doc_text(d,
-			 "%zu line%s of the journal could not be read: the history may lack "
-			 "something.",
+		doc_text(d, "%zu unreadable line%s in the journal: the history may be incomplete.",
 			 j->bad_lines, j->bad_lines == 1 ? "" : "s");
 	if (j->torn)
-		doc_text(d, "The journal's last line was cut short by a crash.");
+		doc_text(d, "The journal's last line was truncated by a crash.");
 	return d;
 }

@@ -51,8 +51,9 @@ struct verify {
 };
 
 #define VERIFY_NOT_BROUGHT                                                                         \
-	"the machine was rebooted since, and the kernel was started without it: update-grub or "   \
-	"kernel-install, then a reboot"
+	"the machine was rebooted since, but the kernel was started without it: run update-grub "  \
+	"or "                                                                                      \
+	"kernel-install, then reboot"
 
 const char *verify_name(enum verify_state s);
 /* Of what the journal holds. */

@@ -12,7 +12,7 @@
 /* What every row about a knob begins with. What the journal says of it may be unreadable. */
 #define IN_ROW .via = 0
 #define KNOB_ROWS(type, of)                                                                        \
-	{ "id", "Of the setting, as it was called then.", SHAPE_TEXT(type, id), of },               \
+	{ "id", "Id of the setting at that time.", SHAPE_TEXT(type, id), of },               \
 	{ "target", NULL, SHAPE_TEXT(type, target), of, .unknown = SHAPE_BLANK },           \
 	{ "knob", NULL, SHAPE_OBJECT(type, knob, knob), of, .unknown = SHAPE_ZERO }
 
@@ -20,12 +20,12 @@
 
 static const struct shape_row outcome_row_rows[] = {
 	KNOB_ROWS(outcome_row, IN_ROW),
-	{ "from", "What was there.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
-	{ "to", "What was to be there.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
-	{ "found", "What is there now.", SHAPE_TEXT(outcome_row, found), .unknown = SHAPE_NULL },
+	{ "from", "Value before.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
+	{ "to", "Target value.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
+	{ "found", "Current value.", SHAPE_TEXT(outcome_row, found), .unknown = SHAPE_NULL },
 	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
-	{ "sentence", "What happened.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-	{ "command", "By hand, where it is stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
+	{ "sentence", "Result.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+	{ "command", "Manual fix if stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
 
@@ -44,29 +44,29 @@ static long long report_transaction(const void *object)
 	{ "recovered", "Interrupted transactions that were rolled back first.",                             \
 	  SHAPE_COUNT(txn_report, recovered), OF_REPORT },                                                  \
 	{ "error", NULL, SHAPE_TEXT(outcome_answer, error), .unknown = SHAPE_NULL },                                  \
-	{ "hint", "What to do next.", SHAPE_TEXT(outcome_answer, hint), .unknown = SHAPE_NULL },                      \
-	{ "recovery", "What became of their changes.",                                                      \
+	{ "hint", "Next step.", SHAPE_TEXT(outcome_answer, hint), .unknown = SHAPE_NULL },                      \
+	{ "recovery", "Results of their changes.",                                                      \
 	  SHAPE_LIST(txn_report, recovery, n_recovery, outcome_row), OF_REPORT },                           \
 	{ "rows", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row), OF_REPORT },                                   \
-	{ "leftovers", "Files that a write which was cut off had left, and what became of each: sentences.",         \
+	{ "leftovers", "Files left by an interrupted write, and what was done with each: sentences.",         \
 	  SHAPE_TEXT_LIST(txn_report, leftovers, n_leftovers), OF_REPORT }
 
 static const struct shape_row apply_rows[] = { TRANSACTION_ROW, REPORT_ROWS };
 static const struct shape_row undo_rows[] = {
 	TRANSACTION_ROW,
-	{ "dry_run", "Nothing was written: the rows say what would become of it.",
+	{ "dry_run", "Nothing was written: the rows show what would happen.",
 	  SHAPE_FLAG(txn_report, dry), OF_REPORT },
 	REPORT_ROWS,
 };
 static const struct shape apply_shape = SHAPE(outcome_answer, apply), undo_shape = SHAPE(outcome_answer, undo);
 
 const struct result_shape apply_result = {
-	.name = "apply", .title = "gputune apply", .meaning = "What became of each change of a plan.",
+	.name = "apply", .title = "gputune apply", .meaning = "Result of each change of a plan.",
 	.shape = &apply_shape, .list = "rows",
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
 };
 const struct result_shape undo_result = {
-	.name = "undo", .title = "gputune undo", .meaning = "What became of each change that was to be taken back.",
+	.name = "undo", .title = "gputune undo", .meaning = "Result of each change that was to be undone.",
 	.shape = &undo_shape, .list = "rows", .host = &host_shape, .exit_codes = 0x3f,
 };
 
@@ -93,24 +93,24 @@ static const struct shape_row hold_row_rows[] = {
 	{ "transaction", NULL,
 	  SHAPE_COUNT(transaction, txn), SHAPE_VIA(hold_row, t, transaction), .unknown = SHAPE_ZERO },
 	{ "before", NULL, SHAPE_TEXT(entry, before), OF_ENTRY, .unknown = SHAPE_NULL },
-	{ "after", "What was asked for.", SHAPE_TEXT(entry, after), OF_ENTRY, .unknown = SHAPE_NULL },
+	{ "after", "Requested value.", SHAPE_TEXT(entry, after), OF_ENTRY, .unknown = SHAPE_NULL },
 	{ "now", NULL, SHAPE_TEXT(hold_row, now), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
 	{ "stuck", "An undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
-	{ "kept_by", "What keeps it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
-	{ "changed_by", "Who may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
+	{ "kept_by", "File that keeps it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
+	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
 };
 static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 
 static const struct shape_row status_summary_rows[] = {
-	{ "ours", "Our value is in force.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
-	{ "waits", "In force after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
-	{ "missed", "The reboot since then did not bring it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
-	{ "foreign", "Somebody changed it since.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
-	{ "back", "The prior value is there again.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
-	{ "lost", "The machine was booted since.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
-	{ "reset", "Another of our changes has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
-	{ "unknown", "It could not be read.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
+	{ "ours", "gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
+	{ "waits", "In effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
+	{ "missed", "The reboot since then did not set it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
+	{ "foreign", "Another program or user changed it since.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
+	{ "back", "The old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
+	{ "lost", "The machine was rebooted since.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
+	{ "reset", "Another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
+	{ "unknown", "It is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
 };
 static const struct shape status_summary_shape = SHAPE(status_answer, status_summary);
 
@@ -121,7 +121,7 @@ static const struct shape_row status_rows[] = {
 static const struct shape status_shape = SHAPE(status_answer, status);
 
 const struct result_shape status_result = {
-	.name = "status", .title = "gputune status", .meaning = "What became of every change that is not undone.",
+	.name = "status", .title = "gputune status", .meaning = "State of every change that is not undone.",
 	.shape = &status_shape, .list = "rows",
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
@@ -155,10 +155,10 @@ static const struct shape side_effect_shape = SHAPE(side_effect, side_effect);
 static const struct shape_row entry_rows[] = {
 	KNOB_ROWS(entry, IN_ROW),
 	{ "before", NULL, SHAPE_TEXT(entry, before), .unknown = SHAPE_NULL },
-	{ "after", "What was asked for.", SHAPE_TEXT(entry, after), .unknown = SHAPE_NULL },
+	{ "after", "Requested value.", SHAPE_TEXT(entry, after), .unknown = SHAPE_NULL },
 	{ "read_back", NULL, SHAPE_TEXT(entry, read), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(entry, state, entry_state_name, ENTRY_STUCK + 1) },
-	{ "note", "Of the last state.", SHAPE_TEXT(entry, note), .unknown = SHAPE_NULL },
+	{ "note", "Time of the last state.", SHAPE_TEXT(entry, note), .unknown = SHAPE_NULL },
 	{ "sides", "Knobs that writing it resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) },
 };
 static const struct shape entry_shape = SHAPE(entry, entry);
@@ -167,7 +167,7 @@ static const char *const transaction_ops[] = { "apply", "cluster", "persist", "p
 
 static const struct shape_row transaction_rows[] = {
 	{ "transaction", NULL, SHAPE_COUNT(transaction, txn), .unknown = SHAPE_ZERO },
-	{ "op", "What made it.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
+	{ "op", "Verb that made it.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
 	{ "time", NULL, SHAPE_TIME(transaction, time_s) },
 	{ "boot_id", NULL, SHAPE_TEXT(transaction, boot_id), .unknown = SHAPE_NULL },
 	{ "user", NULL, SHAPE_TEXT(transaction, user), .unknown = SHAPE_NULL },
@@ -180,14 +180,14 @@ static const struct shape_row transaction_rows[] = {
 static const struct shape transaction_shape = SHAPE(transaction, transaction);
 
 static const struct shape_row journal_rows[] = {
-	{ "torn", "The last line was cut short.", SHAPE_FLAG(journal, torn) },
-	{ "bad_lines", "Lines that could not be read.", SHAPE_COUNT(journal, bad_lines) },
+	{ "torn", "The last line was truncated.", SHAPE_FLAG(journal, torn) },
+	{ "bad_lines", "Unreadable lines.", SHAPE_COUNT(journal, bad_lines) },
 };
 static const struct shape journal_shape = SHAPE(journal, journal);
 
 static const struct shape_row history_rows[] = {
 	{ "journal", NULL, SHAPE_POINTER(history_answer, journal, journal) },
-	{ "transactions", "The newest first.", SHAPE_LIST(history_answer, items, n, transaction) },
+	{ "transactions", "Newest first.", SHAPE_LIST(history_answer, items, n, transaction) },
 };
 static const struct shape history_shape = SHAPE(history_answer, history);
 
@@ -228,26 +228,27 @@ static const char *const journal_actions[] = { "check", "repair", "compact" };
 
 static const struct shape_row files_rows[] = {
 	{ "action", NULL, SHAPE_TEXT(files_answer, action), SHAPE_NAMES(journal_actions) },
-	{ "format", "Of the journal's lines: 1 has no checksums; null: there is no journal.",
+	{ "format", "Format of the journal's lines: 1 has no checksums; null: no journal.",
 	  SHAPE_COUNT(journal, files.format), OF_JOURNAL, .unknown = SHAPE_ZERO },
 	{ "copy_is_whole", "The copy has the same bytes as the journal.",
 	  SHAPE_FLAG(journal, files.copy_is_whole), OF_JOURNAL },
 	{ "journal_bytes", NULL, SHAPE_COUNT(journal, files.bytes), OF_JOURNAL },
 	{ "copy_bytes", NULL, SHAPE_COUNT(journal, files.copy_bytes), OF_JOURNAL },
 	{ "history_bytes", NULL, SHAPE_COUNT(journal, files.history_bytes), OF_JOURNAL },
-	{ "bad_lines", "That could not be read, neither from the journal nor from its copy.",
+	{ "bad_lines", "Lines unreadable in both the journal and its copy.",
 	  SHAPE_COUNT(journal, bad_lines), OF_JOURNAL },
 	{ "first_bad_line", NULL, SHAPE_COUNT(journal, bad_at), OF_JOURNAL, .unknown = SHAPE_ZERO },
-	{ "lines_from_copy", "That the journal has lost and the copy has.", SHAPE_COUNT(journal, mended), OF_JOURNAL },
-	{ "torn", "The journal's last line was cut short by a crash.", SHAPE_FLAG(journal, torn), OF_JOURNAL },
+	{ "lines_from_copy", "Lines lost in the journal and present in the copy.", SHAPE_COUNT(journal, mended),
+	  OF_JOURNAL },
+	{ "torn", "The journal's last line was truncated by a crash.", SHAPE_FLAG(journal, torn), OF_JOURNAL },
 	{ "transactions", NULL, SHAPE_COUNT(journal, n), OF_JOURNAL },
-	{ "open_transactions", "That may still hold a change.", SHAPE_COUNT(files_answer, open) },
+	{ "open_transactions", "Lines that may still contain a change.", SHAPE_COUNT(files_answer, open) },
 };
 static const struct shape files_shape = SHAPE(files_answer, files);
 
 const struct result_shape journal_result = {
 	.name = "journal", .title = "gputune journal",
-	.meaning = "The files of the journal, and what can be read of them.",
+	.meaning = "The files of the journal, and their readable contents.",
 	.shape = &files_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
 
@@ -266,7 +267,7 @@ static const struct shape_row verify_summary_rows[] = {
 	{ "in-force", NULL, SHAPE_COUNT(verify, count[VERIFY_IN_FORCE]) },
 	{ "waits-for-reboot", NULL, SHAPE_COUNT(verify, count[VERIFY_WAITS]) },
 	{ "differs", NULL, SHAPE_COUNT(verify, count[VERIFY_DIFFERS]) },
-	{ "unknown", "It could not be read.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
+	{ "unknown", "It is unreadable.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
 };
 static const struct shape verify_summary_shape = SHAPE(verify, verify_summary);
 
@@ -277,7 +278,7 @@ static const struct shape_row verify_rows[] = {
 static const struct shape verify_shape = SHAPE(verify, verify);
 
 const struct result_shape verify_result = {
-	.name = "verify", .title = "gputune verify", .meaning = "Whether what was asked for is in force.",
+	.name = "verify", .title = "gputune verify", .meaning = "Whether requested values are in effect.",
 	.shape = &verify_shape, .list = "rows", .host = &host_shape,
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
@@ -297,14 +298,14 @@ static const struct shape kept_verify_shape = SHAPE(boot_report, kept_verify);
 
 static const struct shape_row boot_report_rows[] = {
 	{ "boot_id", NULL, SHAPE_TEXT(boot_report, boot_id) },
-	{ "reboot_by", "Who asked for the reboot.", SHAPE_TEXT(boot_report, asked), .unknown = SHAPE_NULL },
-	{ "verify", "What verify --boot printed then.", SHAPE_PART(kept_verify_shape) },
+	{ "reboot_by", "User that requested the reboot.", SHAPE_TEXT(boot_report, asked), .unknown = SHAPE_NULL },
+	{ "verify", "Output of verify --boot at that time.", SHAPE_PART(kept_verify_shape) },
 };
 static const struct shape boot_report_shape = SHAPE(boot_report, boot_report);
 
 const struct result_shape boot_report_result = {
 	.name = "boot-report", .title = "/var/lib/gputune/boot-report.json",
-	.meaning = "What of the request is in force after a boot.",
+	.meaning = "Requested values in effect after a boot.",
 	.shape = &boot_report_shape, .no_time = true, .no_version = true,
 };
 

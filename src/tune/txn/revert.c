@@ -129,19 +129,19 @@ static const char *held_by_folder(struct txn_run *r, const struct entry *e)
 		text_printf(&out, "%s%s", i ? ", " : "", names[i]);
 	if (n > FEW)
 		text_printf(&out, " and %zu more", n - FEW);
-	return n ? arena_printf(r->a, "it holds %s, which gputune did not write", out.s)
-		 : "somebody changed its mode";
+	return n ? arena_printf(r->a, "it contains %s, which gputune did not write", out.s)
+		 : "its mode was changed";
 }
 
 /* What somebody made of it, in words. */
 static const char *run_foreign(struct txn_run *r, const struct entry *e, const char *now)
 {
 	if (e->knob.kind != KNOB_FILE)
-		return arena_printf(r->a, "somebody set it to %s since", now);
+		return arena_printf(r->a, "it was set to %s since", now);
 	if (strcmp(now, "absent") == 0)
-		return "somebody removed it since";
+		return "it was removed since";
 	return str_ends(e->knob.name, "/") ? held_by_folder(r, e)
-					   : "somebody edited it since gputune wrote it";
+					   : "it was edited since gputune wrote it";
 }
 
 /* A folder of ours in which another program put something cannot go, whatever is asked for. */
@@ -236,13 +236,13 @@ static void away(struct txn_run *r, struct entry *e, struct outcome_row *row, bo
 {
 	if (given_up) {
 		noted(r, e, row, OUTCOME_GONE, "gone");
-		row->sentence = arena_printf(r->a, "given up, not there: %s", what);
+		row->sentence = arena_printf(r->a, "abandoned, missing: %s", what);
 		return;
 	}
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = arena_printf(r->a,
-				     "left, not there now: %s; undo again when it is there, or "
-				     "with --force to give it up",
+				     "left, not there now: %s; undo again when it is present, or "
+				     "use --force to abandon it",
 				     what);
 	e->state = ENTRY_STUCK;
 	e->note = NOTE_AWAY;
@@ -316,9 +316,8 @@ static const char *restore_side_effects(struct txn_run *r, const struct entry *e
 		if (code == 0)
 			code = knob_get(r->h, r->a, &s->knob, &now, &why);
 		if (code || !knob_same(&s->knob, now, want))
-			return arena_printf(r->a, "%s, which it resets: %s",
-					    knob_text(r->a, &s->knob),
-					    code ? why.text : "it did not take its prior value");
+			return arena_printf(r->a, "%s, reset by it: %s", knob_text(r->a, &s->knob),
+					    code ? why.text : "it did not accept its old value");
 	}
 	return NULL;
 }
@@ -379,7 +378,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 	if (got == -ENODATA && code == 0) {
 		noted(r, e, row, e->before ? OUTCOME_RESTORED : OUTCOME_RESET,
 		      e->before ? "restored" : "reset");
-		row->sentence = e->before ? NULL : "the value before was not known";
+		row->sentence = e->before ? NULL : "the value before was unknown";
 		return;
 	}
 	/* A write that failed but is in force is in force. An address may have cost others. */
@@ -406,7 +405,7 @@ static void revert_unseen(struct txn_run *r, struct entry *e, struct outcome_row
 	else if (neutral)
 		restore(r, e, row, neutral);
 	else
-		run_stuck(r, e, row, "its prior value was not known, and it has no neutral one");
+		run_stuck(r, e, row, "its old value was unknown, and it has no neutral one");
 }
 
 /* The same name may be another device after a reboot. A place that cannot be read just now says
@@ -517,11 +516,9 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 		if (r->journal.items[i].txn == e->txn)
 			version = r->journal.items[i].version;
 	row->outcome = OUTCOME_STUCK;
-	row->sentence = arena_printf(r->a,
-				     "what the journal says of it cannot be read by this version "
-				     "(%s); version %s wrote it",
-				     r->who->version ? r->who->version : "unknown",
-				     version ? version : "unknown");
+	row->sentence = arena_printf(
+		r->a, "its journal line cannot be read by this version (%s); version %s wrote it",
+		r->who->version ? r->who->version : "unknown", version ? version : "unknown");
 }
 
 /* run_revert without what lies beside the files. */
@@ -539,7 +536,7 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	}
 	needs = run_needs_request(r, e);
 	if (needs) {
-		run_stuck(r, e, row, arena_printf(r->a, "%s is still there, and needs it", needs));
+		run_stuck(r, e, row, arena_printf(r->a, "%s still exists and requires it", needs));
 		return;
 	}
 	if (is_covered(r, e, row))
@@ -553,11 +550,11 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
 		away(r, e, row, forced, arena_strdup(r->a, why.text));
 	} else if (code == 0 && elsewhere) {
-		away(r, e, row, forced, "its name is another device's now");
+		away(r, e, row, forced, "its name now belongs to another device");
 	} else if (code) {
 		run_stuck(r, e, row, arena_strdup(r->a, why.text));
 	} else if (unknown && !forced) {
-		run_stuck(r, e, row, "whether it is still the same device could not be seen");
+		run_stuck(r, e, row, "whether it is still the same device is unknown");
 	} else if (e->before && knob_holds(&e->knob, now, e->before)) {
 		/* Not by us: whoever put it back has reset the sides too, and they are theirs. */
 		if (e->restoring)
@@ -569,7 +566,8 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	} else if (run_went_further(r, e, now)) {
 		noted(r, e, row, OUTCOME_ALREADY, "already");
 	} else if (!r->dry && run_holds_file(r, e)) {
-		run_stuck(r, e, row, arena_printf(r->a, "it still holds %s", run_holds_file(r, e)));
+		run_stuck(r, e, row,
+			  arena_printf(r->a, "it still contains %s", run_holds_file(r, e)));
 	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
 		return;
 	} else if ((is_ours(e, now) || run_is_full_folder(r, e, now) ||
@@ -600,25 +598,25 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 	int code;
 
 	if (!left->ours) {
-		open_row_note(r, arena_printf(r->a, "%s is no plain file of root's: it stays",
-					      left->path));
+		open_row_note(r,
+			      arena_printf(r->a,
+					   "%s is not a regular file owned by root: left unchanged",
+					   left->path));
 		return NULL;
 	}
 	if (!left->spare) {
-		open_row_note(
-			r, arena_printf(r->a,
-					"%s holds what %s held before a write that was cut off: it "
-					"stays; compare the two",
-					left->path, left->of));
+		open_row_note(r, arena_printf(r->a,
+					      "%s contains the old contents of %s from before an "
+					      "interrupted write: left unchanged; compare the two",
+					      left->path, left->of));
 		return NULL;
 	}
 	code = host_remove(r->h, left->path);
 	if (code && code != -ENOENT)
-		return arena_printf(r->a,
-				    "could not remove %s, which a write that was cut off left: %s",
+		return arena_printf(r->a, "could not remove %s, left by an interrupted write: %s",
 				    left->path, strerror(-code));
-	open_row_note(r, arena_printf(r->a, "removed %s, which a write that was cut off had left",
-				      left->path));
+	open_row_note(r,
+		      arena_printf(r->a, "removed %s, left by an interrupted write", left->path));
 	return NULL;
 }
 

@@ -26,25 +26,28 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 	if (r == HOST_NOT_OURS)
 		return state_folder_refused(e);
 	if (r == -EROFS && !h->ops->writes)
-		return err_set(e, r, "nothing can be changed here: only looking was asked for");
+		return err_set(e, r,
+			       "changes are not possible here: the machine was opened read-only");
 	if (r == -EROFS) {
 		err_set(e, r,
-			"%s is on a read-only file system: what cannot be recorded there first is "
-			"not changed",
+			"%s is on a read-only file system: nothing is changed unless it is "
+			"recorded there first",
 			TXN_DIR);
-		err_hint(e, "\"findmnt -T %s\" shows which; mount -o remount,rw makes it writable",
+		err_hint(e,
+			 "\"findmnt -T %s\" shows the file system; mount -o remount,rw makes it "
+			 "writable",
 			 TXN_DIR);
 		return r;
 	}
 	if (r == -ENOSPC || r == -EDQUOT) {
 		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
-		err_hint(e, "what is not written there first is not changed: make room for it");
+		err_hint(e,
+			 "nothing is changed unless it is recorded there first: free some space");
 		return r;
 	}
 	if (r == -EACCES || r == -EPERM) {
 		err_set(e, r, "%s: %s: only root can change the machine", TXN_DIR, strerror(-r));
-		err_hint(e, "run it again with sudo; \"plan --format shell\" prints what it would "
-			    "do");
+		err_hint(e, "run it with sudo; \"plan --format shell\" prints the changes");
 		return r;
 	}
 	return r ? err_set(e, r, "%s: %s", TXN_DIR, strerror(-r)) : 0;
@@ -119,7 +122,7 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 	/* A number that no reader takes would be a change that nobody can undo. */
 	if (r->journal.next >= TXN_MAX)
 		return err_set(e, -EOVERFLOW,
-			       "%s: holds a transaction with the last number there is",
+			       "%s: contains a transaction with the highest possible number",
 			       TXN_JOURNAL);
 	/* What went with an earlier boot could not be told from what is in effect. */
 	code = boot_id_read(h, a, &r->boot_id);

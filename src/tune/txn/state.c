@@ -21,25 +21,21 @@ static int check_one(struct host *h, const char *path, struct err *e)
 	if (host_stat(h, path, &st))
 		return 0;
 	if (st.kind != HOST_FILE) {
-		err_set(e, HOST_NOT_OURS, "%s is no plain file: what it says is not believed",
-			path);
-		err_hint(e, "\"ls -l %s\" shows what it is; replace it with a plain file", path);
+		err_set(e, HOST_NOT_OURS, "%s is not a regular file: not trusted", path);
+		err_hint(e, "\"ls -l %s\" shows its type; replace it with a regular file", path);
 	} else if (st.uid != h->id.euid && st.uid != 0) {
-		err_set(e, HOST_NOT_OURS, "%s belongs to user %lld: what it says is not believed",
-			path, st.uid);
-		err_hint(e, "where it is to be trusted: chown root: %s", path);
+		err_set(e, HOST_NOT_OURS, "%s belongs to user %lld: not trusted", path, st.uid);
+		err_hint(e, "to trust it: chown root: %s", path);
 	} else if (st.mode & 022) {
-		err_set(e, HOST_NOT_OURS,
-			"others may write to %s (mode %04o): what it says is not believed", path,
-			st.mode);
-		err_hint(e, "where it is to be trusted: chmod 600 %s", path);
+		err_set(e, HOST_NOT_OURS, "other users may write to %s (mode %04o): not trusted",
+			path, st.mode);
+		err_hint(e, "to trust it: chmod 600 %s", path);
 	} else if (st.links > 1) {
 		err_set(e, HOST_NOT_OURS,
-			"%s has %lu names (hard links): who writes to another one changes it; what "
-			"it says is not believed",
+			"%s has %lu names (hard links), through which it can be changed: not "
+			"trusted",
 			path, st.links);
-		err_hint(e, "where it is to be trusted: cp -p %s %s.one && mv %s.one %s", path,
-			 path, path, path);
+		err_hint(e, "to trust it: cp -p %s %s.one && mv %s.one %s", path, path, path, path);
 	} else {
 		return 0;
 	}
@@ -49,8 +45,8 @@ static int check_one(struct host *h, const char *path, struct err *e)
 int state_folder_refused(struct err *e)
 {
 	err_set(e, HOST_NOT_OURS,
-		"%s is a link, belongs to another user, or others may write to it: what is in it "
-		"is not believed",
+		"%s is a link, belongs to another user, or is writable by others: its contents are "
+		"not trusted",
 		TXN_DIR);
 	err_hint(e,
 		 "look at it with ls -ld; \"chown root: %s; chmod 755 %s\" where it is to be "
@@ -83,8 +79,8 @@ const char *state_is_lost_at_boot(struct host *h)
 		r = host_ask_int(h, "statfs", "/var/lib", "type", &type);
 	if (r || (type != TMPFS_MAGIC && type != RAMFS_MAGIC))
 		return NULL;
-	return TXN_DIR " is in memory (tmpfs): a reboot deletes the journal, and then what is kept "
-		       "for the next boot cannot be undone";
+	return TXN_DIR " is in memory (tmpfs): a reboot deletes the journal, and values kept for "
+		       "the next boot then cannot be undone";
 }
 
 /* Who is changing the machine. */

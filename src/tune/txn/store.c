@@ -115,7 +115,7 @@ int store_load(struct host *h, struct arena *a, struct journal_store *out, struc
 		return 0;
 	if (number_after(line, (size_t)(nl - line), "\"format\":") > STORE_FORMAT)
 		return err_set(e, -EPROTONOSUPPORT,
-			       "%s: a newer gputune has written it: use that version", TXN_JOURNAL);
+			       "%s: written by a newer gputune: use that version", TXN_JOURNAL);
 	out->next = (unsigned long)number_after(line, (size_t)(nl - line), "\"next\":");
 	out->next = out->next < 1 || out->next > TXN_MAX ? 1 : out->next;
 	out->rewritten = number_after(line, (size_t)(nl - line), SEAL_TIMES);

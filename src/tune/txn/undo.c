@@ -121,13 +121,13 @@ static void undo_announce(struct txn_run *r, const struct txn_select *s, struct 
 static int undo_nothing(const struct txn_select *s, const struct journal *j, struct err *e)
 {
 	if (j->bad_lines) {
-		err_set(e, -ENOENT, "there is nothing to undo among what can be read");
-		err_hint(e, "\"gputune journal check\" tells what cannot");
+		err_set(e, -ENOENT, "no readable change to undo");
+		err_hint(e, "\"gputune journal check\" shows what is unreadable");
 		return -ENOENT;
 	}
 	if (s->txn)
 		return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
-	return err_set(e, -ENOENT, "there is nothing to undo");
+	return err_set(e, -ENOENT, "nothing to undo");
 }
 
 /*
@@ -144,9 +144,8 @@ static int check_order(struct txn_run *r, const struct txn_select *s, struct err
 
 		if (t->txn != s->txn || t->txn >= top->txn || strcmp(t->op, "persist") != 0)
 			continue;
-		err_set(e, -EBUSY, "transaction %lu wrote the files for the next boot anew",
-			top->txn);
-		err_hint(e, "undo it first, or all of them: \"gputune persist remove\"");
+		err_set(e, -EBUSY, "transaction %lu rewrote the files for the next boot", top->txn);
+		err_hint(e, "undo it first, or undo all: \"gputune persist remove\"");
 		return -EBUSY;
 	}
 	return 0;
@@ -174,8 +173,9 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 	code = write_flush(&r->writer);
 	if (code) {
 		text_clear(&r->writer.waiting);
-		err_set(e, code, "%s: %s: nothing was taken back", TXN_JOURNAL, strerror(-code));
-		err_hint(e, "what is not written there first is not changed: make room for it");
+		err_set(e, code, "%s: %s: nothing was undone", TXN_JOURNAL, strerror(-code));
+		err_hint(e,
+			 "nothing is changed unless it is recorded there first: free some space");
 		return code;
 	}
 	for (size_t i = n; i-- > 0;)
@@ -185,8 +185,8 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 	write_end(&r->writer, r->now->txn, r->now->state);
 	if (clean)
 		return 0;
-	err_set(e, -EUCLEAN, "not everything could be taken back");
-	err_hint(e, "gputune status names what is stuck, and the command for it");
+	err_set(e, -EUCLEAN, "some changes could not be undone");
+	err_hint(e, "gputune status lists what is stuck, with the command to fix it");
 	return -EUCLEAN;
 }
 
@@ -207,9 +207,8 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 	closed = run_close(&r, &ignored);
 	if (!closed || (code && code != -EUCLEAN))
 		return code;
-	err_set(e, -EUCLEAN, "%s: %s: what was taken back is not recorded", TXN_JOURNAL,
-		strerror(-closed));
-	err_hint(e, "make room for it and undo again: what is back already is not written again");
+	err_set(e, -EUCLEAN, "%s: %s: the undo is not recorded", TXN_JOURNAL, strerror(-closed));
+	err_hint(e, "free some space and undo again: restored values are not written again");
 	return -EUCLEAN;
 }
 
@@ -227,7 +226,7 @@ static void tend_give_up(struct txn_run *r)
 			if (!x->unread || !entry_is_active(x))
 				continue;
 			x->state = ENTRY_UNDONE;
-			x->note = "given up: unreadable";
+			x->note = "abandoned: unreadable";
 			write_undone(&r->writer, x, x->txn);
 		}
 		run_settle(r, t);

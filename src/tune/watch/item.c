@@ -323,8 +323,8 @@ static enum observation look_lock(struct host *h, struct arena *a, const struct 
 	    mhz <= most + CLOCK_STEP_MHZ)
 		return SIGHT_BLIND;
 	/* The figure itself would be another at every look. */
-	*now = arena_printf(a, "no lock: the %s clock runs above %lld MHz",
-			    memory ? "memory" : "SM", most);
+	*now = arena_printf(a, "no lock: the %s clock is above %lld MHz", memory ? "memory" : "SM",
+			    most);
 	return SIGHT_OTHER;
 }
 

@@ -187,7 +187,7 @@ void nvml_worker_look(struct watcher *g, struct nvml_look *const *looks, size_t 
 	if (r == 0 && done == n && at == reply.len)
 		return;
 	why = r == -ETIME ? "the driver does not answer"
-			  : "the process that asks the driver failed";
+			  : "the process that queries the driver failed";
 	for (size_t i = 0; i < n; i++) {
 		looks[i]->sight = SIGHT_UNSEEN;
 		looks[i]->now = why;

@@ -99,7 +99,7 @@ static char *policy_next_line(char *buf, int cap, void *stream)
 		return NULL;
 	r->line++;
 	if (n > LINE_BYTES || n >= (size_t)cap) {
-		policy_bad(r, "the line is longer than %d characters", LINE_BYTES);
+		policy_bad(r, "the line exceeds %d characters", LINE_BYTES);
 		return NULL;
 	}
 	memcpy(buf, r->rest, n);
@@ -150,14 +150,17 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 	if (strcmp(key, "policy") == 0) {
 		*reaction = reaction_parse(value);
 		return *reaction < 0
-			       ? policy_bad(r, "policy is report, re-apply or back-off, not \"%s\"",
-					    value)
+			       ? policy_bad(
+					 r,
+					 "policy must be report, re-apply or back-off, not \"%s\"",
+					 value)
 			       : 1;
 	}
 	if (strcmp(key, "limit") == 0) {
 		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
-			return policy_bad(r, "limit is 1 to %d re-applications an hour, not \"%s\"",
-					  POLICY_LIMIT_MAX, value);
+			return policy_bad(
+				r, "limit must be 1 to %d re-applications an hour, not \"%s\"",
+				POLICY_LIMIT_MAX, value);
 		*limit = (int)n;
 		return 1;
 	}
@@ -178,16 +181,16 @@ static int watch_key(struct reading *r, const char *key, const char *value)
 		r->p->gpu_events = strcmp(value, "on") == 0;
 		return r->p->gpu_events || strcmp(value, "off") == 0
 			       ? 1
-			       : policy_bad(r, "gpu-events is on or off, not \"%s\"", value);
+			       : policy_bad(r, "gpu-events must be on or off, not \"%s\"", value);
 	}
 	if (!longest && strcmp(key, "interval") != 0)
-		return policy_bad(
-			r,
-			"unknown key \"%s\" in [watch]; known are policy, limit, interval, "
-			"max-interval, gpu-events",
-			key);
+		return policy_bad(r,
+				  "unknown key \"%s\" in [watch]; use policy, limit, interval, "
+				  "max-interval, gpu-events",
+				  key);
 	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
-		return policy_bad(r, "%s is a time from 100ms to 24h like 30s or 5m, not \"%s\"",
+		return policy_bad(r,
+				  "%s must be a time from 100ms to 24h like 30s or 5m, not \"%s\"",
 				  key, value);
 	return 1;
 }
@@ -209,7 +212,7 @@ static int policy_on_key(void *user, const char *section, const char *key, const
 		return 0;
 	code = common_key(r, key, value, &row->reaction, &row->limit);
 	return code >= 0 ? code
-			 : policy_bad(r, "unknown key \"%s\" in [%s]; known are policy, limit", key,
+			 : policy_bad(r, "unknown key \"%s\" in [%s]; use policy, limit", key,
 				      section);
 }
 
@@ -237,7 +240,7 @@ int policy_load(struct host *h, struct arena *a, const char *path, struct policy
 		r.result = 0;
 	if (!r.result && line) {
 		r.line = line > 0 ? line : r.line;
-		policy_bad(&r, "not \"key = value\", not \"[section]\" and not a comment");
+		policy_bad(&r, "expected \"key = value\", \"[section]\" or a comment");
 	}
 	if (r.result)
 		return r.result;

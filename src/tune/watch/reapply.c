@@ -24,8 +24,7 @@ static int reapply_lock(struct watcher *g, const char **why)
 	if (code == 0 && g->w->source->ops->stamp(g->w->source) == g->stamp)
 		return 0;
 	guard_unlock(g);
-	*why = code == -EROFS ? "nothing can be changed here: it is read-only, or only looking was "
-				"asked for"
+	*why = code == -EROFS ? "changes are not possible here: the machine was opened read-only"
 	       : code	      ? arena_printf(&g->round, "%s: %s", TXN_LOCK, strerror(-code))
 			      : "";
 	return code == 0 || code == -EWOULDBLOCK ? -EAGAIN : code;
@@ -130,7 +129,7 @@ static int swap_apart(struct swapping *s, const char **why)
 	int code, r = nvml_worker_run(swap_in_child, s, SWAP_MS, &reply, &s->g->stuck, NULL);
 
 	*why = r == -ETIME ? "the driver does not answer"
-			   : "the process that asks the driver failed";
+			   : "the process that queries the driver failed";
 	if (r || reply.len < sizeof(code))
 		return r ? r : -EIO;
 	memcpy(&code, reply.s, sizeof(code));

@@ -81,9 +81,9 @@ static bool is_noticed_by_event(const char *via)
 static void report_what(struct arena *a, struct text *t, const struct event *e)
 {
 	static const char *const words[EVENT_KINDS] = {
-		[EVENT_LOST] = "is not in force since the machine was booted",
-		[EVENT_GONE] = "is not there any more",
-		[EVENT_BACK] = "is there again",
+		[EVENT_LOST] = "is not in effect since the reboot",
+		[EVENT_GONE] = "is now missing",
+		[EVENT_BACK] = "is present again",
 		[EVENT_UNSEEN] = "cannot be read",
 	};
 	const char *from = value_shown(a, e->from), *to = value_shown(a, e->to);
@@ -129,11 +129,11 @@ static const char *watch_report_sentence(struct arena *a, const struct line *l)
 	text_add(&t, ": ");
 	report_what(a, &t, e);
 	if (e->kind != EVENT_LOST && e->kind != EVENT_UNSEEN)
-		text_printf(&t, "; noticed by %s", e->via);
+		text_printf(&t, "; detected by %s", e->via);
 	if (e->who.pid)
 		text_printf(&t, ", set by %s", who_text(a, &e->who));
 	else if (e->likely)
-		text_printf(&t, ", perhaps by %s, which is running", e->likely);
+		text_printf(&t, ", possibly by %s, which is running", e->likely);
 	if (e->note)
 		text_printf(&t, "; %s", e->note);
 	return watch_report_one_line(a, t.s);
@@ -184,7 +184,7 @@ static const char *const vias[] = { "poll",    "start",	 "fanotify", "inotify",
 static const struct shape_row who_rows[] = {
 	{ "pid", NULL, SHAPE_COUNT(who, pid) },
 	{ "name", NULL, SHAPE_TEXT_OF(who_name), .unknown = SHAPE_NULL },
-	{ "unit", "Of the service manager.", SHAPE_TEXT_OF(who_unit), .unknown = SHAPE_NULL },
+	{ "unit", "Unit of the service manager.", SHAPE_TEXT_OF(who_unit), .unknown = SHAPE_NULL },
 	{ "login_uid", NULL, SHAPE_COUNT(who, login_uid), .unknown = SHAPE_NEGATIVE },
 };
 static const struct shape who_shape = SHAPE(who, who);
@@ -202,16 +202,16 @@ static const struct shape_row line_rows[] = {
 	{ "from", NULL, SHAPE_TEXT(event, from), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "to", NULL, SHAPE_TEXT(event, to), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "via", NULL, SHAPE_TEXT(event, via), SHAPE_NAMES(vias), OF_EVENT, .unknown = SHAPE_NULL },
-	{ "who", "Changed it.", SHAPE_OBJECT(event, who, who), OF_EVENT, .unknown = SHAPE_ZERO },
+	{ "who", "Made the change.", SHAPE_OBJECT(event, who, who), OF_EVENT, .unknown = SHAPE_ZERO },
 	{ "likely", "A running service that sets such knobs.",
 	  SHAPE_TEXT(event, likely), OF_EVENT, .unknown = SHAPE_NULL },
-	{ "sentence", "All of it in words.", SHAPE_TEXT_MADE(line_sentence) },
+	{ "sentence", "The whole event as text.", SHAPE_TEXT_MADE(line_sentence) },
 };
 static const struct shape line_shape = SHAPE(line, line);
 
 const struct result_shape watch_result = {
 	.name = "watch", .title = "gputune watch: one line of it",
-	.meaning = "What was seen to change.", .shape = &line_shape, .no_version = true,
+	.meaning = "A detected change.", .shape = &line_shape, .no_version = true,
 };
 /* clang-format on */
 

@@ -77,8 +77,8 @@ static void notify(struct watcher *g)
 		return;
 	sum_up(g, &s);
 	n = snprintf(text, sizeof(text),
-		     "STATUS=%zu settings watched, %zu changed, %zu left, %zu given up", s.watched,
-		     s.state[ITEM_CHANGED], s.state[ITEM_LEFT], s.state[ITEM_GIVEN_UP]);
+		     "STATUS=%zu settings watched, %zu changed, %zu left, %zu no longer re-applied",
+		     s.watched, s.state[ITEM_CHANGED], s.state[ITEM_LEFT], s.state[ITEM_GIVEN_UP]);
 	if (!g->ready || strcmp(text, g->status) != 0) {
 		if (n > 0 && (size_t)n < sizeof(g->status))
 			memcpy(g->status, text, (size_t)n + 1);
@@ -155,7 +155,7 @@ static void report_bad_lines(struct watcher *g, const struct journal *j)
 	struct err e = { 0 };
 
 	if (j->bad_lines && j->bad_lines != g->bad_lines) {
-		err_set(&e, 0, "%s: %zu line%s could not be read: what they held is not watched",
+		err_set(&e, 0, "%s: %zu line%s unreadable: their changes are not watched",
 			TXN_JOURNAL, j->bad_lines, j->bad_lines == 1 ? "" : "s");
 		trouble(g, &e);
 	}
@@ -239,7 +239,7 @@ static void reload_policy(struct watcher *g)
 	}
 	/* Whether GPUs are to be heard is in it, too. */
 	listen(g);
-	watcher_report(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was read again";
+	watcher_report(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was reloaded";
 	g->quiet = 0;
 	g->poll_due = guard_now(g);
 }
@@ -344,7 +344,7 @@ static const char *watch_watch_blame_text(struct watcher *g, struct watched_knob
 	const char *likely =
 		blamed->pid ? NULL : who_likely(g->h, &g->round, &it->knob, &g->running);
 
-	return likely ? arena_printf(&g->round, "perhaps %s, which is running", likely)
+	return likely ? arena_printf(&g->round, "possibly %s, which is running", likely)
 		      : who_text(&g->round, blamed);
 }
 
@@ -353,11 +353,11 @@ static void watch_watch_give_up(struct watcher *g, struct watched_knob *it, cons
 	struct event *e = watch_log(g, EVENT_GAVE_UP, it, now);
 	int n = item_past(it)->n_tried;
 
-	e->note = arena_printf(&g->round,
-			       "it was set again %d time%s within an hour, and something sets it "
-			       "back each time: %s; it is left alone until it is applied again or "
-			       "the watcher is reloaded",
-			       n, n == 1 ? "" : "s", watch_watch_blame_text(g, it));
+	e->note = arena_printf(
+		&g->round,
+		"it was re-applied %d time%s within an hour and reverted each time by: %s; it is "
+		"left unchanged until it is applied again or the watcher is reloaded",
+		n, n == 1 ? "" : "s", watch_watch_blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
 }
@@ -382,7 +382,7 @@ static void set_again(struct watcher *g, struct watched_knob *it, enum observati
 		it->state = ITEM_CHANGED;
 		if (!known) {
 			e = watch_log(g, EVENT_CHANGED, it, now);
-			e->note = arena_printf(&g->round, "it is set again in %lld s",
+			e->note = arena_printf(&g->round, "re-applying in %lld s",
 					       (wait + 999) / 1000);
 		}
 		item_set_now(it, now);
@@ -401,7 +401,7 @@ static void set_again(struct watcher *g, struct watched_knob *it, enum observati
 		e->who = past->blamed;
 	}
 	e->note = code ? why
-		       : arena_printf(&g->round, "%s was set again (%d of %d within an hour)",
+		       : arena_printf(&g->round, "%s was re-applied (%d of %d within an hour)",
 				      value_shown(&g->round, it->after), past->n_tried, limit);
 	it->state = code ? ITEM_CHANGED : ITEM_OURS;
 	it->due = at + (code ? wait_of(past, at) : RECHECK_MS);
@@ -427,9 +427,8 @@ static void watch_watch_changed(struct watcher *g, struct watched_knob *it, enum
 	/* Set again it would be a change of this boot that no journal holds: nobody could undo it.
 	 */
 	if (it->lost && it->state != ITEM_LEFT) {
-		watch_log(g, EVENT_LOST, it, now)->note =
-			"it is over with that boot, and is not set again: apply sets it, persist "
-			"install keeps it";
+		watch_log(g, EVENT_LOST, it, now)->note = "lost at the reboot and not re-applied: "
+							  "apply sets it, persist install keeps it";
 		it->state = ITEM_LEFT;
 	}
 	if (it->state == ITEM_LEFT || it->state == ITEM_GIVEN_UP) {
@@ -442,7 +441,7 @@ static void watch_watch_changed(struct watcher *g, struct watched_knob *it, enum
 	if (reaction == REACT_BACK_OFF && can_be_set_again(it) &&
 	    ((sight != SIGHT_RESET && !lost) || blamed->login_uid > 0 ||
 	     (blamed->pid && blamed->login_uid == 0))) {
-		watch_log(g, EVENT_LEFT, it, now)->note = "it is left to whoever changed it";
+		watch_log(g, EVENT_LEFT, it, now)->note = "it is left as changed";
 		it->state = ITEM_LEFT;
 		item_set_now(it, now);
 		return;
@@ -493,7 +492,7 @@ static void guard_react(struct watcher *g, struct watched_knob *it, enum observa
 {
 	if ((sight == SIGHT_RESET || sight == SIGHT_OTHER) && is_elsewhere(g, it)) {
 		sight = SIGHT_GONE;
-		now = "another device has its name";
+		now = "its name now belongs to another device";
 	}
 	switch (sight) {
 	case SIGHT_OURS:
@@ -698,7 +697,7 @@ static void watch_watch_start(struct watcher *g)
 	/* Before the first look, so that the list below it reads as its consequence. */
 	sum_up(g, &s);
 	e = watcher_report(g, EVENT_STARTED, NULL, NULL, NULL);
-	e->note = arena_printf(&g->round, "%zu settings of %zu transactions are watched", s.watched,
+	e->note = arena_printf(&g->round, "watching %zu settings of %zu transactions", s.watched,
 			       g->items.transactions);
 	g->poll_due = g->dear_due = guard_now(g);
 	guard_round(g);

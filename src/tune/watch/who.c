@@ -49,7 +49,7 @@ void who_look(struct host *h, long pid, struct who *w)
 
 const char *who_text(struct arena *a, const struct who *w)
 {
-	const char *name = *w->name ? w->name : "a process that has ended";
+	const char *name = *w->name ? w->name : "a process that has exited";
 
 	if (!w->pid)
 		return "unknown";

@@ -68,8 +68,8 @@ static void bench_begins(void *ctx, const struct bench *b, size_t n, double seco
 
 	if (all >= LONG_S && !g->frame.samples)
 		door_note(g->d,
-			  "%s: %zu cases of %.3g s, about %.0f minutes; a case's name or --for "
-			  "TIME makes it shorter",
+			  "%s: %zu cases of %.3g s, about %.0f minutes; name one case or give "
+			  "--for TIME to shorten it",
 			  b->name, n, seconds, all / 60);
 }
 
@@ -176,8 +176,8 @@ static int bench_measure(struct measuring *g)
 	c->steal_percent = conditions_steal(&first, &c->before);
 	if (g->ask->require_idle && record_busy(c))
 		return door_refuse(g->d, EXIT_NOT_APPLIED,
-				   "the machine is busy: others use %.2f CPUs, %.1f %% of its "
-				   "time is stolen; nothing was measured",
+				   "the machine is busy: other programs use %.2f CPUs, %.1f %% of "
+				   "its time is stolen; nothing was measured",
 				   fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
 	s = sampler_start(g->h, &g->watch, &g->stop);
 	frame_start(&g->frame);
@@ -218,7 +218,7 @@ static int bench_keep(struct measuring *g, int code)
 	text = json_dumps(j, JSON_INDENT(1));
 	json_decref(j);
 	if (!text)
-		return door_refuse(g->d, EXIT_BLIND, "no memory for the result");
+		return door_refuse(g->d, EXIT_BLIND, "out of memory for the result");
 	if (record_empty(g->record) || g->unkept)
 		g->record->unkept = true;
 	else
@@ -226,7 +226,7 @@ static int bench_keep(struct measuring *g, int code)
 	free(text);
 	if (failed) {
 		g->d->say(g->d->ctx, 0, &e);
-		record_note(g->d->arena, g->record, "not kept: %s", e.text);
+		record_note(g->d->arena, g->record, "not saved: %s", e.text);
 		g->record->unkept = true;
 	}
 	return failed ? EXIT_BLIND : code;
@@ -340,26 +340,24 @@ static const char *bench_names(size_t i)
 }
 
 static const struct ask_row bench_verb_rows[] = {
-	{ "NAME", "a bench, one of its cases (NAME/CASE), or all of them in short form",
+	{ "NAME", "a bench, one of its cases (NAME/CASE), or all for a short run of each",
 	  ASK_TEXTS(bench_verb_ask, names), .argument = true, .required = true,
 	  .proposal = bench_names },
-	{ "for", "measure each case for this long: 10s, 500ms, 2m",
-	  ASK_TIME(bench_verb_ask, seconds) },
-	{ "runs", "take this many samples of each case",
-	  ASK_COUNT(bench_verb_ask, runs, 1, RECORD_SAMPLES_MAX) },
-	{ "cpus", "run on these CPUs alone: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST",
+	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(bench_verb_ask, seconds) },
+	{ "runs", "samples per case", ASK_COUNT(bench_verb_ask, runs, 1, RECORD_SAMPLES_MAX) },
+	{ "cpus", "run only on these CPUs: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST",
 	  .check = cpus_check },
-	{ "require-idle", "refuse to measure a machine that is busy with other things",
+	{ "require-idle", "refuse to measure on a busy machine",
 	  ASK_FLAG(bench_verb_ask, require_idle) },
 	{ ASK_PART(bench_verb_ask, on, bench_ask) },
 	{ ASK_PART_OF(bench_verb_ask, on, bench_peer_shape) },
-	{ "rank", "collectives: this is process N of --ranks; 0 leads and prints",
+	{ "rank", "collectives: rank of this process, of --ranks; rank 0 leads and prints",
 	  ASK_COUNT(bench_verb_ask, rank, 0, RANKS_MAX - 1) },
 	{ "ranks",
-	  "collectives: so many processes take part, met at --peer; 1: only this one, whatever a "
-	  "launcher's environment says",
+	  "collectives: number of processes, which meet at --peer; 1: only this one, ignoring a "
+	  "launcher's environment",
 	  ASK_COUNT(bench_verb_ask, ranks, 1, RANKS_MAX) },
-	{ "local-processes", "collectives: one process for each GPU of this machine",
+	{ "local-processes", "collectives: start one process per GPU of this machine",
 	  ASK_FLAG(bench_verb_ask, local_processes) },
 	{ ASK_PART(bench_verb_ask, state, state_ask) },
 };
@@ -374,16 +372,16 @@ const struct verb bench_verb = {
 	.group = VERB_MEASURE,
 	.common = true,
 	.summary = "measure memory, GPUs, disks and network",
-	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, "
-		 "and keeps it. NAME/CASE is one case, all a short run of each. Ctrl-C keeps what "
-		 "was measured. \"bench serve\" is the other end of network benches.",
+	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and "
+		 "saves it. NAME/CASE is one case, all a short run of each. Ctrl-C keeps what was "
+		 "measured. \"bench serve\" is the other end of network benches.",
 	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
 	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
 		 "nccl-tests bandwidth speedtest",
 	.examples = EXAMPLES(
 		{ "bench memory-bandwidth memory-latency", "two benches" },
-		{ "bench disk --dir /data --for 5s", "a disk: needs a folder to write in" },
-		{ "bench gemm/bf16:8192 --json before.json", "one case, into a file for compare" },
+		{ "bench disk --dir /data --for 5s", "a disk: requires a folder to write to" },
+		{ "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
 		{ "bench all", "a short run of each" }),
 	.ask = &bench_verb_shape,
 	.subs = bench_subs,

@@ -47,14 +47,16 @@ static int read_ranks(struct door *d, const struct bench_verb_ask *ask, struct r
 			       ? door_fail(d, EXIT_USAGE, &e)
 			       : 0;
 	if (!ask->ranks)
-		return door_refuse(d, EXIT_USAGE, "--rank needs --ranks: of how many");
+		return door_refuse(d, EXIT_USAGE,
+				   "--rank requires --ranks, the number of processes");
 	if (ask->ranks < 2)
 		return 0;
 	if (ask->rank < 0)
-		return door_refuse(d, EXIT_USAGE, "--ranks %u needs --rank: which one this is",
+		return door_refuse(d, EXIT_USAGE,
+				   "--ranks %u requires --rank, the rank of this process",
 				   ask->ranks);
 	if (ask->rank >= (int)ask->ranks)
-		return door_refuse(d, EXIT_USAGE, "--rank takes a number up to %u, not \"%d\"",
+		return door_refuse(d, EXIT_USAGE, "--rank takes a number up to %u, got \"%d\"",
 				   ask->ranks - 1, ask->rank);
 	out->ranks = ask->ranks;
 	out->rank = (unsigned)ask->rank;
@@ -92,8 +94,8 @@ static int start_children(struct door *d, struct bench_env *env, struct ranks *r
 	if (n < 2 || n > RANKS_MAX)
 		return door_refuse(
 			d, EXIT_BLIND,
-			"--local-processes: two GPUs at least are needed, %zu can be used here%s%s",
-			n, why ? ": " : "", why ? why : "");
+			"--local-processes requires at least two GPUs; %zu usable here%s%s", n,
+			why ? ": " : "", why ? why : "");
 	*ranks = (struct ranks){
 		.ranks = (unsigned)n, .locals = (unsigned)n, .by = "--local-processes", .job = job
 	};
@@ -150,13 +152,13 @@ int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct b
 		return code;
 	if (n != ask->names.n)
 		return door_refuse(d, EXIT_USAGE,
-				   "in several processes (%s) only collectives are measured, and "
-				   "nothing else with them",
+				   "with several processes (%s) only collectives can be measured, "
+				   "without other benches",
 				   ranks.by ? ranks.by : "--local-processes");
 	if (ask->local_processes && ranks.ranks)
 		return door_refuse(d, EXIT_USAGE,
-				   "--local-processes starts the processes itself; here %s has "
-				   "done so already",
+				   "--local-processes starts the processes itself, but %s has "
+				   "already started them",
 				   ranks.by);
 	code = ask->local_processes ? start_children(d, env, &ranks, out) : 0;
 	if (code)

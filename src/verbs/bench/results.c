@@ -52,10 +52,10 @@ VERB_PAGE(bench_list_page_any, bench_list_page, state_ask, bench_list)
 
 const struct verb bench_list_verb = {
 	.name = "list",
-	.summary = "the benches, and the kept results",
-	.about = "Lists every bench with what it measures, and the results that are kept.",
+	.summary = "the benches and the saved results",
+	.about = "Lists every bench with what it measures, and the saved results.",
 	.examples = EXAMPLES({ "bench list", "all of them" },
-			     { "bench list --format json", "for a script" }),
+			     { "bench list --format json", "for scripts" }),
 	.ask = &state_ask_shape,
 	.answer = bench_list_any,
 	.result = &bench_list_result,
@@ -70,7 +70,7 @@ struct bench_show_ask {
 };
 
 static const struct ask_row bench_show_rows[] = {
-	{ "ID", "a kept result that \"bench list\" lists, or the file of one",
+	{ "ID", "a saved result from \"bench list\", or a result file",
 	  ASK_TEXT(bench_show_ask, id), .argument = true, .required = true, .files = true },
 	{ ASK_PART(bench_show_ask, state, state_ask) },
 };
@@ -103,9 +103,9 @@ VERB_ANSWER(bench_show_any, bench_show_answer, bench_show_ask, bench_answer)
 
 const struct verb bench_show_verb = {
 	.name = "show",
-	.summary = "a kept result",
-	.about = "Shows a result that is kept, or the file of one.",
-	.examples = EXAMPLES({ "bench show before.json", "the file of one" },
+	.summary = "a saved result",
+	.about = "Shows a saved result or a result file.",
+	.examples = EXAMPLES({ "bench show before.json", "a result file" },
 			     { "bench show before.json --verbose", "with samples and conditions" }),
 	.ask = &bench_show_shape,
 	.answer = bench_show_any,

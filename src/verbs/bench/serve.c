@@ -14,9 +14,9 @@ struct bench_serve_ask {
 };
 
 static const struct ask_row bench_serve_rows[] = {
-	{ "listen", "listen there, at port 21187 unless it says another",
-	  ASK_TEXT(bench_serve_ask, listen), .arg = "ADDRESS[:PORT]", .fallback = "127.0.0.1" },
-	{ "token", "the file with the secret that both machines know",
+	{ "listen", "listen address; port 21187 unless given", ASK_TEXT(bench_serve_ask, listen),
+	  .arg = "ADDRESS[:PORT]", .fallback = "127.0.0.1" },
+	{ "token", "the file with the secret that both machines share",
 	  ASK_TEXT(bench_serve_ask, token), .arg = "FILE", .files = true },
 };
 static const struct ask_shape bench_serve_shape =
@@ -37,9 +37,8 @@ static int serve_at(struct door *d, struct net_address *a, const struct token *t
 	if (serve_listen(a, &s.listener, &e))
 		return door_fail(d, EXIT_BLIND, &e);
 	door_note(d, "listening on %s%s", a->text,
-		  net_address_loopback(a)
-			  ? ", for this machine alone (--listen ADDRESS: for others)"
-			  : "");
+		  net_address_loopback(a) ? ", for this machine only (--listen ADDRESS: for others)"
+					  : "");
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -64,8 +63,8 @@ static int bench_serve_answer(struct door *d, const void *question, void *answer
 	(void)answer;
 	if (!ask->token)
 		return door_refuse(d, EXIT_USAGE,
-				   "\"bench serve\" needs --token FILE: a secret of 16 bytes or "
-				   "more that the measuring machine knows too");
+				   "\"bench serve\" requires --token FILE: a secret of at least 16 "
+				   "bytes, shared with the measuring machine");
 	if (net_address_parse(ask->listen, true, &a, &e) || token_load(ask->token, &t, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	code = serve_at(d, &a, &t);
@@ -75,12 +74,12 @@ static int bench_serve_answer(struct door *d, const void *question, void *answer
 
 const struct verb bench_serve_verb = {
 	.name = "serve",
-	.summary = "be the other end of network benches",
-	.about = "Answers tcp and rdma benches of a machine that knows the same secret, until "
-		 "Ctrl-C. It listens at one address and prints what is measured.",
-	.examples =
-		EXAMPLES({ "bench serve --listen 10.0.0.2 --token secret", "on the other machine" },
-			 { "bench tcp rdma --peer 10.0.0.2 --token secret", "then, on this one" }),
+	.summary = "serve the other end of network benches",
+	.about = "Answers tcp and rdma benches of a machine with the same secret, until Ctrl-C. "
+		 "Listens on one address and prints what is measured.",
+	.examples = EXAMPLES(
+		{ "bench serve --listen 10.0.0.2 --token secret", "on the other machine" },
+		{ "bench tcp rdma --peer 10.0.0.2 --token secret", "then, on this machine" }),
 	.ask = &bench_serve_shape,
 	.answer = bench_serve_answer,
 	.own_process = true,

@@ -25,8 +25,8 @@ struct cluster_check_ask {
 static const struct ask_row cluster_check_ask_rows[] = {
 	{ ASK_PART(cluster_check_ask, nodes, cluster_nodes_ask) },
 	{ ASK_PART(cluster_check_ask, links, cluster_links_ask) },
-	{ "quick", "echoes alone, which takes seconds", ASK_FLAG(cluster_check_ask, quick) },
-	{ "for", "measure each test for this long", ASK_TIME(cluster_check_ask, seconds) },
+	{ "quick", "echo only; takes seconds", ASK_FLAG(cluster_check_ask, quick) },
+	{ "for", "time for each test", ASK_TIME(cluster_check_ask, seconds) },
 	{ ASK_PART(cluster_check_ask, state, state_ask) },
 };
 static const struct ask_shape cluster_check_ask_shape =
@@ -112,8 +112,8 @@ static void keep_check(struct checking *k, const struct cluster_check_view *v)
 	code = code ? code : host_put(k->h, path, text, strlen(text), 0600);
 	free(text);
 	if (code)
-		door_warn(k->d, "%s is not kept, so a later check cannot compare with it: %s", path,
-			  strerror(-code));
+		door_warn(k->d, "%s was not saved, so a later check cannot compare with it: %s",
+			  path, strerror(-code));
 }
 
 static void print_progress(void *ctx, const char *text)
@@ -138,9 +138,9 @@ static void find_lost(struct arena *a, struct cluster_run *run)
 				.node = n->name,
 				.port = "",
 				.text = arena_printf(
-					a, "%s stopped answering while it was measured.", n->name),
+					a, "%s stopped answering during the measurement.", n->name),
 				.evidence = why,
-				.fix = "see that it is still on, and what its kernel's log says" });
+				.fix = "check that it is on, and read its kernel log" });
 	}
 }
 
@@ -154,7 +154,7 @@ static void compare_earlier(struct checking *k)
 	if (j && check_compare(a, c, j, &e)) {
 		c->notes = arena_grow(a, c->notes, c->n_notes, sizeof(*c->notes));
 		c->notes[c->n_notes++] = arena_printf(
-			a, "The earlier check %s cannot be compared with: %s", c->earlier, e.text);
+			a, "Cannot compare with the earlier check %s: %s", c->earlier, e.text);
 		c->earlier = NULL;
 	}
 	json_decref(j);
@@ -237,14 +237,14 @@ VERB_PAGE(cluster_check_page_any, cluster_check_page, cluster_check_ask, cluster
 
 const struct verb cluster_check_verb = {
 	.name = "check",
-	.summary = "what each path carries, and which node, port or cable is to blame",
-	.about = "Measures every path in rounds of pairs: echo, TCP, RDMA, NCCL; with --quick "
-		 "echo alone. Repeats what was bad, names what is to blame, and keeps the result "
-		 "for the next check to compare with.",
-	.exits = "1: something is wrong; 5: not all could be measured",
-	.examples = EXAMPLES({ "cluster check --nodes spark-1,spark-2 --quick",
-			       "whether every path works at all" },
-			     { "cluster check --nodes spark-1,spark-2", "how fast each path is" }),
+	.summary = "measure each path and find the bad node, port or cable",
+	.about = "Measures every path in rounds of pairs: echo, TCP, RDMA, NCCL; with --quick only "
+		 "echo. Repeats bad results, names the bad node, port or cable, and saves the "
+		 "result for the next check to compare with.",
+	.exits = "1: a fault was found; 5: not everything could be measured",
+	.examples = EXAMPLES(
+		{ "cluster check --nodes spark-1,spark-2 --quick", "whether every path works" },
+		{ "cluster check --nodes spark-1,spark-2", "how fast each path is" }),
 	.ask = &cluster_check_ask_shape,
 	.answer = cluster_check_answer_any,
 	.result = &cluster_check_result,

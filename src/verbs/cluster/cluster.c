@@ -16,7 +16,7 @@ static const struct ask_row discover_ask_rows[] = {
 	{ ASK_PART(discover_ask, links, cluster_links_ask) },
 	{ "for", "listen for this long, at most 2m (default: 500ms)",
 	  ASK_TIME(discover_ask, air_s) },
-	{ "from", "an earlier discovery (its JSON) instead of a new one",
+	{ "from", "use an earlier discovery (its JSON) instead of a new one",
 	  ASK_TEXT(discover_ask, from), .arg = "FILE", .files = true },
 };
 static const struct ask_shape discover_ask_shape = ASK_SHAPE(discover_ask, NULL, discover_ask_rows);
@@ -93,17 +93,17 @@ static const struct verb_format discover_formats[] = { { "svg", discover_svg }, 
 
 static const struct verb discover_verb = {
 	.name = "discover",
-	.summary = "which port is wired to which, and what is wrong with it",
-	.about = "Lets all ports of --nodes announce themselves and reports who hears whom, by "
-		 "cable or switch, with speed, MTU, addresses and RDMA. --against compares with "
-		 "an earlier result. Nothing is changed. Without root on the nodes less can be "
-		 "seen.",
-	.exits = "1: something is wrong; 5: no node answered",
+	.summary = "which port is wired to which, and faults in the wiring",
+	.about = "Makes all ports of --nodes announce themselves and reports which ports receive "
+		 "them, by cable or switch, with speed, MTU, addresses and RDMA. --against "
+		 "compares with an earlier result. Nothing is changed. Without root on the nodes, "
+		 "less is visible.",
+	.exits = "1: a fault was found; 5: no node answered",
 	.examples = EXAMPLES(
 		{ "cluster discover --nodes spark-1,spark-2", "two machines" },
-		{ "cluster discover --nodes-file nodes -f json -o before.json", "keep the result" },
+		{ "cluster discover --nodes-file nodes -f json -o before.json", "save the result" },
 		{ "cluster discover --from before.json -f svg -o cluster.svg",
-		  "draw a kept result" }),
+		  "draw a saved result" }),
 	.ask = &discover_ask_shape,
 	.answer = discover_answer_any,
 	.result = &cluster_discover_result,
@@ -120,13 +120,14 @@ const struct verb cluster_verb = {
 	.name = "cluster",
 	.group = VERB_MANY,
 	.summary = "links between machines: wiring, speed, addresses",
-	.about = "Finds how machines are wired, measures each path and names what is to blame, "
-		 "and sets addresses and MTU on all nodes at once. Nodes are reached over ssh, or "
-		 "what --rsh names; nothing is installed on them.",
+	.about = "Finds how machines are wired, measures each path, locates faults, and sets "
+		 "addresses and MTU on all nodes at once. Nodes are reached over ssh or the "
+		 "program in --rsh; nothing is installed on them.",
 	.words = "nodes link links roce infiniband cables wiring",
-	.examples = EXAMPLES({ "cluster discover --nodes spark-1,spark-2", "how they are wired" },
-			     { "cluster check --nodes spark-1,spark-2", "what each path carries" },
-			     { "cluster plan --nodes spark-1,spark-2", "what would be changed" }),
+	.examples =
+		EXAMPLES({ "cluster discover --nodes spark-1,spark-2", "the wiring" },
+			 { "cluster check --nodes spark-1,spark-2", "the bandwidth of each path" },
+			 { "cluster plan --nodes spark-1,spark-2", "what would change" }),
 	.subs = cluster_subs,
 	.programs = cluster_programs,
 };

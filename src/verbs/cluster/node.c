@@ -78,7 +78,7 @@ static int node_serve(struct door *d, const void *ask, int in, int out)
 static const struct verb node_verb = {
 	.name = "node",
 	.summary = "the program that a coordinator starts on each node",
-	.about = "Answers requests, one JSON object a line, until its input ends.",
+	.about = "Answers requests, one JSON object per line, until its input ends.",
 	.ask = &node_ask_shape,
 	.serve = node_serve,
 };
@@ -90,7 +90,7 @@ struct rollback_ask {
 };
 
 static const struct ask_row rollback_ask_rows[] = {
-	{ "for", "wait for this long before", ASK_TIME(rollback_ask, seconds) },
+	{ "for", "wait this long before the undo", ASK_TIME(rollback_ask, seconds) },
 };
 static const struct ask_shape rollback_ask_shape = ASK_SHAPE(rollback_ask, NULL, rollback_ask_rows);
 
@@ -108,7 +108,7 @@ static void sleep_s(double seconds)
 
 static int rollback_serve(struct door *d, const void *ask, int in, int out)
 {
-	struct txn_who who = door_who(d, "nobody confirmed it");
+	struct txn_who who = door_who(d, "not confirmed in time");
 	struct rollback_report report;
 	struct err e = { 0 };
 	struct host *h;
@@ -123,14 +123,14 @@ static int rollback_serve(struct door *d, const void *ask, int in, int out)
 	host_close(h);
 	if (result)
 		return door_fail(d, txn_exit_code(result), &e);
-	door_warn(d, report.fired ? "the network is as it was before"
-				  : "there is nothing to take back");
+	door_warn(d, report.fired ? "the network already has its old configuration"
+				  : "nothing to undo");
 	return EXIT_CLEAN;
 }
 
 #define ROLLBACK                                                                                   \
-	.summary = "the program that takes a network back that nobody confirmed",                  \
-	.about = "Takes back what cluster plan --apply changed here and nobody confirmed.",        \
+	.summary = "the rollback timer: undoes network changes that were not confirmed",           \
+	.about = "Undoes unconfirmed changes of cluster plan --apply on this node.",               \
 	.ask = &rollback_ask_shape, .serve = rollback_serve
 
 static const struct verb rollback_verb = { .name = "rollback", ROLLBACK };

@@ -17,28 +17,29 @@
 enum { LIST_MAX = 1 << 16, NAME_MAX_HERE = 60, AIR_MOST_S = 120, TIMEOUT_MOST_S = 3600 };
 
 static const struct ask_row cluster_nodes_ask_rows[] = {
-	{ "nodes", "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine",
+	{ "nodes", "the nodes, comma-separated, as ssh names them; \"localhost\" is this machine",
 	  ASK_TEXT(cluster_nodes_ask, nodes), .arg = "LIST" },
-	{ "nodes-file", "a node a line: its name, and after a blank what ssh calls it",
+	{ "nodes-file", "one node per line: its name, then a blank and its ssh name",
 	  ASK_TEXT(cluster_nodes_ask, nodes_file), .arg = "FILE", .files = true },
-	{ "rsh", "what reaches a node instead of ssh; {node} is its address, no shell runs it",
+	{ "rsh",
+	  "command to reach a node instead of ssh; {node} is its address; runs without a shell",
 	  ASK_TEXT(cluster_nodes_ask, rsh), .arg = "WORDS" },
 	{ "node-command", "the program on the nodes (default: gputune cluster node)",
 	  ASK_TEXT(cluster_nodes_ask, node_command), .arg = "WORDS" },
-	{ "known-hosts", "the nodes' host keys (default: those that ssh knows)",
+	{ "known-hosts", "file with the nodes' host keys (default: ssh's known hosts)",
 	  ASK_TEXT(cluster_nodes_ask, known_hosts), .arg = "FILE", .files = true },
-	{ "key", "the key that ssh shows the nodes", ASK_TEXT(cluster_nodes_ask, key),
-	  .arg = "FILE", .files = true },
-	{ "timeout", "how long a node may take to answer (default: 10s)",
+	{ "key", "identity file for ssh", ASK_TEXT(cluster_nodes_ask, key), .arg = "FILE",
+	  .files = true },
+	{ "timeout", "timeout for an answer from a node (default: 10s)",
 	  ASK_TIME(cluster_nodes_ask, timeout_s) },
 };
 const struct ask_shape cluster_nodes_ask_shape =
 	ASK_SHAPE(cluster_nodes_ask, "Nodes", cluster_nodes_ask_rows);
 
 static const struct ask_row cluster_links_ask_rows[] = {
-	{ "against", "an earlier discovery (its JSON), to say what moved since",
+	{ "against", "an earlier discovery (its JSON), to show what changed since",
 	  ASK_TEXT(cluster_links_ask, against), .arg = "FILE", .files = true },
-	{ "all-links", "virtual interfaces too", ASK_FLAG(cluster_links_ask, all_links) },
+	{ "all-links", "include virtual interfaces", ASK_FLAG(cluster_links_ask, all_links) },
 };
 const struct ask_shape cluster_links_ask_shape =
 	ASK_SHAPE(cluster_links_ask, "Links", cluster_links_ask_rows);
@@ -57,11 +58,10 @@ static int cluster_add_target(struct door *d, struct cluster_run *c, const char 
 {
 	if (!cluster_name_valid(address) || !cluster_name_valid(name) ||
 	    strlen(name) > NAME_MAX_HERE)
-		return door_refuse(d, EXIT_USAGE, "%s\"%.64s\" is no name that a node can have",
-				   where, name);
+		return door_refuse(d, EXIT_USAGE, "%sinvalid node name \"%.64s\"", where, name);
 	for (size_t i = 0; i < c->n; i++)
 		if (strcmp(c->targets[i].name, name) == 0)
-			return door_refuse(d, EXIT_USAGE, "%s%s is named twice", where, name);
+			return door_refuse(d, EXIT_USAGE, "%s%s is given twice", where, name);
 	if (c->n == CLUSTER_NODES_MAX)
 		return door_refuse(d, EXIT_USAGE, "a cluster has at most %d nodes",
 				   CLUSTER_NODES_MAX);
@@ -99,7 +99,7 @@ static int from_file(struct door *d, const char *path, struct cluster_run *c)
 
 		sum += (long)strlen(line);
 		if (sum > LIST_MAX || (!strchr(line, '\n') && !feof(f))) {
-			code = door_refuse(d, EXIT_USAGE, "%s is no list of nodes", path);
+			code = door_refuse(d, EXIT_USAGE, "%s: not a list of nodes", path);
 			break;
 		}
 		line[strcspn(line, "#\n")] = '\0';
@@ -112,7 +112,7 @@ static int from_file(struct door *d, const char *path, struct cluster_run *c)
 	}
 	fclose(f);
 	if (code == 0 && !c->n)
-		return door_refuse(d, EXIT_USAGE, "%s names no node", path);
+		return door_refuse(d, EXIT_USAGE, "%s lists no nodes", path);
 	return code;
 }
 
@@ -124,7 +124,7 @@ static int targets(struct door *d, const struct cluster_nodes_ask *ask, struct c
 		code = from_file(d, ask->nodes_file, c);
 	if (code == 0 && !c->n)
 		code = door_refuse(d, EXIT_USAGE,
-				   "name the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
+				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
 	return code;
 }
 

@@ -27,7 +27,7 @@ static int subnets_check(const char *text, struct err *e)
 	if (ipv4_parse(text, &base) == 0 && base.bits >= 8 && base.bits <= ADDRESS_BITS &&
 	    ipv4_same(base, ipv4_network(base)))
 		return 0;
-	return err_set(e, -EINVAL, "takes a network of /8 to /24, like 10.77.0.0/16");
+	return err_set(e, -EINVAL, "expected a network of /8 to /24, like 10.77.0.0/16");
 }
 
 static const char *const topologies[] = { "auto", "pair", "ring", "switch" };
@@ -37,24 +37,25 @@ static const struct ask_row cluster_plan_ask_rows[] = {
 	{ ASK_PART(cluster_plan_ask, links, cluster_links_ask) },
 	{ "for", "listen for this long, at most 2m (default: 500ms)",
 	  ASK_TIME(cluster_plan_ask, air_s) },
-	{ "from", "plan for an earlier discovery (its JSON), of which no node is asked",
+	{ "from", "plan from an earlier discovery (its JSON), without contacting its nodes",
 	  ASK_TEXT(cluster_plan_ask, from), .arg = "FILE", .files = true },
-	{ "topology", "pair, ring, switch or auto: what the cables have to make",
+	{ "topology", "pair, ring, switch or auto: the expected topology",
 	  ASK_TEXT(cluster_plan_ask, topology), .arg = "NAME", .fallback = "auto",
 	  .names = topologies, .n_names = sizeof(topologies) / sizeof(topologies[0]),
 	  .strict = true },
 	{ "subnets",
-	  "take each path's /24 from here (default: the first free ones from 192.168.100.0 on)",
+	  "take each path's /24 from this network (default: the first free ones from 192.168.100.0 "
+	  "on)",
 	  ASK_TEXT(cluster_plan_ask, subnets), .arg = "NETWORK", .check = subnets_check },
 	{ "mtu", "MTU of the links (default: 9000)",
 	  ASK_COUNT(cluster_plan_ask, mtu, MTU_LEAST, MTU_MOST), .arg = "BYTES", .unit = "bytes" },
-	{ "no-names", "leave /etc/hosts and ssh's known hosts as they are",
+	{ "no-names", "leave /etc/hosts and ssh's known hosts unchanged",
 	  ASK_FLAG(cluster_plan_ask, no_names) },
-	{ "apply", "make it so on all nodes (default: only show it)",
+	{ "apply", "make the changes on all nodes (default: only show them)",
 	  ASK_FLAG(cluster_plan_ask, apply) },
-	{ "confirm-within", "a node that is not confirmed by then takes all back itself",
+	{ "confirm-within", "a node that is not confirmed within this time undoes its changes",
 	  ASK_TIME(cluster_plan_ask, confirm_s), .fallback = "60s" },
-	{ "dry-run", "say what would be done, and do nothing",
+	{ "dry-run", "show what would be done, and do nothing",
 	  ASK_FLAG(cluster_plan_ask, dry_run) },
 };
 static const struct ask_shape cluster_plan_ask_shape =
@@ -142,7 +143,7 @@ static int make(struct planning *p)
 	result = apply_make(&p->how, &p->wiring, &p->apply);
 	p->out->applied = true;
 	if (result)
-		door_warn(p->d, "%s", p->apply.failure ? p->apply.failure : "it did not work");
+		door_warn(p->d, "%s", p->apply.failure ? p->apply.failure : "it failed");
 	return txn_exit_code(result);
 }
 
@@ -151,15 +152,15 @@ static int plan_or_make(struct planning *p)
 	bool can, changes;
 
 	if (ask_nodes(p))
-		return door_refuse(p->d, EXIT_BLIND, "it was interrupted; nothing was kept");
+		return door_refuse(p->d, EXIT_BLIND, "interrupted; no change was kept");
 	can = can_be_made(p);
 	changes = apply_has_changes(&p->apply);
 	if (p->ask->apply && can && changes)
 		return make(p);
 	if (p->ask->apply && can)
-		door_warn(p->d, "all nodes are as planned already");
+		door_warn(p->d, "all nodes already match the plan");
 	else if (can)
-		door_warn(p->d, "nothing was written; --apply makes it so");
+		door_warn(p->d, "nothing was written; --apply makes the changes");
 	if (p->ask->apply)
 		return can ? EXIT_CLEAN : EXIT_NOT_APPLIED;
 	return !can || !p->run.rsh || changes ? EXIT_FINDINGS : EXIT_CLEAN;
@@ -175,7 +176,7 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 		return door_refuse(d, EXIT_USAGE, "--confirm-within takes %ds to %dm",
 				   DEADMAN_LEAST_S, DEADMAN_MOST_S / 60);
 	if (ask->apply && ask->dry_run)
-		return door_refuse(d, EXIT_USAGE, "either --apply or --dry-run");
+		return door_refuse(d, EXIT_USAGE, "give either --apply or --dry-run");
 	p->d = d;
 	p->ask = ask;
 	p->out = out;
@@ -209,15 +210,15 @@ VERB_PAGE(cluster_plan_page_any, cluster_plan_page, cluster_plan_ask, cluster_pl
 
 const struct verb cluster_plan_verb = {
 	.name = "plan",
-	.summary = "which addresses, MTU and names each node needs; --apply sets them",
+	.summary = "the addresses, MTU and names for each node; --apply sets them",
 	.about = "Shows the addresses, MTU, names and files that each node needs for its cables, "
 		 "and what blocks that. --apply changes all nodes at once and tests the links; a "
 		 "node that is not confirmed in time restores its old configuration.",
-	.exits = "1: something would be changed",
-	.examples =
-		EXAMPLES({ "cluster plan --nodes spark-1,spark-2", "what each node would change" },
-			 { "cluster plan --topology ring --nodes a,b,c --apply --yes",
-			   "change all nodes, or none" }),
+	.exits = "1: changes are needed",
+	.examples = EXAMPLES(
+		{ "cluster plan --nodes spark-1,spark-2", "what would change on each node" },
+		{ "cluster plan --topology ring --nodes a,b,c --apply --yes",
+		  "change all nodes, or none" }),
 	.ask = &cluster_plan_ask_shape,
 	.answer = cluster_plan_answer_any,
 	.result = &cluster_plan_result,
@@ -235,9 +236,9 @@ struct cluster_undo_ask {
 
 static const struct ask_row cluster_undo_ask_rows[] = {
 	{ ASK_PART(cluster_undo_ask, nodes, cluster_nodes_ask) },
-	{ "dry-run", "say what would be done, and do nothing",
+	{ "dry-run", "show what would be done, and do nothing",
 	  ASK_FLAG(cluster_undo_ask, dry_run) },
-	{ "force", "also what somebody changed since", ASK_FLAG(cluster_undo_ask, force) },
+	{ "force", "also undo values changed by others since", ASK_FLAG(cluster_undo_ask, force) },
 };
 static const struct ask_shape cluster_undo_ask_shape =
 	ASK_SHAPE(cluster_undo_ask, NULL, cluster_undo_ask_rows);
@@ -252,15 +253,14 @@ static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct
 	for (size_t i = 0; i < c->n; i++)
 		names[i] = c->targets[i].name;
 	if (!ask->dry_run)
-		result = door_agreed(d, NULL,
-				     arena_printf(d->arena,
-						  "Take the cluster's network back on %zu nodes?",
-						  c->n));
+		result = door_agreed(
+			d, NULL,
+			arena_printf(d->arena, "Undo the network changes on %zu nodes?", c->n));
 	if (result)
 		return result;
 	result = apply_undo(&how, names, c->n, ask->dry_run, ask->force, out);
 	if (result == -EINTR)
-		return door_refuse(d, EXIT_STUCK, "it was interrupted; say it again");
+		return door_refuse(d, EXIT_STUCK, "interrupted; run it again");
 	if (ask->dry_run)
 		door_warn(d, "dry run: nothing was written");
 	return txn_exit_code(result);
@@ -285,12 +285,12 @@ VERB_PAGE_OF(cluster_undo_page, page_cluster_undo, apply)
 const struct verb cluster_undo_verb = {
 	.name = "undo",
 	.summary = "undo plan --apply on all nodes",
-	.about = "Restores what plan --apply changed on all nodes, to the byte. What was changed "
-		 "since is left alone unless --force.",
-	.exits = "4: not all could be undone",
+	.about = "Restores what plan --apply changed on all nodes, byte for byte. Values changed "
+		 "since are left unchanged unless --force.",
+	.exits = "4: not everything could be undone",
 	.examples =
-		EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows it, and asks" },
-			 { "cluster undo --nodes spark-1,spark-2 --yes", "without a question" }),
+		EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows the changes and asks" },
+			 { "cluster undo --nodes spark-1,spark-2 --yes", "without a prompt" }),
 	.ask = &cluster_undo_ask_shape,
 	.answer = cluster_undo_answer_any,
 	.result = &cluster_undo_result,

@@ -17,34 +17,34 @@ static int head_check(const char *text, struct err *e)
 {
 	return gen_name_valid(text)
 		       ? 0
-		       : err_set(e, -EINVAL, "\"%s\" is no name or address of a machine", text);
+		       : err_set(e, -EINVAL, "invalid machine name or address \"%s\"", text);
 }
 
 static int listen_check(const char *text, struct err *e)
 {
-	return gen_name_valid(text) ? 0 : err_set(e, -EINVAL, "\"%s\" is no address", text);
+	return gen_name_valid(text) ? 0 : err_set(e, -EINVAL, "invalid address \"%s\"", text);
 }
 
 /* clang-format off */
 #define NODES { ASK_PART(generate_ask, nodes, nodes_ask) }
 #define HEAD                                                                                               \
-	{ "head", "where the others reach the first machine", ASK_TEXT(generate_ask, head),                \
+	{ "head", "address at which the others reach the first machine", ASK_TEXT(generate_ask, head),                \
 	  .arg = "ADDRESS", .check = head_check }
 #define PORT(help) { "port", help, ASK_COUNT(generate_ask, port, 1, 65535) }
-#define RANK { "rank", "only the part of machine N", ASK_COUNT(generate_ask, rank, 0, GEN_NODES_MAX) }
+#define RANK { "rank", "only the part for machine N", ASK_COUNT(generate_ask, rank, 0, GEN_NODES_MAX) }
 #define IMAGE                                                                                              \
-	{ "image", "the container's image, for --format compose", ASK_TEXT(generate_ask, image), .arg = "IMAGE" }
+	{ "image", "container image, for --format compose", ASK_TEXT(generate_ask, image), .arg = "IMAGE" }
 #define PROGRAM                                                                                            \
-	{ "PROGRAM", "what is started, with its arguments", ASK_TEXTS(generate_ask, program),              \
+	{ "PROGRAM", "the program to start, with its arguments", ASK_TEXTS(generate_ask, program),              \
 	  .argument = true, .behind = true, .required = true }
 #define TRAINING                                                                                           \
 	{ ASK_PART_OF(generate_ask, train.w, train_model_shape) },                                         \
 	{ ASK_PART(generate_ask, train, train_ask) },                                                      \
 	{ ASK_PART(generate_ask, constants, constants_ask) }
 #define EDIT                                                                                               \
-	{ "edit", "what is worth changing in this file, as a diff; with -o the new file",                  \
+	{ "edit", "suggest changes to this file as a diff; -o writes the new file",                  \
 	  ASK_TEXT(generate_ask, edit), .arg = "FILE", .files = true }
-#define MEETS "where the first machine waits for the others (default: 29500)"
+#define MEETS "port on which the first machine waits for the others (default: 29500)"
 
 static const struct ask_row variables_rows[] = { NODES, HEAD, RANK };
 static const struct ask_row mpi_rows[] = { PROGRAM, NODES, HEAD, RANK, IMAGE };
@@ -52,12 +52,12 @@ static const struct ask_row launcher_rows[] = { PROGRAM, NODES, HEAD, PORT(MEETS
 static const struct ask_row engine_rows[] = {
 	{ ASK_PART_OF(generate_ask, serve, infer_model_shape) },
 	{ ASK_PART_OF(generate_ask, serve, infer_format_shape) },
-	{ "context", "tokens that one request may have", ASK_REAL(generate_ask, context, 256, QUESTION_TOKENS),
+	{ "context", "maximum tokens per request", ASK_REAL(generate_ask, context, 256, QUESTION_TOKENS),
 	  .fallback = "8192" },
 	{ "users", "concurrent requests", ASK_COUNT(generate_ask, users, 1, 10000), .fallback = "4" },
-	{ "listen", "where the server answers (default: this machine alone)", ASK_TEXT(generate_ask, listen),
+	{ "listen", "address of the server (default: only this machine)", ASK_TEXT(generate_ask, listen),
 	  .arg = "ADDRESS", .check = listen_check },
-	PORT("where the server answers"), IMAGE, NODES, HEAD, RANK,
+	PORT("port of the server"), IMAGE, NODES, HEAD, RANK,
 	{ ASK_PART(generate_ask, constants, constants_ask) },
 };
 static const struct ask_row training_rows[] = { EDIT, NODES, TRAINING };
@@ -169,8 +169,7 @@ static int no_training(struct generated *g, const struct generate_ask *ask)
 	ask_init(g->d->arena, &train_ask_shape, &fresh);
 	ask_for_each(&train_ask_shape, &own, find_changed, &changed);
 	return changed.name ? door_refuse(g->d, EXIT_USAGE,
-					  "--%s changes nothing in generate %s: it belongs to "
-					  "--model, which says what is trained",
+					  "--%s has no effect in generate %s without --model",
 					  changed.name, g->view.kind)
 			    : 0;
 }
@@ -201,7 +200,7 @@ static int file_to_load(struct door *d, struct serve_ask *ask)
 	if (ask->engine == ENGINE_LLAMACPP)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is neither",
+			"llama.cpp loads a GGUF file or OWNER/NAME of a hub; %s is neither",
 			ask->model);
 	if (str_ends(ask->model, ".json"))
 		ask->model = path_folder(d->arena, ask->model);
@@ -226,7 +225,7 @@ static int generate_serve(struct generated *g, const struct kind *k,
 	int code;
 
 	if (!ask.model)
-		return door_refuse(d, EXIT_USAGE, "generate %s needs --model", k->name);
+		return door_refuse(d, EXIT_USAGE, "generate %s requires --model", k->name);
 	ask.words.on = asked->nodes.on;
 	ask.words.accept = NAN;
 	ask.words.draft_cost = 0.05;
@@ -267,7 +266,7 @@ static int generate_answer(struct door *d, const struct kind *k, const struct ge
 		return generate_train(g, ask, k->target);
 	code = generate_nodes(d, ask, nodes);
 	if (!code && ask->rank >= 0 && (size_t)ask->rank >= nodes->cluster.n)
-		code = door_refuse(d, EXIT_USAGE, "--rank takes 0 to %zu, not \"%d\"",
+		code = door_refuse(d, EXIT_USAGE, "--rank takes 0 to %zu, got \"%d\"",
 				   nodes->cluster.n - 1, ask->rank);
 	if (code)
 		return code;
@@ -305,8 +304,8 @@ static void note_problems(const struct generated *g)
 
 /* What nobody knows here, and without what a unit seldom starts. */
 static const char unit_needs[] =
-	"# To be added below [Service]: User=NAME (else it runs as root), WorkingDirectory=DIR\n"
-	"# (else /), and Environment=PATH=... where the program is not on systemd's own path.\n";
+	"# Add below [Service]: User=NAME (else it runs as root), WorkingDirectory=DIR\n# (else "
+	"/), and Environment=PATH=... if the program is not on systemd's own path.\n";
 
 /* A file's own folder: a GGUF file may be one of several. In the hub's cache
  * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
@@ -372,12 +371,12 @@ static const char *in_container(struct arena *a, struct generate_view *v)
 		path = whole_path(a, v->serve->model);
 		replace(l, v->serve->model, path);
 		v->model_folder = folder_of(a, path);
-		return "# The model's folder has to be there on each machine.\n";
+		return "# The model's folder must exist on each machine.\n";
 	}
 	v->model_cache = v->serve->source->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
-	return "# Models are fetched into the volume \"models\", which stays when a container "
-	       "goes; a folder in\n# its place (as your own ~/.cache/huggingface) is used with "
-	       "what it has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
+	return "# Models are downloaded to the volume \"models\", which outlives the container; a "
+	       "folder in\n# its place (such as ~/.cache/huggingface) is used with its contents. "
+	       "Add HF_TOKEN\n# if the model requires one.\n";
 }
 
 /* Whole or not at all: half a unit must not look like one. */
@@ -481,17 +480,18 @@ static const char *edited_file(const void *answer, size_t *len)
 #define MACHINES                                                                                   \
 	" Machines: this one, --host, several --node, --cluster or --on. Each value has its "      \
 	"reason."
-#define ABOUT_VARIABLES "The variables of each machine; --format shell is a script that sets them."
+#define ABOUT_VARIABLES "The variables for each machine; --format shell is a script that sets them."
 #define ABOUT_LAUNCHERS                                                                            \
-	"How PROGRAM is started on all machines; --format shell, systemd or compose is the file."
+	"The start command for PROGRAM on all machines; --format shell, systemd or compose is "    \
+	"the file."
 #define ABOUT_TRAINED ABOUT_LAUNCHERS " --model adds the program's own arguments."
-#define ABOUT_FILES "The file that names all machines; --format shell is the file itself."
+#define ABOUT_FILES "The file that lists all machines; --format shell is the file itself."
 #define ABOUT_ENGINES                                                                              \
 	"The command that serves --model. Parallelism, memory share and cache format follow from " \
 	"the prediction and from free memory; --format shell, systemd or compose is the file."
 #define ABOUT_TRAININGS                                                                            \
 	"The file that trains --model, each value from the prediction; --format shell is the "     \
-	"file. --edit FILE shows what to change in yours, as a diff; -o writes a new file."
+	"file. --edit FILE shows the changes to your file as a diff; -o writes a new file."
 #define ELSEWHERE " --on h200"
 #define CAPTURED " --node node1=node1.tar --node node2=node2.tar"
 
@@ -507,7 +507,7 @@ static const char *edited_file(const void *answer, size_t *len)
 		.name = word,                                                                      \
 		.summary = line,                                                                   \
 		.about = paragraph MACHINES,                                                       \
-		.exits = "1: something is wrong with the machines, or the model does not fit",     \
+		.exits = "1: the machines have a problem, or the model does not fit",              \
 		.examples =                                                                        \
 			EXAMPLES({ "generate " word arguments, "for this machine" },               \
 				 { "generate " word machines arguments, "for other machines" }),   \
@@ -540,12 +540,12 @@ static const char *edited_file(const void *answer, size_t *len)
 		      ABOUT_TRAININGS, true, ELSEWHERE, " --model llama-3.1-8b")
 
 VARIABLES(nccl, "nccl", FOR_NCCL, "variables for NCCL")
-VARIABLES(nccl_env, "nccl-env", FOR_TORCH, "variables for programs that PyTorch starts")
+VARIABLES(nccl_env, "nccl-env", FOR_TORCH, "variables for programs started by PyTorch")
 VARIABLES(vllm_env, "vllm-env", FOR_VLLM, "variables for vLLM")
 LAUNCHER(torchrun, IS_TORCHRUN, FOR_TORCH, "start a program with torchrun", launcher_ask, ABOUT_TRAINED)
 LAUNCHER(mpi, IS_MPI, FOR_NCCL, "start a program with mpirun", mpi_ask, ABOUT_LAUNCHERS)
-LAUNCHER(sbatch, IS_SBATCH, FOR_TORCH, "start a program as a job of Slurm", launcher_ask, ABOUT_TRAINED)
-GENERATED_FILE(hostfile, IS_HOSTFILE, FOR_NCCL, "the file that names the machines to mpirun and DeepSpeed")
+LAUNCHER(sbatch, IS_SBATCH, FOR_TORCH, "start a program as a Slurm job", launcher_ask, ABOUT_TRAINED)
+GENERATED_FILE(hostfile, IS_HOSTFILE, FOR_NCCL, "the host file for mpirun and DeepSpeed")
 GENERATED_FILE(deepspeed_env, IS_DEEPSPEED, FOR_TORCH, "the variables that DeepSpeed's launcher passes on")
 ENGINE(vllm, FOR_VLLM, ENGINE_VLLM, "serve a model with vLLM")
 ENGINE(sglang, FOR_SGLANG, ENGINE_SGLANG, "serve a model with SGLang")

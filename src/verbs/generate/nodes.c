@@ -10,14 +10,14 @@
 static const struct ask_row nodes_ask_rows[] = {
 	{ ASK_PART(nodes_ask, machine, machine_ask) },
 	{ "node",
-	  "a machine and its capture (without one: this machine); once a machine, the first one "
-	  "leads",
+	  "a machine and its capture (without one: this machine); repeat for each machine, the "
+	  "first leads",
 	  ASK_TEXTS(nodes_ask, node), .arg = "NAME[=CAPTURE]", .files = true },
 	{ "cluster", "the machines of \"cluster discover --format json\"",
 	  ASK_TEXT(nodes_ask, cluster), .arg = "FILE", .files = true },
-	{ "on", "for this machine: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
+	{ "on", "machines by name: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
 	  ASK_TEXT(nodes_ask, on), .arg = "MACHINE", .proposal = gpu_proposal },
-	{ "nodes", "how many machines like this one",
+	{ "nodes", "number of machines like this one",
 	  ASK_COUNT(nodes_ask, nodes, 1, GEN_NODES_MAX) },
 };
 const struct ask_shape nodes_ask_shape = ASK_SHAPE(nodes_ask, "Machine", nodes_ask_rows);
@@ -51,7 +51,7 @@ static int add_node(struct door *d, struct gen_cluster *c, const char *text)
 	m = look_and_close(d, h);
 	if (!gen_name_valid(name))
 		return door_refuse(d, EXIT_USAGE,
-				   "--node takes NAME=CAPTURE; \"%s\" is no name of a machine",
+				   "--node takes NAME=CAPTURE; \"%s\" is not a valid machine name",
 				   name);
 	for (size_t i = 0; i < c->n; i++)
 		if (strcmp(c->nodes[i].name, name) == 0)
@@ -78,7 +78,7 @@ static int by_likeness(struct door *d, const char *head, size_t n, struct gen_cl
 
 	if (!head)
 		return door_refuse(d, EXIT_USAGE,
-				   "--nodes %zu: of the others nothing is known; name the first "
+				   "--nodes %zu: the other machines are unknown; give the first "
 				   "one's address with --head, or all with --node NAME=CAPTURE",
 				   n);
 	first.n_links = 0;
@@ -129,7 +129,7 @@ static int by_name(struct door *d, const struct generate_ask *ask, struct genera
 	if (n > 1 && !ask->head)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"--on \"%s\" is %zu machines: name the first one's address with --head",
+			"--on \"%s\" is %zu machines: give the first one's address with --head",
 			ask->nodes.on, n);
 	generate_named(d->arena, out->place, n, ask->head, &out->cluster);
 	return 0;
@@ -225,7 +225,7 @@ int generate_cluster(struct door *d, const char *path, struct gen_cluster *out)
 	out->nodes = arena_array(d->arena, c.n_nodes, sizeof(*out->nodes));
 	for (size_t i = 0; i < c.n_nodes; i++) {
 		if (*c.nodes[i].failure)
-			return door_refuse(d, EXIT_BLIND, "%s did not answer that discovery: %s",
+			return door_refuse(d, EXIT_BLIND, "%s did not answer in that discovery: %s",
 					   c.nodes[i].name, c.nodes[i].failure);
 		take_node(d->arena, &c.nodes[i], path, &out->nodes[out->n++]);
 	}
@@ -243,7 +243,7 @@ int generate_nodes(struct door *d, const struct generate_ask *ask, struct genera
 	if (given > 1)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"the machines come from one of --node, --cluster, --on and --host");
+			"give the machines with only one of --node, --cluster, --on and --host");
 	c->known = door_knowledge(d, from->machine.capture);
 	if (from->node.n)
 		code = by_nodes(d, &from->node, c);
@@ -256,7 +256,7 @@ int generate_nodes(struct door *d, const struct generate_ask *ask, struct genera
 	if (!code && from->nodes > 1 && c->n == 1 && !out->place)
 		code = by_likeness(d, ask->head, (size_t)from->nodes, c);
 	else if (!code && from->nodes && (size_t)from->nodes != c->n)
-		code = door_refuse(d, EXIT_USAGE, "--nodes %d, and %zu machine%s named",
+		code = door_refuse(d, EXIT_USAGE, "--nodes %d, but %zu machine%s given",
 				   from->nodes, c->n, c->n == 1 ? " is" : "s are");
 	if (!code)
 		gen_cluster_judge(d->arena, c);

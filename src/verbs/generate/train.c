@@ -19,13 +19,13 @@ static int cluster_place(struct door *d, const struct gen_cluster *c, struct tar
 	if (n->facts && place_of(d->arena, c->known, n->facts, p, &e) < 0)
 		return door_fail(d, EXIT_BLIND, &e);
 	if (!p->gpu)
-		return door_refuse(d, EXIT_BLIND, "%s has no GPU that is in the list (\"%s\")",
+		return door_refuse(d, EXIT_BLIND, "the GPU of %s is not in the list (\"%s\")",
 				   n->name, n->gpu);
 	p->nodes = (int)c->n;
 	p->gpus = (int)(n->gpus * c->n);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->nodes[i].gpus != n->gpus || strcmp(c->nodes[i].gpu, n->gpu) != 0)
-			return door_refuse(d, EXIT_USAGE, "%s has other GPUs than %s",
+			return door_refuse(d, EXIT_USAGE, "%s and %s have different GPUs",
 					   c->nodes[i].name, n->name);
 	for (size_t i = 0; i < n->n_ports; i++)
 		if (gen_port_used(n, &n->ports[i]))
@@ -62,9 +62,9 @@ static int train_question(struct generated *g, const struct generate_ask *ask,
 	struct train_fit *fit = ARENA_NEW(d->arena, struct train_fit);
 	struct train_options w;
 	struct err e = { 0 };
-	int code = ask->train.w.model
-			   ? door_train_options(d, &ask->train, from->capture, &w)
-			   : door_refuse(d, EXIT_USAGE, "generate %s needs --model", g->view.kind);
+	int code = ask->train.w.model ? door_train_options(d, &ask->train, from->capture, &w)
+				      : door_refuse(d, EXIT_USAGE, "generate %s requires --model",
+						    g->view.kind);
 
 	if (code)
 		return code;

@@ -218,7 +218,7 @@ static int update_grub(struct persisting *s)
 	r = persist_run_program(s->d->arena, argv, MENU_MS, &said);
 	if (r == -ENOENT)
 		return door_refuse(s->d, EXIT_FINDINGS,
-				   "there is no update-grub here: run your distribution's "
+				   "update-grub not found: run your distribution's tool "
 				   "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
 	if (r)
 		return door_refuse(s->d, EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
@@ -264,7 +264,7 @@ static int add_kernels(struct persisting *s)
 			continue;
 		r = persist_run_program(a, argv, MENU_MS, &said);
 		if (r == -ENOENT)
-			return door_refuse(s->d, EXIT_FINDINGS, "there is no kernel-install here");
+			return door_refuse(s->d, EXIT_FINDINGS, "kernel-install not found");
 		if (r)
 			return door_refuse(s->d, EXIT_FINDINGS,
 					   "kernel-install add %s failed (%d): %.300s", names[i], r,
@@ -272,9 +272,9 @@ static int add_kernels(struct persisting *s)
 		added++;
 	}
 	return added ? 0
-		     : door_refuse(s->d, EXIT_FINDINGS,
-				   "no kernel was found below /usr/lib/modules: "
-				   "run kernel-install for yours");
+		     : door_refuse(
+			       s->d, EXIT_FINDINGS,
+			       "no kernel found in /usr/lib/modules: run kernel-install for yours");
 }
 
 /* The options of the entry for the kernel that runs, with a blank before the first; NULL. */
@@ -309,7 +309,7 @@ static int verb_persist_files_kernel_install(struct persisting *s)
 	return text ? check_tokens(s, "kernel-install", text)
 		    : door_refuse(s->d, EXIT_BLIND,
 				  "kernel-install succeeded, but no loader entry of the running "
-				  "kernel could be read: verify --boot tells after the reboot");
+				  "kernel is readable: check with verify --boot after the reboot");
 }
 
 int persist_update_boot(struct persisting *s)
@@ -344,10 +344,12 @@ void persist_reload(struct persisting *s)
 	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
 		return;
 	if (persist_run_program(s->d->arena, daemon, RELOAD_MS, &said))
-		door_warn(s->d, "systemctl daemon-reload failed (%.200s): the next boot does it",
+		door_warn(s->d,
+			  "systemctl daemon-reload failed (%.200s): takes effect at the next boot",
 			  said);
 	if (persist_run_program(s->d->arena, rules, RELOAD_MS, &said))
-		door_warn(s->d, "udevadm control --reload failed (%.200s): the next boot does it",
+		door_warn(s->d,
+			  "udevadm control --reload failed (%.200s): takes effect at the next boot",
 			  said);
 }
 
@@ -387,8 +389,8 @@ const char *persist_program(const struct persisting *s)
 	if (!s->writes || is_safe(path))
 		return arena_strdup(s->d->arena, path);
 	door_refuse(s->d, EXIT_NOT_APPLIED,
-		    "%s would be run at every boot, but it lies where users keep files, or "
-		    "others than root may change it: install gputune first",
+		    "%s would run at every boot, but it is in a user's folder or writable by users "
+		    "other than root: install gputune first",
 		    path);
 	return NULL;
 }
@@ -589,7 +591,7 @@ static const char *file_trouble(const struct persist_view *v, const struct persi
 		const struct persist_view_file *f = &v->files[i];
 
 		if (strcmp(f->path, row->by) == 0)
-			return f->state == PERSIST_FILE_MISSING ? "its file is not there any more"
+			return f->state == PERSIST_FILE_MISSING ? "its file no longer exists"
 			       : f->state == PERSIST_FILE_FOREIGN
 				       ? "its file was edited since gputune wrote it"
 				       : NULL;
@@ -625,7 +627,7 @@ size_t persist_look(struct persisting *s)
 				f = add_file(s, arena_printf(s->d->arena, "transaction %lu, %s",
 							     e->txn, e->id));
 				f->state = PERSIST_FILE_UNSEEN;
-				f->sentence = "the journal's line cannot be read";
+				f->sentence = "the journal's line is unreadable";
 				differ++;
 				continue;
 			}
@@ -693,7 +695,7 @@ size_t persist_note_open(struct persisting *s)
 		persist_note(s->d->arena, &s->p,
 			     arena_printf(s->d->arena,
 					  "%s was interrupted (transaction %lu). It left: %s. "
-					  "\"gputune persist remove\" takes all of it away.",
+					  "\"gputune persist remove\" removes all of it.",
 					  back ? "A removal" : "An installation", t->txn,
 					  there.len ? there.s : "nothing"));
 	}

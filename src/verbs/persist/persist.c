@@ -21,7 +21,7 @@ static int refuse(struct persisting *s, size_t others)
 
 	err_set(&e, -EEXIST, "%zu file%s not as gputune left %s; nothing was written", others,
 		others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
-	err_hint(&e, "move your lines to a file of your own; --force replaces what is there");
+	err_hint(&e, "move your lines to another file; --force replaces the contents");
 	s->d->say(s->d->ctx, 0, &e);
 	return EXIT_NOT_APPLIED;
 }
@@ -113,7 +113,8 @@ int persist_review(struct persisting *s, size_t *differ)
 	if (code && code != -EACCES && code != -EPERM)
 		return door_fail(s->d, EXIT_BLIND, &e);
 	if (code)
-		door_warn(s->d, "the journal is root's: whether a file was edited is not known");
+		door_warn(s->d,
+			  "only root can read the journal: whether a file was edited is unknown");
 	if (!s->m)
 		s->m = door_change_machine(s->d, s->h);
 	for (size_t i = 0; i < n; i++) {
@@ -155,7 +156,7 @@ static int persist_answer(struct door *d, const struct persist_ask *ask, const c
 
 	if (code == 0 && ask->update_grub && ask->machine.capture && !dry)
 		code = door_refuse(d, EXIT_USAGE,
-				   "--update-grub is for this machine, not for a captured one");
+				   "--update-grub works only on this machine, not on a capture");
 	if (code)
 		return code;
 	s->d = d;
@@ -199,8 +200,8 @@ static struct doc *persist_page(struct arena *a, const void *ask, const void *an
 	d = doc_new(a);
 	if (!*p->error.text)
 		doc_text(d,
-			 "Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
-			 "of it back.",
+			 "Transaction %lu: %zu change%s made. \"gputune persist remove\" undoes "
+			 "all of it.",
 			 p->report.txn, p->s.plan.n, p->s.plan.n == 1 ? "" : "s");
 	return d;
 }
@@ -218,14 +219,14 @@ static void persist_head(const void *answer, const void **host, long long *time_
 	.result = &persist_result, .answer_size = sizeof(struct persist_verb_answer),              \
 	.page = persist_page, .head = persist_head
 #define UPDATE_GRUB                                                                                \
-	{ "update-grub", "then run update-grub, or kernel-install where that makes the boot "      \
-			 "entries, and look whether it did it", ASK_FLAG(persist_ask, update_grub) }
+	{ "update-grub", "then run update-grub, or kernel-install if it writes the boot "      \
+			 "entries, and check the result", ASK_FLAG(persist_ask, update_grub) }
 
 static const struct ask_row install_ask_rows[] = {
 	{ ASK_PART(persist_ask, machine, machine_ask) },
 	{ ASK_PART(persist_ask, settings, profile_ask) },
 	{ ASK_PART(persist_ask, allow, allow_ask) },
-	{ "force", "replace also what somebody changed since", ASK_FLAG(persist_ask, force) },
+	{ "force", "also replace files changed by others since", ASK_FLAG(persist_ask, force) },
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },
 };
@@ -244,8 +245,8 @@ static const struct ask_shape status_ask_shape = ASK_SHAPE(persist_ask, NULL, st
 static const struct ask_row remove_ask_rows[] = {
 	{ ASK_PART(persist_ask, machine, machine_ask) },
 	{ ASK_PART(persist_ask, only, only_ask) },
-	{ "now", "take back as well what the files have set at this boot", ASK_FLAG(persist_ask, now) },
-	{ "force", "remove also files of ours that somebody edited", ASK_FLAG(persist_ask, force) },
+	{ "now", "also undo values that the files set at this boot", ASK_FLAG(persist_ask, now) },
+	{ "force", "also remove gputune's files that were edited since", ASK_FLAG(persist_ask, force) },
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },
 };
@@ -254,14 +255,14 @@ static const struct ask_shape remove_ask_shape = ASK_SHAPE(persist_ask, NULL, re
 
 static const struct verb install_verb = {
 	.name = "install",
-	.summary = "write the files that keep settings",
-	.about = "Keeps what apply changed, or what --profile and --only name. Writes files of "
-		 "gputune's own: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link "
-		 "files, a boot unit. Files of others are not touched.",
-	.examples = EXAMPLES(
-		{ "persist install --dry-run", "look first" },
-		{ "sudo persist install", "what was applied" },
-		{ "sudo persist install --only memory --yes", "a group, whether applied or not" }),
+	.summary = "write files that set the values at boot",
+	.about = "Keeps what apply changed, or what --profile and --only select. Writes gputune's "
+		 "own files: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link files, a "
+		 "boot unit. Other files are not touched.",
+	.examples =
+		EXAMPLES({ "persist install --dry-run", "preview first" },
+			 { "sudo persist install", "the applied settings" },
+			 { "sudo persist install --only memory --yes", "a group, applied or not" }),
 	.ask = &install_ask_shape,
 	.answer = install_answer,
 	.changes = true,
@@ -271,11 +272,11 @@ static const struct verb install_verb = {
 
 static const struct verb status_verb = {
 	.name = "status",
-	.summary = "what is kept, where, and who wins at boot",
-	.about = "Lists each kept setting with its file, marks files that were edited since, and "
-		 "names what else sets the value at boot.",
+	.summary = "what is kept, in which file, and which value wins at boot",
+	.about = "Lists each kept setting with its file, marks files edited since, and names what "
+		 "else sets the value at boot.",
 	.examples = EXAMPLES({ "persist status", "all of it" },
-			     { "persist status --format json", "for a script" }),
+			     { "persist status --format json", "for scripts" }),
 	.ask = &status_ask_shape,
 	.answer = status_answer,
 	OF_ALL,
@@ -284,8 +285,8 @@ static const struct verb status_verb = {
 static const struct verb diff_verb = {
 	.name = "diff",
 	.summary = "what install would change",
-	.about = "Compares the files with those that install would write.",
-	.examples = EXAMPLES({ "persist diff", "for what was applied" },
+	.about = "Compares the current files with those that install would write.",
+	.examples = EXAMPLES({ "persist diff", "for the applied settings" },
 			     { "persist diff --only memory", "for a group" }),
 	.ask = &diff_ask_shape,
 	.answer = diff_answer,
@@ -294,14 +295,14 @@ static const struct verb diff_verb = {
 
 static const struct verb remove_verb = {
 	.name = "remove",
-	.summary = "remove all of it, or what --only names",
-	.about = "Removes what install wrote. A file that was edited since is left alone unless "
-		 "--force. What the files set at this boot stays in effect until a reboot, or is "
-		 "undone with --now.",
-	.examples =
-		EXAMPLES({ "persist remove --dry-run", "look first" },
-			 { "sudo persist remove", "keep nothing for the next boot" },
-			 { "sudo persist remove --only memory --now", "a group, and undo it now" }),
+	.summary = "remove everything, or what --only selects",
+	.about = "Removes what install wrote. A file edited since is kept unless --force. Values "
+		 "set by the files at this boot stay in effect until a reboot, or are undone with "
+		 "--now.",
+	.examples = EXAMPLES(
+		{ "persist remove --dry-run", "preview first" },
+		{ "sudo persist remove", "keep nothing for the next boot" },
+		{ "sudo persist remove --only memory --now", "remove a group and undo it now" }),
 	.ask = &remove_ask_shape,
 	.answer = persist_remove_answer,
 	.changes = true,
@@ -315,7 +316,7 @@ const struct verb persist_verb = {
 	.name = "persist",
 	.group = VERB_CHANGE,
 	.summary = "keep changes across reboots",
-	.about = "Keeps settings across reboots in files of gputune's own, and removes them again.",
+	.about = "Keeps settings across reboots in gputune's own files, and removes them again.",
 	.words = "keep boot reboot permanent startup sysctl udev systemd",
 	.examples = EXAMPLES({ "persist status", "what is kept, and what else sets it at boot" },
 			     { "sudo persist install", "keep everything that was applied" },

@@ -80,7 +80,7 @@ static bool is_asked_for(struct persisting *s)
 	return door_agreed(s->d, NULL,
 			   arena_printf(s->d->arena,
 					"%zu value%s that the files have set at boot %s still in "
-					"effect (%s). Take %s back now?",
+					"effect (%s). Undo %s now?",
 					v->n_in_effect, v->n_in_effect == 1 ? "" : "s",
 					v->n_in_effect == 1 ? "is" : "are", named(s->d->arena, v),
 					v->n_in_effect == 1 ? "it" : "them")) == 0;
@@ -143,12 +143,12 @@ static size_t name_left(struct persisting *s, const struct entry *e)
 	    (e->before && strcmp(now, e->before) == 0))
 		return 0;
 	if (str_ends(e->knob.name, "/"))
-		door_warn(s->d, "%s stays: there is something in it that gputune did not write",
+		door_warn(s->d, "%s is kept: it has contents that gputune did not write",
 			  e->knob.name);
 	else
 		door_warn(s->d,
-			  "%s stays: somebody edited it since gputune wrote it; \"gputune "
-			  "persist remove --force\" takes it away",
+			  "%s is kept: it was edited since gputune wrote it; \"gputune persist "
+			  "remove --force\" removes it",
 			  e->knob.name);
 	return 1;
 }
@@ -169,7 +169,7 @@ static size_t persist_rest(struct persisting *s, const struct txn_report *report
 		if (!copy)
 			continue;
 		door_warn(s->d,
-			  "%s stays: somebody moved or copied %s there, and it counts at the "
+			  "%s is kept: %s was moved or copied there, and it takes effect at the "
 			  "next boot",
 			  copy, o->knob.name);
 		n++;
@@ -237,8 +237,8 @@ static int removed(struct persist_verb_answer *out, int result, size_t rest)
 	if (s->ask->update_grub)
 		return persist_update_boot(s) ? EXIT_FINDINGS : code;
 	if (has_argument(report))
-		door_warn(s->d, "boot arguments were taken back: update-grub or kernel-install "
-				"makes it so at the next boot");
+		door_warn(s->d, "boot arguments were removed: run update-grub or kernel-install "
+				"before the next boot");
 	return code;
 }
 
@@ -259,7 +259,7 @@ static void name_orphan(struct persisting *s, const char *path)
 	/* Others' file: ours are words in it. */
 	if (strcmp(path, BOOT_CMDLINE) != 0 && strcmp(path, EXTLINUX_CONF) != 0 &&
 	    host_exists(s->h, path))
-		door_warn(s->d, "the journal does not know %s", path);
+		door_warn(s->d, "%s is not in the journal", path);
 }
 
 /* Files for the next boot that no journal knows of: it was lost, and with it what was there before
@@ -285,9 +285,9 @@ static int find_orphans(struct persisting *s, struct err *e)
 	name_orphan(s, PERSIST_UNIT);
 	name_orphan(s, PERSIST_REQUEST);
 	err_set(e, -ENODATA,
-		"values are kept for the next boot, but what was there before is not known; "
-		"nothing was removed");
-	err_hint(e, "by hand: rm takes away the files that are named above");
+		"values are kept for the next boot, but the old contents are unknown; nothing was "
+		"removed");
+	err_hint(e, "manually: remove the files above with rm");
 	return -ENODATA;
 }
 
@@ -506,8 +506,8 @@ static int plan_parts(struct persisting *s, const struct parted *p)
 	blocked = blocked_by(s);
 	if (blocked)
 		return door_refuse(s->d, EXIT_NOT_APPLIED,
-				   "%s is not as gputune left it, and would have to be written "
-				   "anew; nothing was written",
+				   "%s is not as gputune left it and would have to be rewritten; "
+				   "nothing was written",
 				   blocked);
 	keep_rewrites(s);
 	s->view.rows = s->p.rows;

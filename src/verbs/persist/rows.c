@@ -27,7 +27,7 @@ int persist_installed(struct door *d, struct host *h, struct persist_entry **row
 	if (code)
 		return door_refuse(d, EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
 	if (persist_request_read(d->arena, text, len, rows, n, &e)) {
-		err_hint(&e, "somebody edited it; \"gputune persist remove\" takes the rest back");
+		err_hint(&e, "it was edited; \"gputune persist remove\" undoes the rest");
 		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return 0;
@@ -155,22 +155,21 @@ static void add_journal(struct persisting *s, const struct profile *only)
 			continue;
 		if (e->unread)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "what the journal says of it cannot be read");
+					       "its journal line is unreadable");
 		else if (rows[i].t->state == TRANSACTION_OPEN)
 			verb_persist_rows_skip(
 				s, e->id, e->target, &e->knob, e->after,
-				"a transaction that was interrupted set it: it is rolled back, not "
-				"kept");
+				"set by an interrupted transaction: it is rolled back, not kept");
 		else if (e->state == ENTRY_STUCK)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "it was to be taken back, and is stuck");
+					       "its undo is stuck");
 		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
-			verb_persist_rows_skip(
-				s, e->id, e->target, &e->knob, e->after,
-				"somebody changed it since: what is there now is theirs");
+			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
+					       "changed by another program or user since; the "
+					       "value is not gputune's");
 		else if (!setting_find(e->id))
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "this version does not know the setting");
+					       "unknown setting in this version");
 		else
 			verb_persist_rows_add(s, &row, true);
 	}
@@ -189,7 +188,7 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP ||
 		 c->knob.kind == KNOB_POWER)
 		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after,
-				       "apply sets it, and it outlives a boot by itself");
+				       "apply sets it, and the value survives a reboot");
 	else
 		verb_persist_rows_add(s, &row, true);
 }
@@ -280,7 +279,7 @@ static int verb_persist_rows_begin(struct persisting *s, struct persist_entry *r
 
 	if (code) {
 		if (code == -EACCES || code == -EPERM)
-			err_hint(&e, "the journal is root's: run it with sudo");
+			err_hint(&e, "only root can read the journal: use sudo");
 		return door_fail(s->d, s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
 	}
 	txn_carry_over(s->h, s->d->arena, &s->journal);

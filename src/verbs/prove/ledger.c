@@ -46,7 +46,7 @@ static void store_row(struct keeping *k, const struct ledger_row *row)
 		return;
 	k->failed = ledger_add(k->g->h, k->dir, row, &e);
 	if (k->failed)
-		door_warn(k->g->d, "the verdict could not be kept: %s", e.text);
+		door_warn(k->g->d, "cannot save the verdict: %s", e.text);
 }
 
 /* One row a target of the setting; of very many the setting alone. */

@@ -26,7 +26,7 @@ int prove_plan_levels(struct proving *g, const char *id, const char *target)
 	const char *const *texts = door_words(d, g->ask->levels, &g->n_levels);
 
 	if (!s || !s->name)
-		return door_refuse(d, EXIT_USAGE, "--levels is for one setting with a knob");
+		return door_refuse(d, EXIT_USAGE, "--levels requires one setting with a knob");
 	if (g->n_levels < 2 || g->n_levels > LEVELS_MAX)
 		return door_refuse(d, EXIT_USAGE, "--levels takes 2 to %d values", LEVELS_MAX);
 	/* The values of --levels replace what the profile wants. */
@@ -36,11 +36,10 @@ int prove_plan_levels(struct proving *g, const char *id, const char *target)
 		const char *value = level_value(d, s, texts[i]);
 
 		if (!value)
-			return door_refuse(d, EXIT_USAGE, "\"%s\" is no clock in MHz", texts[i]);
+			return door_refuse(d, EXIT_USAGE, "invalid clock in MHz: \"%s\"", texts[i]);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(g->levels[k].name, value) == 0)
-				return door_refuse(d, EXIT_USAGE, "%s is asked for twice",
-						   texts[i]);
+				return door_refuse(d, EXIT_USAGE, "%s is given twice", texts[i]);
 		g->levels[i].name = value;
 		door_add_level(d, g->h, &g->planned, g->ask->allow.allow, id, target, value);
 	}
@@ -117,7 +116,7 @@ int prove_per_joule(struct proving *g)
 	if (window_per_joule(a, g->meter, gpus, n, g->ask->loss, &g->proof.window, &e))
 		return door_fail(g->d, EXIT_BLIND, &e);
 	if (integrated)
-		door_warn(g->d, "for a GPU that shares the host's memory the gain per joule is "
-				"unmeasured so far. Only the energy of the GPU itself is counted");
+		door_warn(g->d, "the gain per joule of a GPU that shares the host's memory has not "
+				"been measured yet. Only the GPU's own energy is counted");
 	return 0;
 }

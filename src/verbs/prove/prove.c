@@ -21,39 +21,38 @@ static const char *const betters[] = { "higher", "lower" };
 
 static const struct ask_row prove_ask_rows[] = {
 	{ "ID",
-	  "a setting; ID=VALUE proves another value than the profile's, ID@TARGET that target "
-	  "alone",
+	  "a setting; ID=VALUE tests another value than the profile's, ID@TARGET only that target",
 	  ASK_TEXTS(prove_ask, ids), .argument = true, .proposal = setting_proposal },
 	{ "all", "all settings that the profile would change", ASK_FLAG(prove_ask, all),
 	  .letter = 'a' },
 	{ ASK_PART(prove_ask, settings, profile_ask) },
 	{ ASK_PART(prove_ask, allow, allow_ask) },
-	{ "bench", "what is measured (default: what the setting is known to move)",
+	{ "bench", "the bench to measure with (default: one that the setting is known to affect)",
 	  ASK_TEXT(prove_ask, bench), .arg = "NAME[/CASE]", .proposal = bench_proposal },
-	{ "command", "measure this workload of yours instead; no shell runs it",
+	{ "command", "measure your own workload instead; runs without a shell",
 	  ASK_TEXT(prove_ask, command), .arg = "LINE" },
 	{ "metric",
-	  "of a workload wall (default), json:.PATH or a regular expression with one group; of a "
-	  "bench the key of a figure",
+	  "for a workload: wall (default), json:.PATH or a regular expression with one group; for "
+	  "a bench: the key of a figure",
 	  ASK_TEXT(prove_ask, metric), .arg = "WHAT" },
-	{ "better", "of what a workload prints (default: higher)",
+	{ "better", "for a workload's output (default: higher)",
 	  ASK_CHOICE(prove_ask, better, betters), .arg = "WAY" },
 	{ "levels",
-	  "try these values of one setting, and prove the best: 1600,1800,2000 (clock limits in "
-	  "MHz for a clock lock)",
+	  "try these values of one setting, and test the best: 1600,1800,2000 (clock limits in MHz "
+	  "for a clock lock)",
 	  ASK_TEXT(prove_ask, levels), .arg = "LIST" },
 	{ "per-joule", "compare work per joule; NVML measures the energy of the GPUs",
 	  ASK_FLAG(prove_ask, per_joule) },
-	{ "loss", "with --per-joule: the largest loss of speed that is accepted",
+	{ "loss", "with --per-joule: the largest accepted loss of speed",
 	  ASK_SHARE(prove_ask, loss, 0.0001, 0.9), .fallback = "5%" },
 	{ ASK_PART(prove_ask, pairs, pairs_ask) },
-	{ "settle", "wait this long after each switch (default: what the setting needs)",
+	{ "settle", "wait this long after each switch (default: as the setting requires)",
 	  ASK_TIME(prove_ask, settle_s) },
-	{ "cpus", "run on these CPUs alone: 0-3,8", ASK_TEXT(prove_ask, cpus), .arg = "LIST",
+	{ "cpus", "run only on these CPUs: 0-3,8", ASK_TEXT(prove_ask, cpus), .arg = "LIST",
 	  .check = cpus_check },
 	{ ASK_PART(prove_ask, on, bench_ask) },
 	{ ASK_PART_OF(prove_ask, on, bench_peer_shape) },
-	{ "keep", "keep what helps; undo takes it back", ASK_FLAG(prove_ask, keep) },
+	{ "keep", "keep changes that help; undo reverts them", ASK_FLAG(prove_ask, keep) },
 	{ ASK_PART(prove_ask, change, change_ask) },
 	{ ASK_PART(prove_ask, state, state_ask) },
 };
@@ -87,15 +86,14 @@ static int override_value(struct proving *g, const struct word *w)
 	const struct setting *s = setting_find(w->id);
 
 	if (!s || !s->name)
-		return door_refuse(g->d, EXIT_USAGE,
-				   s ? "%s has no knob that a value could be for"
-				     : "unknown setting \"%s\"",
-				   w->id);
+		return door_refuse(
+			g->d, EXIT_USAGE,
+			s ? "%s has no knob to set a value on" : "unknown setting \"%s\"", w->id);
 	p->overrides = arena_grow(g->d->arena, p->overrides, p->n_overrides, sizeof(*p->overrides));
 	p->overrides[p->n_overrides++] = (struct profile_override){
 		.s = s,
 		.has_want = true,
-		.o = { .rel = WANT_IS, .value = w->value, .because = "asked for by this proof" }
+		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by this proof" }
 	};
 	return 0;
 }
@@ -122,8 +120,8 @@ static void prove_narrow(struct proving *g, const struct word *words, size_t n)
 			continue;
 		if (!c->gate && (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))) {
 			c->gate = "not-now";
-			c->refusal = "it takes effect at the next boot or driver load, which is "
-				     "more than a proof may do";
+			c->refusal = "it takes effect at the next boot or driver load, which a "
+				     "proof cannot do";
 		}
 		p->changes[kept++] = *c;
 	}
@@ -142,7 +140,7 @@ static int check_once(struct door *d, const struct word *words, size_t n)
 			if ((words[i].value || words[k].value) && !elsewhere &&
 			    strcmp(words[i].id, words[k].id) == 0)
 				return door_refuse(d, EXIT_USAGE,
-						   "%s is asked for twice: one value at a time",
+						   "%s is given twice: one value at a time",
 						   words[i].id);
 		}
 	return 0;
@@ -159,14 +157,14 @@ static int refuse_nothing(const struct proving *g)
 	for (size_t i = 0; i < p->n_advice; i++)
 		door_warn(g->d, "%s: %s", p->advice[i].finding->s->id, p->advice[i].sentence);
 	if (p->n || p->n_advice)
-		return door_refuse(g->d, EXIT_NOT_APPLIED, "nothing of this can be switched here");
+		return door_refuse(g->d, EXIT_NOT_APPLIED, "none of this can be switched here");
 	for (size_t i = 0; g->ask->ids.n && i < f->n; i++)
 		door_warn(g->d, "%s%s%s: %s%s%s", f->items[i].s->id, *f->items[i].target ? " " : "",
 			  f->items[i].target, f->items[i].v.current ? f->items[i].v.current : "",
 			  f->items[i].v.current ? ": " : "", f->items[i].v.reason);
 	return door_refuse(g->d, EXIT_BLIND,
-			   "there is nothing to prove: what was asked for is as wanted already, "
-			   "or does not apply here; ID=VALUE proves another value");
+			   "nothing to prove: the requested settings already have their target "
+			   "values or do not apply here; ID=VALUE tests another value");
 }
 
 /* The plan of what is to be proven: those words, or a whole profile. */
@@ -180,8 +178,9 @@ static int prove_plan(struct proving *g)
 	int code = 0;
 
 	if (!n && !ask->all && !ask->settings.profile && !ask->settings.only)
-		return door_refuse(d, EXIT_USAGE,
-				   "prove what? a setting's id, --profile NAME or --all");
+		return door_refuse(
+			d, EXIT_USAGE,
+			"nothing given to prove: give a setting's id, --profile NAME or --all");
 	for (size_t i = 0; i < n && !code; i++) {
 		words[i] = prove_read_word(d->arena, ask->ids.items[i]);
 		code = door_check_id(d, words[i].id);
@@ -189,7 +188,7 @@ static int prove_plan(struct proving *g)
 	}
 	code = code ? code : check_once(d, words, n);
 	if (!code && ask->levels && (n != 1 || words[0].value))
-		code = door_refuse(d, EXIT_USAGE, "--levels is for one setting, without =VALUE");
+		code = door_refuse(d, EXIT_USAGE, "--levels requires one setting, without =VALUE");
 	if (code)
 		return code;
 	if (n)
@@ -233,7 +232,7 @@ int prove_command_window(struct proving *g)
 	if (better && strcmp(w.metric, "wall") == 0)
 		return door_refuse(
 			g->d, EXIT_USAGE,
-			"--better is for what a workload prints: of its time less is better");
+			"--better applies to a workload's output: for its time, less is better");
 	return window_command(g->d->arena, &w, &g->proof.window, &e)
 		       ? door_fail(g->d, EXIT_USAGE, &e)
 		       : 0;
@@ -346,12 +345,13 @@ static void prove_leave_out(struct proving *g, const char *word)
 		if (!is_open(c) || prove_names(c->s, word))
 			continue;
 		c->gate = "not-shown";
-		c->refusal = c->s->shown_by
-				     ? arena_printf(g->d->arena, "%s does not show it: --bench %s",
-						    word, c->s->shown_by)
-			     : c->s->not_shown
-				     ? c->s->not_shown
-				     : "no bench shows it: --command measures your own workload";
+		c->refusal =
+			c->s->shown_by ? arena_printf(g->d->arena,
+						      "%s does not show the effect: --bench %s",
+						      word, c->s->shown_by)
+			: c->s->not_shown
+				? c->s->not_shown
+				: "no bench shows the effect: --command measures your own workload";
 	}
 }
 
@@ -374,11 +374,11 @@ static int prove_pick_window(struct proving *g)
 			return 0;
 		}
 	return door_refuse(g->d, EXIT_BLIND,
-			   "none of our benches shows this here (%s); --command 'LINE' measures "
-			   "a workload of yours, --bench NAME another bench",
+			   "no bench shows the effect on this machine (%s); --command 'LINE' "
+			   "measures your own workload, --bench NAME another bench",
 			   g->none ? g->none
 			   : why   ? why
-				   : "no row names one");
+				   : "no bench is listed for it");
 }
 
 static int prove_window(struct proving *g)
@@ -458,10 +458,10 @@ static const char *prove_question(struct proving *g)
 	pairs += t.same_pairs + t.screen_pairs + t.confirm_pairs + t.whole_pairs;
 	return arena_printf(a,
 			    "Switch %zu change%s on and off, measured with %s: at most %zu "
-			    "pairs%s, and no longer than %.0f s?",
+			    "pairs%s, and at most %.0f s?",
 			    p->n_changes, p->n_changes == 1 ? "" : "s", p->window.name, pairs,
 			    p->window.seconds > 0
-				    ? arena_printf(a, " of %.3g s and what it takes to set up",
+				    ? arena_printf(a, " of %.3g s plus set-up time",
 						   2 * (p->window.seconds + p->settle_s))
 				    : "",
 			    p->budget_s);
@@ -507,7 +507,7 @@ static void prove_keep(struct proving *g)
 		return;
 	g->proof.kept = r == 0;
 	if (r)
-		g->proof.trouble = arena_printf(g->d->arena, "it could not be kept: %s", e.text);
+		g->proof.trouble = arena_printf(g->d->arena, "cannot be saved: %s", e.text);
 }
 
 static void prove_measure(struct proving *g)
@@ -581,7 +581,7 @@ static int prepare(struct proving *g)
 	int code;
 
 	if (ask->bench && ask->command)
-		return door_refuse(g->d, EXIT_USAGE, "either --bench or --command");
+		return door_refuse(g->d, EXIT_USAGE, "give either --bench or --command");
 	code = door_recover_first(g->d, g->h, &g->who, ask->change.dry_run);
 	code = code ? code : prove_plan(g);
 	code = code ? code : prove_window(g);
@@ -615,7 +615,7 @@ static int prove(struct proving *g)
 		return g->dry && g->planned.m && code != -EXIT_USAGE ? -code : code;
 	question = prove_question(g);
 	if (g->dry) {
-		door_warn(d, "dry run: nothing was written. It would ask: %s", question);
+		door_warn(d, "dry run: nothing was written. The prompt would be: %s", question);
 	} else {
 		code = door_agreed(d, d->agreed ? NULL : plan_page(d->arena, g), question);
 		code = code ? code : prove_run(g);
@@ -680,16 +680,17 @@ const struct verb prove_verb = {
 	.group = VERB_MEASURE,
 	.summary = "A/B-test a setting on this machine; keep it only if it helps",
 	.about = "Measures pairs with and without the setting until the difference is known or the "
-		 "budget is used. Verdict: helps, hurts, no difference or undecided. Afterwards "
-		 "everything is as before, unless --keep. Several settings are screened together; "
+		 "budget is used. Verdict: helps, hurts, no difference or undecided. Restores the "
+		 "old state afterwards, unless --keep. Several settings are screened at once; "
 		 "--levels finds the best of several values.",
 	.exits = "0: decided; 1: it hurts; 3: it cannot be set; 5: undecided",
 	.words = "ab-test abtest experiment gain helps try tryout",
 	.examples = EXAMPLES(
 		{ "prove memory.swappiness --dry-run", "what would be measured, and how" },
-		{ "sudo prove disk.read-ahead --dir /data", "by the bench that fits the setting" },
+		{ "sudo prove disk.read-ahead --dir /data",
+		  "with the default bench for the setting" },
 		{ "sudo prove net.tcp-fastopen=3 --command './client'",
-		  "another value, by a command of yours" },
+		  "another value, with your own command" },
 		{ "sudo prove --profile inference --command ./work --keep",
 		  "a whole profile; keep what helps" },
 		{ "sudo prove gpu.sm-clock-lock --levels 1600,2000 --per-joule --command ./decode",

@@ -75,8 +75,7 @@ static int build(struct door *d, const struct build_ask *ask, struct host *h,
 	if (!ask->run || ask->dry_run)
 		return plan_exit(out);
 	if (out->lacks && !ask->force)
-		return door_refuse(d, EXIT_NOT_APPLIED, "%s; --force starts it all the same",
-				   out->lacks);
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s; --force starts it anyway", out->lacks);
 	code = run_steps(d, m, &env, w, out);
 	/* The plan tells which steps were done before one failed. */
 	return -code;
@@ -105,8 +104,7 @@ static int build_answer(struct door *d, const struct build_ask *ask, struct buil
 	int code;
 
 	if (!w.dir)
-		return door_refuse(d, EXIT_USAGE, "%s: the folder it lies in does not exist",
-				   ask->dir);
+		return door_refuse(d, EXIT_USAGE, "%s: its parent folder does not exist", ask->dir);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return door_refuse(d, EXIT_USAGE, "/proc/self/exe: %s", strerror(errno));
 	w.self = self;
@@ -121,14 +119,14 @@ static int build_answer(struct door *d, const struct build_ask *ask, struct buil
 /* clang-format off */
 
 static const struct ask_row build_ask_rows[] = {
-	{ "DIR", "the folder to work in; the one it lies in has to be there", ASK_TEXT(build_ask, dir),
+	{ "DIR", "the folder to work in; its parent must exist", ASK_TEXT(build_ask, dir),
 	  .argument = true, .required = true, .files = true },
-	{ "TARGET", "what to build, or a folder with a Python project", ASK_TEXTS(build_ask, targets),
+	{ "TARGET", "a target to build, or a folder with a Python project", ASK_TEXTS(build_ask, targets),
 	  .argument = true, .required = true, .files = true, .proposal = build_target },
 	{ ASK_PART(build_ask, gpus, gpu_ask) },
-	{ "run", "do the steps; without it they are only listed", ASK_FLAG(build_ask, run) },
-	{ "force", "begin although disk or memory are short", ASK_FLAG(build_ask, force) },
-	{ "dry-run", "list the steps, whatever else is asked", ASK_FLAG(build_ask, dry_run), .letter = 'n' },
+	{ "run", "run the steps (default: only list them)", ASK_FLAG(build_ask, run) },
+	{ "force", "start even if disk or memory is short", ASK_FLAG(build_ask, force) },
+	{ "dry-run", "list the steps and ignore --run", ASK_FLAG(build_ask, dry_run), .letter = 'n' },
 };
 static const struct ask_shape build_ask_shape = ASK_SHAPE(build_ask, NULL, build_ask_rows);
 VERB_ANSWER(build_answer_any, build_answer, build_ask, build_plan)
@@ -136,13 +134,13 @@ VERB_PAGE_OF(build_page, page_build_plan, build_plan)
 
 const struct verb build_plan_verb = {
 	.name = "build-plan",
-	.summary = "the steps that build PyTorch and others here; --run does them",
-	.about = "Lists the steps that build each TARGET (llvm, triton, torch, or a Python "
-	         "project) in DIR, and what each needs. --run does them, one log each, and "
-	         "continues where it stopped. Wheels go to DIR/house.",
+	.summary = "steps to build PyTorch and others here; --run runs them",
+	.about = "Lists the steps that build each TARGET (llvm, triton, torch, or a Python project) in DIR, and "
+	  "their requirements. --run runs them, with one log each, and resumes after an interruption. Wheels go "
+	  "to DIR/house.",
 	.exits = "1: something is missing; 3: a step failed",
 	.examples = EXAMPLES({ "stack build-plan built torch", "the steps, and what blocks them" },
-		{ "stack build-plan built torch --run", "do them" }),
+		{ "stack build-plan built torch --run", "run them" }),
 	.ask = &build_ask_shape, .answer = build_answer_any,
 	.result = &build_plan_result, .page = build_page, .writes = true,
 	.own_process = true,

@@ -108,13 +108,13 @@ static const struct shape_row compare_reading_rows[] = {
 	{ "library", NULL, SHAPE_TEXT(compare_reading, library), .unknown = SHAPE_NULL },
 	{ "first", NULL, SHAPE_REAL(compare_reading, first), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_ARRAY(compare_reading, figures, n, reading_figure) },
-	{ "error", "Why there are none.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL },
+	{ "error", "Why the list is empty.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL },
 };
 static const struct shape compare_reading_shape = SHAPE(compare_reading, compare_reading);
 
 const struct result_shape stack_window_result = {
 	.name = "stack-window", .title = "gputune stack compare-one",
-	.meaning = "One window of one side of a comparison of libraries.",
+	.meaning = "One window of one side of a library comparison.",
 	.shape = &compare_reading_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
@@ -125,14 +125,14 @@ static int verb_stack_compare_take(struct arena *a, const struct library_variant
 
 	if (shape_read(a, &compare_reading_shape, j, out, &why) || !out->n ||
 	    out->n > WINDOW_FIGURES || !(out->figures[0].value > 0))
-		return err_set(e, -EBADMSG, "its answer makes no sense");
+		return err_set(e, -EBADMSG, "invalid answer");
 	if (!out->library || strcmp(out->library, side->file) != 0)
-		return err_set(e, -EBADMSG, "%s was loaded, not %s",
-			       out->library ? out->library : "no such library", side->file);
+		return err_set(e, -EBADMSG, "%s was loaded instead of %s",
+			       out->library ? out->library : "library not found", side->file);
 	if (isfinite(out->first)) {
 		out->figures[out->n] = out->figures[0];
 		out->figures[out->n].is.key = "first-proposal";
-		out->figures[out->n].is.title = "by the library's first proposal, cold";
+		out->figures[out->n].is.title = "first algorithm proposed by the library, cold";
 		out->figures[out->n++].value = out->first;
 	}
 	return 0;
@@ -148,12 +148,12 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 
 	if (r->status > 128)
 		code = err_set(
-			e, -EBADMSG, "the process that measures it ended with signal %d (%s)%s%s",
+			e, -EBADMSG, "the measuring process was killed by signal %d (%s)%s%s",
 			r->status - 128, strsignal(r->status - 128), *said ? ": " : "", said);
 	else if (why && *why)
 		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%.400s", why);
 	else if (r->status || !j)
-		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
+		code = err_set(e, -EBADMSG, "the measuring process exited with status %d%s%s",
 			       r->status, *said ? ": " : "", said);
 	else
 		code = verb_stack_compare_take(a, side, j, out, e);
@@ -201,7 +201,7 @@ static int process_make(struct arena *a, const char *bench, const struct compare
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return err_set(e, -errno, "/proc/self/exe: %s", strerror(errno));
 	if (strchr(side->folder, ':'))
-		return err_set(e, -EINVAL, "%s: a folder with a colon in its name cannot be named",
+		return err_set(e, -EINVAL, "%s: folder names with a colon are not supported",
 			       side->folder);
 	argv[n++] = arena_strdup(a, self);
 	argv[n++] = arena_strdup(a, "stack");
@@ -232,11 +232,11 @@ static int process_run(struct arena *a, const struct compare_process *p, double 
 	if (r == 0)
 		r = compare_answer(a, p->side, &said, out, e);
 	else if (r == -ETIME)
-		r = err_set(e, -EBADMSG, "it did not end within %.0f s", limit_s);
+		r = err_set(e, -EBADMSG, "it did not finish within %.0f s", limit_s);
 	else if (r == -EINTR)
 		err_set(e, r, "stopped");
 	else
-		r = err_set(e, -ENODATA, "%s cannot be run: %s", p->argv[0], strerror(-r));
+		r = err_set(e, -ENODATA, "cannot run %s: %s", p->argv[0], strerror(-r));
 	arena_free(&own);
 	return r;
 }
@@ -275,7 +275,7 @@ static int verb_stack_compare_measure(void *ctx, bool b, double value[VERSUS_FIG
 	if (r)
 		return r;
 	if (got.n != g->v.n_figures)
-		return err_set(e, -EBADMSG, "%s measured something else than before",
+		return err_set(e, -EBADMSG, "%s measured a different thing than before",
 			       g->found[b].file);
 	for (size_t i = 0; i < got.n; i++)
 		value[i] = got.figures[i].value;
@@ -319,7 +319,7 @@ static int look_first(struct comparing *g)
 		note_choice(&g->view->sides[b], got[b].variant, 0);
 	}
 	if (got[0].n != got[1].n || strcmp(got[0].name, got[1].name) != 0) {
-		g->view->why = "both sides measure different things";
+		g->view->why = "the two sides measured different things";
 		return -EBADMSG;
 	}
 	g->v.n_figures = got[0].n;
@@ -415,8 +415,8 @@ static int compare_sides(struct door *d, const struct compare_ask *ask, struct c
 	g->c = verb_stack_compare_component_of(ask->bench);
 	if (g->c == COMPONENTS)
 		return door_refuse(d, EXIT_USAGE,
-				   "no library of an environment does \"%s\"; gemm, collectives "
-				   "and gds compare libraries",
+				   "no library of an environment provides \"%s\"; libraries can be compared for "
+				     "gemm, collectives and gds",
 				   ask->bench);
 	out->component = components[g->c].name;
 	g->v = (struct versus){ .a = d->arena,
@@ -489,7 +489,7 @@ static int read_window(struct door *d, const struct bench_env *env, const struct
 	struct window w = { .name = ask->bench };
 	struct err e = { 0 };
 	int code = l.prefix ? window_bench(d->arena, env, ask->bench, NULL, &w, &e)
-			    : err_set(&e, -EINVAL, "no library of an environment does \"%s\"",
+			    : err_set(&e, -EINVAL, "no library of an environment provides \"%s\"",
 				      ask->bench);
 	bool made = code == 0;
 
@@ -544,18 +544,18 @@ static int one_answer(struct door *d, const struct one_ask *ask, struct compare_
 /* clang-format off */
 
 static const struct ask_row compare_ask_rows[] = {
-	{ "A", "the one side: \"system\", an environment, a folder or a library", ASK_TEXT(compare_ask, a),
+	{ "A", "side A: \"system\", an environment, a folder or a library", ASK_TEXT(compare_ask, a),
 	  .argument = true, .required = true, .files = true },
-	{ "B", "the other", ASK_TEXT(compare_ask, b), .argument = true, .required = true, .files = true },
+	{ "B", "side B", ASK_TEXT(compare_ask, b), .argument = true, .required = true, .files = true },
 	{ "bench", "gemm, collectives or gds, or one case of them", ASK_TEXT(compare_ask, bench),
 	  .arg = "NAME[/CASE]", .fallback = "gemm", .names = compared, .n_names = 3 },
 	{ ASK_PART(compare_ask, pairs, pairs_ask) },
 	{ ASK_PART(compare_ask, on, bench_ask) },
-	{ "for", "measure each window for this long: 10s, 500ms, 2m", .kind = ASK_KIND_NOTE },
-	{ "budget", "take no longer than this (default: 10m)", .kind = ASK_KIND_NOTE },
-	{ "timeout", "one window may take so long", .kind = ASK_KIND_NOTE },
-	{ "dir", "gds: read a file of its own in this folder", .kind = ASK_KIND_NOTE },
-	{ "files", "gds: read this file, or the files of this folder", .kind = ASK_KIND_NOTE },
+	{ "for", "time for each window: 10s, 500ms, 2m", .kind = ASK_KIND_NOTE },
+	{ "budget", "time limit (default: 10m)", .kind = ASK_KIND_NOTE },
+	{ "timeout", "time limit for one window", .kind = ASK_KIND_NOTE },
+	{ "dir", "gds: folder for the test file to read", .kind = ASK_KIND_NOTE },
+	{ "files", "gds: read this file, or the files in this folder", .kind = ASK_KIND_NOTE },
 };
 static const struct ask_shape compare_ask_shape =
 	ASK_SHAPE(compare_ask, "Measurement", compare_ask_rows);
@@ -564,12 +564,12 @@ VERB_PAGE_OF(compare_page, page_stack_compare, compare_view)
 
 const struct verb stack_compare_verb = {
 	.name = "compare",
-	.summary = "the same work through two builds of a library",
-	.about = "Measures the same work through two builds of cuBLASLt, cuSPARSELt, NCCL or "
-	         "cuFile (--bench). A and B are \"system\", an environment, a folder or a file. "
-	         "Pairs of processes in random order; prints the gain of B with its interval.",
+	.summary = "compare the same work with two builds of a library",
+	.about = "Measures the same work with two builds of cuBLASLt, cuSPARSELt, NCCL or cuFile (--bench). A and "
+	  "B are \"system\", an environment, a folder or a file. Runs pairs of processes in random order; prints "
+	  "the gain of B with its interval.",
 	.exits = "1: B is worse or fails; 5: undecided",
-	.examples = EXAMPLES({ "stack compare system venv", "matrix products: system and environment" },
+	.examples = EXAMPLES({ "stack compare system venv", "matrix products: system versus environment" },
 		{ "stack compare system venv --bench collectives --gpus 0,1", "two builds of NCCL" }),
 	.ask = &compare_ask_shape, .answer = compare_any,
 	.result = &stack_compare_result, .page = compare_page,
@@ -579,7 +579,7 @@ const struct verb stack_compare_verb = {
 static const struct ask_row one_ask_rows[] = {
 	{ "BENCH", "a case of gemm, collectives or gds", ASK_TEXT(one_ask, bench), .argument = true,
 	  .required = true },
-	{ "for", "measure for this long", ASK_TIME(one_ask, seconds) },
+	{ "for", "time for the window", ASK_TIME(one_ask, seconds) },
 	{ ASK_PART(one_ask, on, bench_ask) },
 };
 static const struct ask_shape one_ask_shape = ASK_SHAPE(one_ask, NULL, one_ask_rows);
@@ -588,10 +588,10 @@ VERB_ANSWER(one_any, one_answer, one_ask, compare_reading)
 const struct verb compare_one_verb = {
 	.name = "compare-one",
 	.summary = "one window of one side: started by compare",
-	.about = "Measures one window of a bench with the library in GPUTUNE_LIB_DIR, in a "
-	         "process of its own. stack compare starts it. The result is JSON.",
+	.about = "Measures one window of a bench with the library in GPUTUNE_LIB_DIR, in a separate process. "
+	  "Started by stack compare. The result is JSON.",
 	.examples = EXAMPLES({ "stack compare-one gemm", "one window of matrix products" },
-		{ "stack compare-one collectives --gpus 0,1", "of collectives on two GPUs" }),
+		{ "stack compare-one collectives --gpus 0,1", "one window of collectives on two GPUs" }),
 	.ask = &one_ask_shape, .answer = one_any, .result = &stack_window_result,
 	.own_process = true,
 };

@@ -34,7 +34,7 @@ int stack_targets(struct door *d, const struct gpu_ask *ask, const struct machin
 	}
 	if (!how->n_gpus) {
 		why = machine_no_gpu(d->arena, m);
-		*from = why ? arena_strdup(d->arena, why) : "no GPU was seen";
+		*from = why ? arena_strdup(d->arena, why) : "no GPU found";
 	}
 	return 0;
 }

@@ -169,7 +169,7 @@ static const struct ask_row arch_ask_rows[] = {
 	{ "FILE|DIR|WHEEL", "libraries, wheels, cubins, PTX, or folders of them",
 	  ASK_TEXTS(arch_ask, paths), .argument = true, .required = true, .files = true },
 	{ ASK_PART(arch_ask, gpus, gpu_ask) },
-	{ "deep", "look into compressed code", ASK_FLAG(arch_ask, deep) },
+	{ "deep", "also read compressed code", ASK_FLAG(arch_ask, deep) },
 	{ "all", "also files without GPU code", ASK_FLAG(arch_ask, all), .letter = 'a' },
 	{ ASK_PART(arch_ask, machine, machine_ask) },
 };
@@ -179,10 +179,9 @@ VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
 
 static const struct verb stack_arch_verb = {
 	.name = "arch",
-	.summary = "which GPU architectures files carry, and whether this GPU runs them",
-	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Each is native for "
-	         "this GPU (or --gpu), of its family, PTX that is compiled at each start, or does "
-	         "not run.",
+	.summary = "which GPU architectures files contain, and whether this GPU runs them",
+	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Each is native for this GPU (or "
+	  "--gpu), native for its family, PTX that is compiled at each start, or does not run.",
 	.exits = "1: a GPU cannot run one; 5: a file could not be read",
 	.examples = EXAMPLES({ "stack arch libfoo.so", "one library, for this GPU" },
 		{ "stack arch libfoo.so --gpu sm_90 --deep", "for an H100, with compressed code" }),
@@ -193,13 +192,13 @@ static const struct verb stack_arch_verb = {
 
 static const struct ask_row installed_ask_rows[] = {
 	{ ASK_PART(installed_ask, gpus, gpu_ask) },
-	{ "env", "a Python environment to look into; may be given several times",
+	{ "env", "a Python environment to check; may be given several times",
 	  ASK_TEXT(installed_ask, envs), .arg = "DIR", .files = true, .join = ',' },
-	{ "rootfs", "look into this root file system, an unpacked container image for example",
+	{ "rootfs", "check this root file system, such as an unpacked container image",
 	  ASK_TEXT(installed_ask, rootfs), .arg = "DIR", .files = true },
-	{ "deep", "look into compressed code, and load libraries to ask their versions",
+	{ "deep", "also read compressed code, and load libraries to read their versions",
 	  ASK_FLAG(installed_ask, deep) },
-	{ "all", "also what is in order, and what is not installed", ASK_FLAG(installed_ask, all),
+	{ "all", "also what passes and what is not installed", ASK_FLAG(installed_ask, all),
 	  .letter = 'a' },
 	{ ASK_PART(installed_ask, machine, machine_ask) },
 };
@@ -210,11 +209,10 @@ VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
 static const struct verb stack_check_verb = {
 	.name = "check",
-	.summary = "whether what is installed fits this GPU and each other",
-	.about = "Judges the system, CUDA toolkits, Python environments (--env) or a container "
-	         "image (--rootfs). No Python is run; only --deep loads libraries, in a child "
-	         "process, to ask their versions.",
-	.exits = "1: something is wrong; 5: something could not be read",
+	.summary = "whether installed software fits this GPU and each other",
+	.about = "Judges the system, CUDA toolkits, Python environments (--env) or a container image (--rootfs). "
+	  "Runs no Python; only --deep loads libraries, in a child process, to read their versions.",
+	.exits = "1: a problem was found; 5: something could not be read",
 	.examples = EXAMPLES({ "stack check", "the system's libraries and CUDA" },
 		{ "stack check --env venv", "with a Python environment" },
 		{ "stack check --rootfs image --gpu sm_90", "an unpacked image, for an H100" }),
@@ -234,9 +232,9 @@ static const struct verb_format env_formats[] = { { "shell", env_script }, { NUL
 
 static const struct verb stack_env_verb = {
 	.name = "env",
-	.summary = "variables to set before PyTorch and others are built here",
-	.about = "Prints variables for a build for this GPU (or --gpu), CUDA and compilers, and "
-	         "which flags of common recipes have no effect. --format shell can be sourced.",
+	.summary = "variables for building PyTorch and others here",
+	.about = "Prints variables for a build for this GPU (or --gpu), CUDA and compilers, and the flags of "
+	  "common recipes that have no effect. --format shell can be sourced.",
 	.exits = "1: nothing for CUDA can be built here",
 	.examples = EXAMPLES({ "stack env", "with reasons" },
 		{ "stack env --format shell -o build-env.sh", "as a file to source" }),
@@ -254,12 +252,11 @@ const struct verb stack_verb = {
 	.name = "stack",
 	.group = VERB_LOOK,
 	.summary = "whether installed libraries are built for this GPU, and how to build them",
-	.about = "Reads which GPU code libraries carry (arch), judges what is installed (check), "
-	         "compares two builds (compare), and builds for this GPU (env, build-plan, "
-	         "wheelhouse).",
+	.about = "Reads the GPU code in libraries (arch), judges installed software (check), compares two builds "
+	  "(compare), and builds for this GPU (env, build-plan, wheelhouse).",
 	.words = "cuda driver libraries pytorch torch python pip wheel wheels versions upgrade "
 	         "outdated",
-	.examples = EXAMPLES({ "stack check", "what is installed on this machine" },
+	.examples = EXAMPLES({ "stack check", "the software on this machine" },
 		{ "stack arch libfoo.so", "the GPU code of a library" },
 		{ "stack env", "variables for a build" }),
 	.subs = stack_subs,

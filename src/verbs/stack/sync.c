@@ -29,9 +29,8 @@ struct syncing {
 static int refuse_ssh(const struct syncing *s)
 {
 	return door_refuse(s->d, EXIT_NOT_APPLIED,
-			   "ssh could not reach %s, was not let in, met another key than the "
-			   "known one, or lost the connection: it says above which; run it again "
-			   "and it goes on where it stopped",
+			   "ssh could not reach %s, was refused, found a different host key, or "
+			   "lost the connection: see its message above; run it again to resume",
 			   s->host ? s->host : s->to);
 }
 
@@ -124,8 +123,7 @@ static int by_rsync(const struct syncing *s)
 	/* Which of both notices first that there is no connection is chance. */
 	if (s->host && (status == SSH_FAILED || status == NO_CONNECTION))
 		return refuse_ssh(s);
-	return door_refuse(s->d, EXIT_NOT_APPLIED,
-			   "rsync ended with %d; run it again and it goes on where it stopped",
+	return door_refuse(s->d, EXIT_NOT_APPLIED, "rsync exited with %d; run it again to resume",
 			   status);
 }
 
@@ -268,10 +266,10 @@ static int by_sftp(const struct syncing *s)
 	int status, null;
 
 	if (!sftp_plain(s->dir) || !sftp_plain(s->place))
-		return door_refuse(
-			s->d, EXIT_USAGE,
-			"without rsync names must be plain: no blank, quote or star in %s or %s",
-			s->dir, s->place);
+		return door_refuse(s->d, EXIT_USAGE,
+				   "without rsync, names must be plain: no blanks, quotes or stars "
+				   "in %s or %s",
+				   s->dir, s->place);
 	status = look_there(s, &there);
 	if (status == 0) {
 		null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -286,8 +284,7 @@ static int by_sftp(const struct syncing *s)
 		return refuse_ssh(s);
 	if (status == -ENOENT)
 		return -EXIT_USAGE;
-	return door_refuse(s->d, EXIT_NOT_APPLIED,
-			   "sftp ended with %d; run it again and it goes on where it stopped",
+	return door_refuse(s->d, EXIT_NOT_APPLIED, "sftp exited with %d; run it again to resume",
 			   status);
 }
 
@@ -315,7 +312,7 @@ static int verify_there(const struct syncing *s)
 	if (status == 0)
 		return EXIT_CLEAN;
 	return door_refuse(s->d, status == EXIT_FINDINGS ? EXIT_FINDINGS : EXIT_BLIND,
-			   "the copy could not be verified there (ssh ended with %d); run "
+			   "the copy could not be verified there (ssh exited with %d); run "
 			   "\"gputune stack wheelhouse verify %s\" on that machine",
 			   status, s->place);
 }
@@ -339,8 +336,7 @@ static int copy(const struct syncing *s)
 
 	if (code <= 0)
 		return code;
-	return s->host ? by_sftp(s)
-		       : door_refuse(s->d, EXIT_USAGE, "there is no program rsync here");
+	return s->host ? by_sftp(s) : door_refuse(s->d, EXIT_USAGE, "rsync not found");
 }
 
 int house_look(struct door *d, const char *dir, bool verify, const char *signers,
@@ -373,11 +369,11 @@ int house_sync(struct door *d, const char *dir, const char *to, struct wheelhous
 		s.place = colon + 1;
 	}
 	if (!plain_place(to) || (colon && (!*s.host || !*s.place)))
-		code = door_refuse(d, EXIT_USAGE, "\"%s\" is no place to copy to: HOST:DIR or DIR",
+		code = door_refuse(d, EXIT_USAGE, "invalid destination \"%s\"; use HOST:DIR or DIR",
 				   to);
 	else if (wheelhouse_verify(d->arena, out, NULL, &e) || out->verdict.n)
-		code = door_refuse(d, EXIT_FINDINGS, "%s is not sound and is not copied: %s: %s",
-				   dir, out->verdict.n ? out->verdict.items[0].file : dir,
+		code = door_refuse(d, EXIT_FINDINGS, "%s is invalid and is not copied: %s: %s", dir,
+				   out->verdict.n ? out->verdict.items[0].file : dir,
 				   out->verdict.n ? out->verdict.items[0].what : e.text);
 	else
 		code = copy(&s);

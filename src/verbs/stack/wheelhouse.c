@@ -37,7 +37,7 @@ static int python_check(const char *text, struct err *e)
 
 	if (str_starts(text, "3.") && parse_u64(text + 2, &minor) == 0)
 		return 0;
-	return err_set(e, -EINVAL, "takes a version such as 3.12, not \"%s\"", text);
+	return err_set(e, -EINVAL, "expected a version such as 3.12, got \"%s\"", text);
 }
 
 /* python3 is a link to python3.11: the distribution's own. */
@@ -154,7 +154,7 @@ static int update_answer(struct door *d, const void *ask, void *answer)
 
 static struct doc *taken_page(struct arena *a, const struct add_answer *v)
 {
-	static const char *const words[] = { "added", "is there already", "replaced" };
+	static const char *const words[] = { "added", "already exists", "replaced" };
 	struct doc *d = doc_new(a);
 	struct node *list = doc_bullets(d);
 
@@ -241,8 +241,8 @@ static int use_line(struct door *d, const struct house_ask *ask, const struct wh
 	if (!realpath(ask->dir, full))
 		snprintf(full, sizeof(full), "%s", ask->dir);
 	if (strchr(full, '\''))
-		return door_refuse(d, EXIT_USAGE, "%s: a name with a quote is no place for pip",
-				   full);
+		return door_refuse(d, EXIT_USAGE,
+				   "%s: pip does not accept a folder name with a quote", full);
 	text_printf(out, "python3 -m pip install --no-index --find-links '%s'", full);
 	for (size_t i = 0; i < ask->names.n; i++) {
 		const struct house_wheel *w = newest(h, ask->names.items[i]);
@@ -295,8 +295,8 @@ static const struct ask_row create_rows[] = {
 	FOLDER("the folder, new or empty"),
 	{ "python", "for this Python (default: this machine's)", ASK_TEXT(house_ask, python), .arg = "VERSION",
 	  .check = python_check, .example = "3.12" },
-	{ "arch", "for this architecture instead of the machine's", ASK_CHOICE(house_ask, arch, arches) },
-	{ "gpu", "wheels with GPU code have to serve this GPU", ASK_TEXT(house_ask, gpu),
+	{ "arch", "for this architecture (default: this machine's)", ASK_CHOICE(house_ask, arch, arches) },
+	{ "gpu", "require GPU code in wheels to run on this GPU", ASK_TEXT(house_ask, gpu),
 	  .arg = "SM", .example = "sm_121" },
 	SIGN_ROW,
 };
@@ -305,10 +305,9 @@ VERB_ANSWER(create_any, create_answer, house_ask, wheelhouse)
 
 static const struct verb create_verb = {
 	.name = "create",
-	.summary = "a new, empty wheelhouse",
-	.about = "Makes DIR a wheelhouse for an architecture and a Python (default: of this "
-	         "machine); other wheels are refused. With --gpu, GPU code has to run on that "
-	         "GPU. --key signs the manifest.",
+	.summary = "create an empty wheelhouse",
+	.about = "Makes DIR a wheelhouse for an architecture and a Python (default: this machine's); refuses "
+	  "other wheels. With --gpu, GPU code must run on that GPU. --key signs the manifest.",
 	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12", "for this machine" },
 		{ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "for a GPU" }),
 	.ask = &create_shape, .answer = create_any, .result = &wheelhouse_result,
@@ -317,7 +316,7 @@ static const struct verb create_verb = {
 
 static const struct ask_row add_rows[] = {
 	DIR_ROW,
-	{ "WHEEL", "files of wheels", ASK_TEXTS(house_ask, names), .argument = true, .required = true, .files = true },
+	{ "WHEEL", "wheel files", ASK_TEXTS(house_ask, names), .argument = true, .required = true, .files = true },
 	SIGN_ROW,
 };
 static const struct ask_shape add_shape = ASK_SHAPE(house_ask, NULL, add_rows);
@@ -326,9 +325,8 @@ VERB_PAGE_OF(add_page, taken_page, add_answer)
 static const struct verb add_verb = {
 	.name = "add",
 	.summary = "check wheels and add them",
-	.about = "Checks each wheel (name, metadata, every file, platform, GPU code), copies it, "
-	         "and adds it to the manifest. A bad wheel does not keep the others out. A signed "
-	         "wheelhouse needs its --key.",
+	.about = "Checks each wheel (name, metadata, every file, platform, GPU code), copies it, and adds it to "
+	  "the manifest. A bad wheel does not block the others. A signed wheelhouse requires its --key.",
 	.exits = "1: a wheel was refused",
 	.examples = EXAMPLES({ "stack wheelhouse add wheels dist/torch.whl", "one wheel" },
 		{ "stack wheelhouse add wheels dist/torch.whl --key ~/.ssh/id_ed25519", "to a signed wheelhouse" }),
@@ -339,8 +337,8 @@ static const struct verb add_verb = {
 static const struct verb update_verb = {
 	.name = "update",
 	.summary = "add wheels, and replace those of the same name",
-	.about = "Like add; a wheel of the same name with other contents is replaced, and the old "
-	         "one is moved to a folder of its own.",
+	.about = "Like add, but replaces a wheel of the same name with different contents and moves the old one "
+	  "to a separate folder.",
 	.examples = EXAMPLES({ "stack wheelhouse update wheels dist/torch.whl", "replace a wheel" },
 		{ "stack wheelhouse update wheels dist/torch.whl --key ~/.ssh/id_ed25519", "in a signed wheelhouse" }),
 	.ask = &add_shape, .answer = update_answer, .result = &wheelhouse_result,
@@ -349,7 +347,7 @@ static const struct verb update_verb = {
 
 static const struct ask_row verify_rows[] = {
 	DIR_ROW,
-	{ "key", "the allowed signers, as ssh-keygen reads them", ASK_TEXT(house_ask, key),
+	{ "key", "the allowed-signers file of ssh-keygen", ASK_TEXT(house_ask, key),
 	  .arg = "FILE", .files = true },
 };
 static const struct ask_shape verify_shape = ASK_SHAPE(house_ask, NULL, verify_rows);
@@ -373,17 +371,17 @@ VERB_ANSWER(list_any, list_answer, house_ask, wheelhouse)
 
 static const struct verb house_list_verb = {
 	.name = "list",
-	.summary = "the wheels, as the manifest has them",
+	.summary = "the wheels in the manifest",
 	.about = "Lists each wheel, its platform and its GPU code.",
 	.examples = EXAMPLES({ "stack wheelhouse list wheels", "all of them" },
-		{ "stack wheelhouse list wheels --format json", "for a script" }),
+		{ "stack wheelhouse list wheels --format json", "for scripts" }),
 	.ask = &list_shape, .answer = list_any, .result = &wheelhouse_result, .page = house_page,
 };
 
 static const struct ask_row diff_rows[] = {
 	{ "A", "a wheelhouse", ASK_TEXT(house_ask, dir), .argument = true, .required = true,
 	  .files = true },
-	{ "B", "another one", ASK_TEXT(house_ask, to), .argument = true, .required = true,
+	{ "B", "another wheelhouse", ASK_TEXT(house_ask, to), .argument = true, .required = true,
 	  .files = true },
 };
 static const struct ask_shape diff_shape = ASK_SHAPE(house_ask, NULL, diff_rows);
@@ -396,14 +394,14 @@ static const struct verb diff_verb = {
 	.about = "Compares two manifests by name and SHA-256.",
 	.exits = "1: they differ",
 	.examples = EXAMPLES({ "stack wheelhouse diff old wheels", "two wheelhouses" },
-		{ "stack wheelhouse diff old wheels --format json", "for a script" }),
+		{ "stack wheelhouse diff old wheels --format json", "for scripts" }),
 	.ask = &diff_shape, .answer = diff_any, .result = &wheelhouse_diff_result,
 	.page = diff_page,
 };
 
 static const struct ask_row sync_rows[] = {
 	DIR_ROW,
-	{ "HOST:DIR", "the folder it is copied to, of another machine or of this one (DIR)",
+	{ "HOST:DIR", "the destination folder, on another machine or on this one (DIR)",
 	  ASK_TEXT(house_ask, to), .argument = true, .required = true, .files = true },
 };
 static const struct ask_shape sync_shape = ASK_SHAPE(house_ask, NULL, sync_rows);
@@ -412,9 +410,8 @@ VERB_ANSWER(sync_any, sync_answer, house_ask, wheelhouse)
 static const struct verb sync_verb = {
 	.name = "sync",
 	.summary = "copy a wheelhouse to another machine or folder",
-	.about = "Copies a valid wheelhouse over ssh, by rsync or sftp, continues where it "
-	         "stopped, and verifies the copy there. The manifest is copied last, so the other "
-	         "side is never incomplete.",
+	.about = "Copies a valid wheelhouse over ssh by rsync or sftp, resumes after an interruption, and "
+	  "verifies the copy. The manifest is copied last, so the copy is never listed before it is complete.",
 	.examples = EXAMPLES({ "stack wheelhouse sync wheels node2:/srv/wheels", "to another machine" },
 		{ "stack wheelhouse sync wheels /srv/wheels", "to another folder" }),
 	.ask = &sync_shape, .answer = sync_any, .result = &wheelhouse_result, .page = house_page,
@@ -432,8 +429,8 @@ static const struct verb_format use_formats[] = { { "term", use_print }, { NULL,
 static const struct verb use_verb = {
 	.name = "use",
 	.summary = "the pip command that installs from it",
-	.about = "Prints the pip command that installs the newest wheel of each PACKAGE, or of "
-	         "all, from the wheelhouse alone.",
+	.about = "Prints the pip command that installs the newest wheel of each PACKAGE, or of all, only from the "
+	  "wheelhouse.",
 	.examples = EXAMPLES({ "stack wheelhouse use wheels", "everything" },
 		{ "stack wheelhouse use wheels torch", "one package" }),
 	.ask = &use_shape, .answer = use_any, .result = &house_use_result, .formats = use_formats,
@@ -447,10 +444,10 @@ static const struct verb *const house_subs[] = {
 const struct verb wheelhouse_verb = {
 	.name = "wheelhouse",
 	.summary = "a folder of checked wheels with a manifest",
-	.about = "A folder of checked wheels with a manifest of name, SHA-256 and GPU code, which "
-	         "--key signs and verifies.",
-	.exits = "1: something is wrong or was refused",
-	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "a new one" },
+	.about = "A folder of checked wheels with a manifest of name, SHA-256 and GPU code. --key signs and "
+	  "verifies the manifest.",
+	.exits = "1: a problem was found or a wheel was refused",
+	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "create one" },
 		{ "stack wheelhouse add wheels dist/torch.whl", "check a wheel and add it" },
 		{ "stack wheelhouse use wheels torch", "the pip command that installs from it" }),
 	.subs = house_subs,

@@ -21,9 +21,9 @@ int handshake_fail(const char *who, int r, const char *what, struct err *e)
 	case -ECONNRESET:
 		return err_set(e, r, "%s closed the connection, %s", who, what);
 	case -EBADMSG:
-		return err_set(e, r, "%s does not speak gputune's protocol, %s", who, what);
+		return err_set(e, r, "%s does not use gputune's protocol, %s", who, what);
 	case -EKEYREJECTED:
-		return err_set(e, r, "somebody else answered for %s, %s", who, what);
+		return err_set(e, r, "another program answered for %s, %s", who, what);
 	default:
 		return err_set(e, r, "%s: %s, %s", who, strerror(-r), what);
 	}
@@ -43,9 +43,8 @@ static int handshake_exchange(int fd, const char *who, const struct opening *min
 	r = r ? r : net_read(fd, bytes, sizeof(bytes), w);
 	r = r ? r : opening_read(bytes, theirs);
 	if (r == -EPROTO)
-		return err_set(e, r,
-			       "%s speaks version %u of the protocol, this gputune version %d", who,
-			       theirs->version, WIRE_VERSION);
+		return err_set(e, r, "%s uses version %u of the protocol, this gputune version %d",
+			       who, theirs->version, WIRE_VERSION);
 	return r ? handshake_fail(who, r, what, e) : 0;
 }
 
@@ -61,13 +60,13 @@ static int handshake_prove(int fd, const char *who, const struct token *t, const
 	if (r)
 		return r;
 	if (theirs.kind == OPENING_REFUSED)
-		return err_set(e, -EKEYREJECTED, "%s knows another token", who);
+		return err_set(e, -EKEYREJECTED, "%s has a different token", who);
 	if (theirs.kind == OPENING_BUSY)
 		return err_set(e, -EBUSY, "%s is busy with another client", who);
 	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
 	if (theirs.kind != OPENING_PROOF || sodium_memcmp(want, theirs.secret, WIRE_SECRET))
 		return err_set(e, -EKEYREJECTED,
-			       "%s does not know the token, but pretends to; nothing was measured",
+			       "%s does not have the token but pretends to; nothing was measured",
 			       who);
 	return 0;
 }
@@ -138,9 +137,10 @@ static int handshake_judge(const char *path, const struct stat *st, struct err *
 	if (!S_ISREG(st->st_mode))
 		return err_set(e, -EINVAL, "%s: not a regular file", path);
 	if (st->st_mode & 077) {
-		err_set(e, -EPERM, "%s can be used by others (mode %04o)", path,
+		err_set(e, -EPERM, "%s is accessible to other users (mode %04o)", path,
 			(unsigned)(st->st_mode & 07777));
-		err_hint(e, "chmod 600 %.200s, and a new secret if others may have seen it", path);
+		err_hint(e, "chmod 600 %.200s, and create a new secret if others may have read it",
+			 path);
 		return -EPERM;
 	}
 	if (st->st_uid != geteuid() && st->st_uid != 0)
@@ -162,9 +162,9 @@ static int read_secret(int fd, const char *path, struct token *out, struct err *
 	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
 		n--;
 	if (n < TOKEN_MIN || n > TOKEN_MAX) {
-		err_set(e, -EINVAL, "%s holds %zu%s bytes; a token has %d to %d", path, n,
+		err_set(e, -EINVAL, "%s contains %zu%s bytes; a token has %d to %d", path, n,
 			n > TOKEN_MAX ? " or more" : "", TOKEN_MIN, TOKEN_MAX);
-		err_hint(e, "head -c 32 /dev/urandom | base64 makes a good one");
+		err_hint(e, "create one with head -c 32 /dev/urandom | base64");
 		return -EINVAL;
 	}
 	memcpy(out->secret, buf, n);
@@ -182,7 +182,7 @@ int token_load(const char *path, struct token *out, struct err *e)
 	out->n = 0;
 	if (fd < 0)
 		return err_set(e, -errno, "%s: cannot read: %s", path, strerror(errno));
-	r = fstat(fd, &st) ? err_set(e, -errno, "%s cannot be looked at", path)
+	r = fstat(fd, &st) ? err_set(e, -errno, "cannot inspect %s", path)
 			   : handshake_judge(path, &st, e);
 	if (r == 0)
 		r = read_secret(fd, path, out, e);

@@ -52,7 +52,7 @@ static int loopback_start(const struct token *t, struct net_address *out, pid_t 
 	close(listener);
 	if (*child < 0) {
 		*child = 0;
-		return err_set(e, -errno, "no child process: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a child process: %s", strerror(errno));
 	}
 	return 0;
 }
@@ -79,7 +79,8 @@ static int peer_dial(struct peer *p, struct err *e)
 
 	if (fd == -ECONNREFUSED) {
 		err_set(e, fd, "nothing listens on %s", p->address.text);
-		err_hint(e, "gputune bench serve --listen ADDRESS --token FILE, over there");
+		err_hint(e, "run gputune bench serve --listen ADDRESS --token FILE on the other "
+			    "machine");
 		return fd;
 	}
 	if (fd < 0)
@@ -197,7 +198,7 @@ int peer_ready(struct peer *p, struct err *e)
 	struct wire_frame f = { .kind = FRAME_READY }, answer = { 0 };
 
 	/* It may wait for connections itself before it answers. */
-	return peer_ask_one(p, &f, FRAME_READY, &answer, "waiting for it to begin", e);
+	return peer_ask_one(p, &f, FRAME_READY, &answer, "waiting for it to start", e);
 }
 
 static int peer_counts_one(struct peer *p, enum frame_kind kind, struct peer_counts *out,
@@ -256,11 +257,11 @@ int peer_believable(const struct peer *p, const struct peer_counts *from,
 
 	if (to->c.bytes < from->c.bytes || to->c.cpu_ns < from->c.cpu_ns ||
 	    to->c.retransmits < from->c.retransmits || to->c.wrong < from->c.wrong)
-		return err_set(e, -EPROTO, "%s counts backwards", p->address.text);
+		return err_set(e, -EPROTO, "%s: its counter runs backwards", p->address.text);
 	if (said < least - slack || said > most + slack)
 		return err_set(e, -EPROTO,
-			       "%s says that %.1f ms went by, but it was %.1f to %.1f ms; its "
-			       "figures cannot be believed",
+			       "%s reported %.1f ms, but it was %.1f to %.1f ms; its figures are "
+			       "not trusted",
 			       p->address.text, said / 1e6, least / 1e6, most / 1e6);
 	return 0;
 }

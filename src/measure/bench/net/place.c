@@ -11,13 +11,13 @@ static void find_speed(const struct bench_env *env, struct net_place *p)
 {
 	const struct nic *n = machine_nic(env->m, p->link.name);
 
-	p->no_speed = p->link.loopback ? "unknown: loopback has no line"
-				       : "unknown: the interface tells no speed";
+	p->no_speed = p->link.loopback ? "unknown: loopback has no line rate"
+				       : "unknown: the interface reports no speed";
 	if (!n)
 		return;
 	/* What virtual interfaces call their speed is a number from nowhere. */
 	if (!*n->pci)
-		p->no_speed = "unknown: a virtual interface has no line of its own";
+		p->no_speed = "unknown: a virtual interface has no line rate";
 	else if (fact_or(&n->speed_mbps, 0) > 0)
 		p->speed_mbps = fact_or(&n->speed_mbps, 0);
 	LIST_FOR_EACH (const struct numa_node, m, &env->m->cpu.nodes) {
@@ -56,9 +56,9 @@ bool net_place_find(const struct bench_env *env, struct net_place *out, struct b
 		.peer = env->ask.peer, .prefix = env->ask.peer ? "" : "loopback:", .cpus = env->cpus
 	};
 	if (!out->peer && (!env->ask.name || strncmp(env->ask.name, "loopback", 8) != 0)) {
-		cases->none = "no --peer: a network is measured between two machines, of which the "
-			      "other runs \"gputune bench serve\"; cases that begin with loopback: "
-			      "need none";
+		cases->none = "--peer is missing: a network is measured between two machines, the "
+			      "other one running \"gputune bench serve\"; cases that begin with "
+			      "loopback: do not require it";
 		cases->usage = true;
 		return false;
 	}
@@ -117,13 +117,13 @@ int net_line_check(double payload, double slack, double here, const char *name, 
 
 	if (here < least)
 		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through %s: it never "
-			       "left the machine that way; the figures are void",
+			       "%.3g MB were measured, but only %.3g MB passed %s: the data took "
+			       "another path; the figures are void",
 			       payload / 1e6, here / 1e6, name);
 	if (there < least)
 		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through the peer's "
-			       "%s; the figures are void",
+			       "%.3g MB were measured, but only %.3g MB passed the peer's %s; the "
+			       "figures are void",
 			       payload / 1e6, there / 1e6, text);
 	return 0;
 }

@@ -61,7 +61,7 @@ static int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struc
 		int n = verbs_poll(&s->pair, out, 1);
 
 		if (n < 0)
-			return err_set(e, n, "%s: its completion queue cannot be read",
+			return err_set(e, n, "%s: its completion queue is unreadable",
 				       s->port.device);
 		if (n > 0)
 			return out->status ? verbs_failed(&s->pair, out, e) : 0;
@@ -71,7 +71,8 @@ static int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struc
 			return err_set(e, -EINTR, "interrupted");
 		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
 		if (net_now_ms() > end)
-			return peer_fail(&s->peer, -ETIMEDOUT, "its queue pair is silent", e);
+			return peer_fail(&s->peer, -ETIMEDOUT, "no response from its queue pair",
+					 e);
 	}
 }
 
@@ -85,7 +86,7 @@ static bool rdma_place_find(const struct bench_env *env, struct net_place *out,
 
 	/* The question that nobody can answer by an option comes first. */
 	if (!env->m->net.rdma.n) {
-		cases->none = "no RDMA device (nothing below /sys/class/infiniband)";
+		cases->none = "no RDMA device (nothing in /sys/class/infiniband)";
 		return false;
 	}
 	if (!net_place_find(env, out, cases))
@@ -98,12 +99,12 @@ static bool rdma_place_find(const struct bench_env *env, struct net_place *out,
 	verbs_port_close(&port);
 	out->to = arena_printf(env->a, "%s to %s", text,
 			       out->peer ? out->peer : "a child process on the same port");
-	out->no_speed = "unknown: the port tells no speed";
+	out->no_speed = "unknown: the port reports no speed";
 	LIST_FOR_EACH (const struct rdma_port, p, &env->m->net.rdma) {
 		if (strcmp(p->device, port.device) != 0 || p->number != port.number)
 			continue;
 		if (!*p->pci)
-			out->no_speed = "unknown: a software device has no line of its own";
+			out->no_speed = "unknown: a software device has no line rate";
 		else
 			out->speed_mbps = fact_or(&p->rate_mbps, 0);
 	}
@@ -161,7 +162,7 @@ static int flow_setup(const struct bench_env *env, const struct bench_case *c, v
 
 static int refused(const struct rdma_client *c, int r, struct err *e)
 {
-	return err_set(e, r, "%s: a request is refused: %s", c->port.device, strerror(-r));
+	return err_set(e, r, "%s: a request was refused: %s", c->port.device, strerror(-r));
 }
 
 /* A slot is marked anew only when what was in it is done. */
@@ -196,8 +197,7 @@ static int net_rdma_reap(struct flow *s, struct err *e)
 	if (r)
 		return r;
 	if (d.id <= s->done || d.id > s->posted)
-		return err_set(e, -EPROTO, "%s: a completion that was not asked for",
-			       s->c.port.device);
+		return err_set(e, -EPROTO, "%s: an unexpected completion", s->c.port.device);
 	if (s->op == VERBS_READ)
 		check_reads(s, d.id);
 	s->done = d.id;
@@ -298,8 +298,8 @@ static int flow_verify(void *state, struct err *e)
 		return err_set(e, -EPROTO, "%llu bytes were sent, %llu arrived", sent, arrived);
 	wrong = s->wrong + end.c.wrong;
 	if (wrong)
-		return err_set(e, -EILSEQ, "%llu messages arrived with other data than was sent",
-			       wrong);
+		return err_set(e, -EILSEQ,
+			       "%llu messages arrived with different data than was sent", wrong);
 	return net_rdma_check_link(s, &end, e);
 }
 
@@ -329,7 +329,7 @@ static void flow_cases(const struct bench_env *env, struct bench_cases *out)
 
 		net_case_add(env, out, &p, rows[i].name,
 			     arena_printf(env->a,
-					  "one reliable connection, %zu messages under way, one in "
+					  "one reliable connection, %zu messages in flight, one in "
 					  "%zu with a completion, memory of the host",
 					  slots, slots / 4),
 			     &t, false);
@@ -355,12 +355,11 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_rdma = {
 	.name = "rdma",
-	.title = "how much RDMA carries to another machine and back",
-	.method = "Writes, reads and messages on one reliable connection, as many under way as "
-		  "fit, counted when they are complete, in windows of 100 ms. Every message "
-		  "carries its number; numbers and a sample of whole messages are compared where "
-		  "they arrive, for writes those that stand there at the end. The ports must have "
-		  "carried 90 % of it.",
+	.title = "RDMA bandwidth to another machine and back",
+	.method = "Writes, reads and messages on one reliable connection, as many in flight as "
+		  "fit, counted on completion, in windows of 100 ms. Every message carries its "
+		  "number; numbers and a sample of whole messages are compared at the destination, "
+		  "for writes those present at the end. The ports must have carried 90 % of it.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "write:64KiB",
@@ -488,7 +487,7 @@ static int ping_verify(void *state, struct err *e)
 			       (unsigned long long)s->count,
 			       (unsigned long long)(end.c.bytes / size));
 	if (s->wrong)
-		return err_set(e, -EILSEQ, "%llu reads brought other data than stands there",
+		return err_set(e, -EILSEQ, "%llu reads returned different data than is there",
 			       (unsigned long long)s->wrong);
 	return 0;
 }
@@ -500,11 +499,11 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 		enum test_kind kind;
 		uint32_t size;
 	} rows[] = {
-		{ "write:8B", "8 bytes written there and 8 back; half of that time", TEST_RDMA_PING,
-		  8 },
-		{ "write:4KiB", "4 KiB written there and 4 KiB back; half of that time",
+		{ "write:8B", "8 bytes written there and 8 back; half of the round trip",
+		  TEST_RDMA_PING, 8 },
+		{ "write:4KiB", "4 KiB written there and 4 KiB back; half of the round trip",
 		  TEST_RDMA_PING, 4096 },
-		{ "read:16B", "16 bytes read; all of that time", TEST_RDMA_READ, 16 },
+		{ "read:16B", "16 bytes read; the whole time", TEST_RDMA_READ, 16 },
 	};
 	struct net_place p;
 
@@ -521,11 +520,11 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 
 const struct bench bench_rdma_latency = {
 	.name = "rdma-latency",
-	.title = "how long a small RDMA request takes",
-	.method = "Writes: one there, which a thread that looks at its memory without pause "
-		  "answers with one back; half of the time there and back. Reads: from the request "
-		  "to its completion, the whole time. A sample is the median, and the 99th "
-		  "percentile, of up to 1000. Every answer is checked.",
+	.title = "latency of small RDMA requests",
+	.method = "Writes: one there, answered by a write back from a thread that polls its "
+		  "memory; half of the round trip. Reads: from the request to its completion, the "
+		  "whole time. A sample is the median, and the 99th percentile, of up to 1000. "
+		  "Every answer is checked.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,

@@ -123,7 +123,7 @@ static int rdma_serve_prepare(struct rdma_serve *s, struct err *e)
 		memcpy(s->pair.memory, s->like, slots * s->t.size);
 	for (size_t i = 0; r == 0 && s->t.kind == TEST_RDMA_SEND && i < slots; i++)
 		r = verbs_post_receive(&s->pair, i * s->t.size, s->t.size, 0);
-	return r ? err_set(e, r, "messages cannot be received: %s", strerror(-r)) : 0;
+	return r ? err_set(e, r, "cannot receive messages: %s", strerror(-r)) : 0;
 }
 
 int rdma_serve_start(const struct frame_start_test *t, uint64_t test, const char *netdev,
@@ -135,7 +135,7 @@ int rdma_serve_start(const struct frame_start_test *t, uint64_t test, const char
 
 	if (t->size % sizeof(uint64_t) || t->size < (ping ? 8 : RDMA_MESSAGE_LEAST) ||
 	    t->size > (ping ? RDMA_PING_MOST : RDMA_MESSAGE_MOST))
-		return err_set(e, -EINVAL, "messages of %u bytes are not served", t->size);
+		return err_set(e, -EINVAL, "messages of %u bytes are not supported", t->size);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -157,7 +157,7 @@ int rdma_serve_connect(struct rdma_serve *s, const struct frame_verbs *theirs,
 	int r;
 
 	if (s->running || s->pair.theirs.length)
-		return err_set(e, -EALREADY, "it is connected already");
+		return err_set(e, -EALREADY, "it is already connected");
 	r = verbs_pair_connect(&s->pair, theirs, e);
 	if (r)
 		return r;
@@ -166,7 +166,7 @@ int rdma_serve_connect(struct rdma_serve *s, const struct frame_verbs *theirs,
 		return 0;
 	r = -pthread_create(&s->thread, NULL, rdma_serve_main, s);
 	s->running = r == 0;
-	return r ? err_set(e, r, "no thread: %s", strerror(-r)) : 0;
+	return r ? err_set(e, r, "cannot create a thread: %s", strerror(-r)) : 0;
 }
 
 static void join(struct rdma_serve *s)

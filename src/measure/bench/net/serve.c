@@ -123,7 +123,7 @@ static int start_test(struct session *s, const struct frame_start_test *t, struc
 
 	end_test(s);
 	if (sized && (t->size < 1 || (t->kind == TEST_ECHO && t->size > STREAM_BUFFER)))
-		return err_set(e, -EINVAL, "a size of %u bytes is not served", t->size);
+		return err_set(e, -EINVAL, "a size of %u bytes is not supported", t->size);
 	while (!test)
 		randombytes_buf(&test, sizeof(test));
 	if (is_rdma(t->kind)) {
@@ -190,11 +190,12 @@ static int ready_test(struct session *s, struct err *e)
 	size_t n;
 
 	if (s->streams || !s->start.kind)
-		return err_set(e, -EBADMSG, "ready for no test");
+		return err_set(e, -EBADMSG, "\"ready\" without a test");
 	if (s->start.kind == TEST_CONNECT || is_rdma(s->start.kind))
 		return frames_put(&s->frames, &answer, SESSION_WRITE_MS);
 	if (!all_arrived(s))
-		return err_set(e, -ETIMEDOUT, "only %zu of %zu connections came", s->have, s->want);
+		return err_set(e, -ETIMEDOUT, "only %zu of %zu connections arrived", s->have,
+			       s->want);
 	pthread_mutex_lock(&s->lock);
 	n = s->want;
 	memcpy(fds, s->fds, n * sizeof(*fds));
@@ -221,7 +222,7 @@ static int put_counts(struct session *s, struct err *e)
 		pthread_mutex_unlock(&s->lock);
 		f.counts.at_ns = net_now_ns();
 	} else {
-		return err_set(e, -EBADMSG, "counts of no test");
+		return err_set(e, -EBADMSG, "counts without a test");
 	}
 	f.counts.cpu_ns = net_cpu_ns() - s->cpu_ns;
 	if (!s->rdma) {
@@ -240,7 +241,7 @@ static int verbs_test(struct session *s, const struct frame_verbs *theirs, struc
 	int r;
 
 	if (!s->rdma)
-		return err_set(e, -EBADMSG, "a queue pair for no test");
+		return err_set(e, -EBADMSG, "a queue pair without a test");
 	r = rdma_serve_connect(s->rdma, theirs, &f.verbs, e);
 	return r ? r : frames_put(&s->frames, &f, SESSION_WRITE_MS);
 }
@@ -262,18 +263,18 @@ static int one_frame(struct session *s, const struct wire_frame *f, struct err *
 	case FRAME_STOP:
 		r = s->streams ? streams_finish(s->streams) : 0;
 		if (r)
-			return err_set(e, r, "a stream did not end well: %s", strerror(-r));
+			return err_set(e, r, "a stream ended with an error: %s", strerror(-r));
 		if (s->rdma)
 			rdma_serve_finish(s->rdma);
 		r = put_counts(s, e);
 		end_test(s);
 		return r;
 	case FRAME_ERROR:
-		return err_set(e, -ECANCELED, "it says: %s", f->error.text);
+		return err_set(e, -ECANCELED, "it reports: %s", f->error.text);
 	case FRAME_BYE:
 		return 1;
 	default:
-		return err_set(e, -EBADMSG, "a frame that no client sends");
+		return err_set(e, -EBADMSG, "an invalid frame from the client");
 	}
 }
 
@@ -299,10 +300,10 @@ static void *session_main(void *arg)
 	do {
 		r = frames_get(&s->frames, &f, SESSION_QUIET_MS);
 		if (r == -EBADMSG || r == -EKEYREJECTED)
-			err_set(&e, r, "what it sends cannot be understood");
+			err_set(&e, r, "its data is invalid");
 		else if (r)
 			err_set(&e, r, "%s",
-				r == -ETIMEDOUT	   ? "silent for too long"
+				r == -ETIMEDOUT	   ? "no data for too long"
 				: r == -ECONNRESET ? "closed the connection"
 						   : strerror(-r));
 		else
@@ -377,12 +378,12 @@ int serve_listen(struct net_address *a, int *fd, struct err *e)
 
 	if (net_address_any(a))
 		return err_set(e, -EINVAL,
-			       "%s is every address of this machine; name the one that the other "
-			       "machine reaches",
+			       "%s means every address of this machine; give the one that the "
+			       "other machine reaches",
 			       a->text);
 	s = socket(a->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s < 0)
-		return err_set(e, -errno, "no socket: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a socket: %s", strerror(errno));
 	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(s, (const struct sockaddr *)&a->ss, a->len) || listen(s, 256))
 		r = -errno;
@@ -457,7 +458,7 @@ static enum fate decide_other(struct door *d, struct caller *c, struct opening *
 		answer_request(d, c, o);
 		return FATE_CLOSE;
 	case OPENING_VERSION:
-		serve_send(d, c->name, "speaks another version");
+		serve_send(d, c->name, "uses another version");
 		return FATE_CLOSE;
 	default:
 		return FATE_CLOSE;
@@ -476,7 +477,7 @@ static enum fate net_serve_decide(void *ctx, struct caller *c, struct opening *o
 	case SHAKE_PROVEN:
 		return net_serve_admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
 	case SHAKE_REFUSED:
-		serve_send(d, c->name, "does not know the token");
+		serve_send(d, c->name, "does not have the token");
 		return FATE_CLOSE;
 	case SHAKE_ENDS:
 		break;
@@ -511,7 +512,7 @@ int serve_run(const struct serve *s, struct err *e)
 	int r = 0;
 
 	if (d.wake < 0)
-		return err_set(e, -errno, "no event: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create an event: %s", strerror(errno));
 	d.lobby.listener = s->listener;
 	d.lobby.decide = net_serve_decide;
 	d.lobby.ctx = &d;

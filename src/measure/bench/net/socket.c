@@ -71,10 +71,10 @@ int net_address_parse(const char *text, bool numeric, struct net_address *out, s
 
 	if (!socket_split(text, host, &port_text) ||
 	    (port_text && (parse_u64(port_text, &port) || port > 65535)))
-		return err_set(e, -EINVAL,
-			       "\"%.100s\" is no address like 10.0.0.2, host:%d or "
-			       "[fe80::1]:%d",
-			       text, NET_PORT, NET_PORT);
+		return err_set(
+			e, -EINVAL,
+			"\"%.100s\" is not an address like 10.0.0.2, host:%d or [fe80::1]:%d", text,
+			NET_PORT, NET_PORT);
 	snprintf(number, sizeof(number), "%u", (unsigned)port);
 	r = getaddrinfo(host, number, &hints, &found);
 	if (r)

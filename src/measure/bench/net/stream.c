@@ -189,7 +189,7 @@ int streams_start(enum stream_role role, const int *fds, size_t n, uint64_t test
 		r = stream_start(s, &s->thread[i]);
 	if (r) {
 		streams_end(s);
-		return err_set(e, r, "no thread for a connection: %s", strerror(-r));
+		return err_set(e, r, "cannot create a thread for a connection: %s", strerror(-r));
 	}
 	*out = s;
 	return 0;
@@ -305,7 +305,7 @@ void stream_describe(int fd, char *buf)
 
 	getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n);
 	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-	snprintf(buf, NET_TEXT, "%.15s, %u bytes a segment", name, info.tcpi_snd_mss);
+	snprintf(buf, NET_TEXT, "%.15s, %u bytes per segment", name, info.tcpi_snd_mss);
 }
 
 /*

@@ -135,15 +135,15 @@ static int tcp_check(struct rate *s, const struct moment *now, struct err *e)
 		return r;
 	if (got > sent + under_way && sending(s))
 		return err_set(
-			e, -EPROTO, "%s says that it received %llu bytes, but only %llu were sent",
+			e, -EPROTO, "%s reports %llu bytes received, but only %llu were sent",
 			s->peer.address.text, (unsigned long long)got, (unsigned long long)sent);
 	if (got > sent + under_way)
-		return err_set(e, -EPROTO, "%s says that it sent %llu bytes, but %llu came here",
+		return err_set(e, -EPROTO, "%s reports %llu bytes sent, but %llu arrived here",
 			       s->peer.address.text, (unsigned long long)sent,
 			       (unsigned long long)got);
 	wrong = now->own.wrong + now->peer.c.wrong;
 	if (wrong)
-		return err_set(e, -EILSEQ, "%llu blocks arrived with other data than was sent",
+		return err_set(e, -EILSEQ, "%llu blocks arrived with different data than was sent",
 			       wrong);
 	return 0;
 }
@@ -171,7 +171,7 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 		r = bytes > 0 ? 0 : streams_error(s->streams);
 	} while (!(bytes > 0) && r == 0 && net_now_ms() < end);
 	if (!(bytes > 0))
-		return peer_fail(&s->peer, r ? r : -ETIMEDOUT, "no data moves", e);
+		return peer_fail(&s->peer, r ? r : -ETIMEDOUT, "no data transferred", e);
 	ns = sending(s) ? (double)(now.peer.c.at_ns - s->last.peer.c.at_ns)
 			: (double)(now.own.at_ns - s->last.own.at_ns);
 	here = (double)(now.own_cpu_ns - s->last.own_cpu_ns) / bytes;
@@ -199,7 +199,7 @@ static int tcp_check_link(const struct rate *s, const struct moment *end, double
 	if (s->link.loopback)
 		return 0;
 	return net_line_check(payload, 8e6, known ? here : NAN, s->link.name, told ? there : NAN,
-			      "interface: it never came in that way", e);
+			      "interface: the data took another path", e);
 }
 
 /* Stops both sides; the totals must be the same to the byte. */
@@ -235,7 +235,7 @@ static int rate_verify(void *state, struct err *e)
 	again = sending(s) ? end.own.retransmits : end.peer.c.retransmits;
 	if (r == 0 && again)
 		snprintf(s->variant + n, VARIANT_MAX - n,
-			 "; %llu of about %.0f segments sent twice", (unsigned long long)again,
+			 "; %llu of about %.0f segments retransmitted", (unsigned long long)again,
 			 payload / stream_segment(streams_fd(s->streams, 0)));
 	return r;
 }
@@ -277,7 +277,7 @@ static void rate_cases(const struct bench_env *env, struct bench_cases *out)
 
 		net_case_add(env, out, &p,
 			     arena_printf(env->a, "%s:%u", down ? "receive" : "send", t.streams),
-			     arena_printf(env->a, "%u stream%s %s the peer, %d KiB a call",
+			     arena_printf(env->a, "%u stream%s %s the peer, %d KiB per call",
 					  t.streams, t.streams > 1 ? "s" : "", down ? "from" : "to",
 					  STREAM_BUFFER >> 10),
 			     &t, false);
@@ -312,15 +312,14 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_tcp = {
 	.name = "tcp",
-	.title = "how much TCP carries to another machine and back",
+	.title = "TCP bandwidth to another machine and back",
 	.method =
-		"Threads that send and receive without pause, one for every two CPUs at most, "
-		"each with its connections in turns; a sample is what the receiver counted in "
-		"100 ms by its own clock, which must agree with ours. CPU is user and system time "
-		"of the process on each side; work that the kernel does in interrupts of other "
-		"processes is not in it. Each 64 KiB block "
-		"carries its offset, one in 16 is compared whole; at the end both sides' totals "
-		"must be equal, and the interfaces must have carried 90 % of it.",
+		"Threads that send and receive without pause, at most one per two CPUs, each "
+		"serving its connections in turns; a sample is the receiver's count in 100 ms by "
+		"its own clock, which must agree with ours. CPU is user and system time of the "
+		"process on each side, without kernel work in interrupts of other processes. Each "
+		"64 KiB block carries its offset, one in 16 is compared whole; at the end both "
+		"sides' totals must be equal, and the interfaces must have carried 90 % of it.",
 	.version = 2,
 	FIGURES(figures),
 	.brief = "send:",
@@ -368,12 +367,12 @@ static int connects_setup(const struct bench_env *env, const struct bench_case *
 	r = r ? r : peer_ready(&s->peer, e);
 	if (r)
 		return r;
-	*variant = !s->arg->fast_open		? "handshake, then request"
-		   : !(sysctl_fast_open() & 1)	? "fast open asked for, not allowed here "
-						  "(net.ipv4.tcp_fastopen)"
-		   : !s->peer.started.fast_open ? "fast open asked for, not allowed there "
-						  "(net.ipv4.tcp_fastopen)"
-						: "fast open";
+	*variant = !s->arg->fast_open ? "handshake, then request"
+		   : !(sysctl_fast_open() & 1)
+			   ? "fast open requested, not permitted here (net.ipv4.tcp_fastopen)"
+		   : !s->peer.started.fast_open
+			   ? "fast open requested, not permitted there (net.ipv4.tcp_fastopen)"
+			   : "fast open";
 	return 0;
 }
 
@@ -487,28 +486,27 @@ static void connects_cases(const struct bench_env *env, struct bench_cases *out)
 	if (!net_place_find(env, &p, out))
 		return;
 	for (int fast = 0; fast < 2; fast++)
-		net_case_add(env, out, &p, fast ? "fast-open" : "handshake",
-			     "64 bytes there and back on a connection of their own, which is then "
-			     "reset",
-			     &t, fast);
+		net_case_add(
+			env, out, &p, fast ? "fast-open" : "handshake",
+			"64 bytes there and back on a separate connection, which is then reset", &t,
+			fast);
 }
 
 static const struct bench_figure connect_figures[] = {
-	{ "p50", "until answered, median of a window", "us", "us", BENCH_LOWER },
+	{ "p50", "time to answer, median of a window", "us", "us", BENCH_LOWER },
 	{ "p90", "90th percentile of a window", "us", "us", BENCH_LOWER },
-	{ "fast", "requests that left with the first packet", "percent", "%", BENCH_HIGHER },
+	{ "fast", "requests sent in the first packet", "percent", "%", BENCH_HIGHER },
 };
 
 const struct bench bench_tcp_connect = {
 	.name = "tcp-connect",
-	.title = "how long a request takes that needs a new connection",
-	.method =
-		"A new connection, 64 bytes on it, 64 bytes back; microseconds from the first call "
-		"to the answer. With fast-open the request is offered with the first packet; how "
-		"many were taken there is a figure of its own, since kernels refuse it unless "
-		"told otherwise. The other side checks who asks before it answers, which takes it "
-		"a few microseconds. A sample is 50 connections, or those of a quarter of a "
-		"second, at least 8.",
+	.title = "latency of a request on a new connection",
+	.method = "A new connection, 64 bytes on it, 64 bytes back; microseconds from the first "
+		  "call to the answer. With fast-open the request is offered in the first packet; "
+		  "the share accepted there is a separate figure, since kernels refuse it by "
+		  "default. The other side authenticates the client before it answers, which takes "
+		  "a few microseconds. A sample is 50 connections, or those of a quarter of a "
+		  "second, at least 8.",
 	.version = 2,
 	FIGURES(connect_figures),
 	.observed_scale = 1e-3,
@@ -636,7 +634,8 @@ static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 	}
 	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
-		return err_set(e, r, "%s says that another number of bytes arrived than were sent",
+		return err_set(e, r,
+			       "%s reports a different number of bytes received than were sent",
 			       s->peer.address.text);
 	if (r)
 		return peer_fail(&s->peer, r, "sending a burst", e);
@@ -668,22 +667,22 @@ static void tcp_idle_cases(const struct bench_env *env, struct bench_cases *out)
 	if (!net_place_find(env, &p, out))
 		return;
 	net_case_add(env, out, &p, "1MiB",
-		     "bursts of 1 MiB to the peer, the pause is twice the "
-		     "retransmission time-out, 300 ms at least",
+		     "bursts of 1 MiB to the peer, the pause is twice the retransmission time-out, "
+		     "at least 300 ms",
 		     &t, false);
 }
 
 static const struct bench_figure idle_figures[] = {
 	{ "after_idle", "burst after a pause", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
 	{ "steady", "burst after a burst", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
-	{ "share", "what the pause leaves", "percent", "%", BENCH_HIGHER },
+	{ "share", "speed after a pause relative to without", "percent", "%", BENCH_HIGHER },
 };
 
 const struct bench bench_tcp_idle = {
 	.name = "tcp-idle",
-	.title = "what a connection carries at once after a pause",
+	.title = "burst speed of a connection after a pause",
 	.method = "Bursts on one connection, each answered when all of it has arrived: a burst "
-		  "after a pause in which the kernel forgets how much the way carries (slow start "
+		  "after a pause in which the kernel resets the congestion window (slow start "
 		  "after idle), and the median of five bursts without one. Bits from the first "
 		  "call to the answer.",
 	.version = 1,
@@ -697,5 +696,5 @@ const struct bench bench_tcp_idle = {
 	.run = tcp_idle_run,
 	.verify = tcp_idle_verify,
 	.teardown = tcp_idle_teardown,
-	.no_limit = "unknown: it depends on the way's length",
+	.no_limit = "unknown: it depends on the path's length",
 };

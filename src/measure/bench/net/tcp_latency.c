@@ -120,7 +120,7 @@ static int request_verify(void *state, struct err *e)
 	if (r)
 		return r;
 	if (s->wrong)
-		return err_set(e, -EILSEQ, "%llu bytes came back other than they must",
+		return err_set(e, -EILSEQ, "%llu bytes came back wrong",
 			       (unsigned long long)s->wrong);
 	if (counts.c.bytes != s->count * s->arg->test.size)
 		return err_set(e, -EPROTO, "%llu requests were answered here, %llu there",
@@ -149,16 +149,16 @@ static void request_cases(const struct bench_env *env, struct bench_cases *out)
 }
 
 static const struct bench_figure figures[] = {
-	{ "p50", "there and back, median of a window", "us", "us", BENCH_LOWER },
+	{ "p50", "round trip, median of a window", "us", "us", BENCH_LOWER },
 	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
 };
 
 const struct bench bench_tcp_latency = {
 	.name = "tcp-latency",
-	.title = "how long a request over TCP takes there and back",
-	.method = "Messages on one connection, each sent when the answer to the one before is "
-		  "there; microseconds there and back, not half of it. Every answer is checked, "
-		  "and both sides must have counted the same. A sample is the median, and the 99th "
+	.title = "round-trip time of a request over TCP",
+	.method = "Messages on one connection, each sent when the previous answer has arrived; "
+		  "microseconds for the round trip, not half of it. Every answer is checked, and "
+		  "both sides must have counted the same. A sample is the median, and the 99th "
 		  "percentile, of up to 1000 of them.",
 	.version = 1,
 	FIGURES(figures),

@@ -155,7 +155,7 @@ int verbs_port_open(const char *netdev, struct verbs_port *out, struct err *e)
 	if (vendor_open("libibverbs.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), &out->fn,
 			&out->lib)) {
 		err_set(e, -ENODEV, "libibverbs.so.1 is not installed");
-		err_hint(e, "packages libibverbs1 and ibverbs-providers");
+		err_hint(e, "install the packages libibverbs1 and ibverbs-providers");
 		return -ENODEV;
 	}
 	list = out->fn.get_device_list(&n);
@@ -170,7 +170,7 @@ int verbs_port_open(const char *netdev, struct verbs_port *out, struct err *e)
 			       "no port of the %d RDMA devices is active and has an "
 			       "address",
 			       n)
-		     : err_set(e, -ENODEV, "there is no RDMA device that libibverbs can use");
+		     : err_set(e, -ENODEV, "no RDMA device usable by libibverbs");
 }
 
 void verbs_port_close(struct verbs_port *p)
@@ -207,9 +207,9 @@ static int net_verbs_refused(const struct verbs_pair *p, const char *what, int c
 {
 	int error = code ? code : errno ? errno : EIO;
 
-	err_set(e, -error, "%s: %s is refused: %s", p->port->device, what, strerror(error));
+	err_set(e, -error, "%s: %s was refused: %s", p->port->device, what, strerror(error));
 	if (error == ENOMEM)
-		err_hint(e, "often the locked-memory limit (ulimit -l)");
+		err_hint(e, "often caused by the locked-memory limit (ulimit -l)");
 	return -error;
 }
 

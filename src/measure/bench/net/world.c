@@ -87,7 +87,7 @@ int world_command(struct world *w, const struct frame_order *o, struct err *e)
 		m->answered = false;
 		r = frames_put(&m->frames, &f, FRAME_MS);
 		if (r) {
-			err_set(e, r, "%s is not there any more: %s", m->name, strerror(-r));
+			err_set(e, r, "%s is no longer reachable: %s", m->name, strerror(-r));
 			world_break(w, e->text);
 			return r;
 		}
@@ -137,11 +137,11 @@ static int world_gone(struct world *w, const struct member *m, const char *what,
 
 	if (r == -ECONNRESET)
 		err_set(e, r,
-			"%s vanished during %s: its process ended, or its machine cannot be "
-			"reached any more",
+			"%s disappeared during %s: its process exited, or its machine is "
+			"unreachable",
 			m->name, what);
 	else
-		err_set(e, r, "what %s sent cannot be understood", m->name);
+		err_set(e, r, "invalid data from %s", m->name);
 	world_break(w, e->text);
 	return r;
 }
@@ -235,13 +235,14 @@ int world_next(struct world *w, struct frame_order *out, struct err *e)
 	int r = frames_get(&lead->frames, &f, WORLD_QUIET_S * 1000);
 
 	if (r)
-		return handshake_fail(lead->name, r, "before it said good-bye", e);
+		return handshake_fail(lead->name, r, "before it closed the connection", e);
 	if (f.kind == FRAME_BYE)
 		return 1;
 	if (f.kind == FRAME_ERROR)
 		return err_set(e, -ECANCELED, "%s says: %s", lead->name, f.error.text);
 	if (f.kind != FRAME_ORDER)
-		return err_set(e, -EBADMSG, "%s sent what rank 0 never sends", lead->name);
+		return err_set(e, -EBADMSG, "%s sent a message that rank 0 never sends",
+			       lead->name);
 	*out = f.order;
 	return 0;
 }
@@ -253,7 +254,7 @@ int world_answer(struct world *w, const struct frame_done *d, struct err *e)
 
 	f.done.cpu_ns = net_cpu_ns() - w->cpu_ns;
 	r = frames_put(&w->member[0].frames, &f, FRAME_MS);
-	return r ? handshake_fail(w->member[0].name, r, "telling it how it went", e) : 0;
+	return r ? handshake_fail(w->member[0].name, r, "reporting the result to it", e) : 0;
 }
 
 void world_close(struct world *w)
@@ -342,8 +343,8 @@ int world_listen_local(const char *job, struct err *e)
 	if (fd >= 0)
 		close(fd);
 	if (r == -EADDRINUSE)
-		return err_set(e, r, "another rank 0 of this job (%s) waits already", job);
-	return err_set(e, r, "no socket to meet at: %s", strerror(-r));
+		return err_set(e, r, "another rank 0 of this job (%s) is already waiting", job);
+	return err_set(e, r, "cannot create a rendezvous socket: %s", strerror(-r));
 }
 
 static int listen_at(const struct world_ask *ask, struct err *e)
@@ -355,7 +356,8 @@ static int listen_at(const struct world_ask *ask, struct err *e)
 		return world_listen_local(ask->job, e);
 	r = serve_listen(&a, &fd, e);
 	if (r == -EADDRNOTAVAIL)
-		err_hint(e, "rank 0 listens at that address, so it must be one of its machine's");
+		err_hint(e,
+			 "rank 0 listens at that address, so it must belong to rank 0's machine");
 	return r ? r : fd;
 }
 
@@ -431,8 +433,8 @@ static int wait_for_all(struct meeting *m, struct accept_queue *l, struct err *e
 			return err_set(e, -EINTR, "interrupted");
 		if (net_now_ms() > m->end)
 			return err_set(e, -ETIME,
-				       "rank %s of %u did not come: it was not started, cannot "
-				       "reach rank 0, or has another token",
+				       "rank %s of %u is missing: it was not started, cannot reach "
+				       "rank 0, or has another token",
 				       list, m->w->ranks);
 		if (poll(p, (nfds_t)accept_queue_watch(l, p), STEP_MS) >= 0)
 			accept_queue_turn(l, p);
@@ -445,10 +447,10 @@ static int same_gpu(const struct member *a, const struct member *b, struct err *
 	for (unsigned i = 0; i < a->join.gpus; i++)
 		for (unsigned k = 0; k < b->join.gpus; k++)
 			if (a->join.gpu[i] == b->join.gpu[k]) {
-				err_set(e, -EINVAL, "%s and %s drive the same GPU", a->name,
-					b->name);
-				err_hint(e, "one GPU a process: --gpus, CUDA_VISIBLE_DEVICES, or "
-					    "as many processes as the machine has GPUs");
+				err_set(e, -EINVAL, "%s and %s use the same GPU", a->name, b->name);
+				err_hint(e,
+					 "use one GPU per process: --gpus, CUDA_VISIBLE_DEVICES, "
+					 "or as many processes as the machine has GPUs");
 				return -EINVAL;
 			}
 	return 0;
@@ -465,17 +467,18 @@ static int meet_judge(struct world *w, struct err *e)
 		const struct frame_join *j = &m->join;
 
 		if (j->ranks != w->ranks)
-			return err_set(e, -EINVAL, "%s was told of %u ranks, rank 0 of %u", m->name,
-				       j->ranks, w->ranks);
+			return err_set(e, -EINVAL, "%s was started with %u ranks, rank 0 with %u",
+				       m->name, j->ranks, w->ranks);
 		if (strcmp(j->tool, lead->join.tool) != 0)
 			return err_set(e, -ELIBBAD, "%s has gputune %s, rank 0 %s", m->name,
 				       j->tool, lead->join.tool);
 		if (!j->gpus || !j->nccl)
-			return err_set(e, -ENODEV, "%s has no %s that can be used", m->name,
+			return err_set(e, -ENODEV, "%s has no usable %s", m->name,
 				       j->gpus ? "NCCL" : "GPU");
 		if (j->nccl != lead->join.nccl)
 			return err_set(e, -ELIBBAD,
-				       "%s has NCCL %u.%u.%u, %s has %u.%u.%u: all need the same",
+				       "%s has NCCL %u.%u.%u, %s has %u.%u.%u: all must have the "
+				       "same version",
 				       m->name, j->nccl / 10000, j->nccl / 100 % 100, j->nccl % 100,
 				       lead->name, lead->join.nccl / 10000,
 				       lead->join.nccl / 100 % 100, lead->join.nccl % 100);
@@ -556,7 +559,7 @@ static int world_dial(struct meeting *m, struct err *e)
 			       strerror(-fd));
 	if (m->ask->job && !world_same_user(fd)) {
 		close(fd);
-		return err_set(e, -EPERM, "another user has taken rank 0's place");
+		return err_set(e, -EPERM, "another user has taken rank 0's socket");
 	}
 	if (!m->ask->job)
 		keep_alive(fd);
@@ -614,7 +617,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 	int r;
 
 	if (ask->ranks < 2 || ask->ranks > WIRE_RANKS_MAX || ask->rank >= ask->ranks)
-		return err_set(e, -EINVAL, "rank %u of %u cannot be", ask->rank, ask->ranks);
+		return err_set(e, -EINVAL, "invalid rank %u of %u", ask->rank, ask->ranks);
 	m.w = calloc(1, sizeof(*m.w));
 	if (!m.w)
 		return err_set(e, -ENOMEM, "out of memory");
