@@ -84,7 +84,7 @@ for words, same in ((("show", "gpus"), ("show", "gpu")), (("show", "NETWORK"), (
 expect("options in front of the verb", run("--host", spark, "-a", "check", "memory") == run("check", "memory", "--host", spark, "-a"))
 expect("and of a sub-verb", run("--model", "llama-3.1-8b", "predict", "inference", "--on", "h200") == run("predict", "inference", "--on", "h200", "--model", "llama-3.1-8b"))
 # What others call it leads to ours; nothing is run by another name.
-for word, command in {"fix": "apply", "autotune": "tune", "nvtop": "top", "rollback": "undo", "revert": "undo", "profile": "list profiles", "SHOW": "show",
+for word, command in {"fix": "apply", "autotune": "tune", "nvtop": "top", "rollback": "undo", "revert": "undo", "SHOW": "show",
                       "install": "persist install", "benchmark": "bench", "TTFT": "predict inference", "gpus": "show gpu", "network": "show nic",
                       "dirty": "explain dirty", "disk": "show disk", "gemm": "bench gemm",
                       "llama-3.1-8b": "predict inference --model Llama-3.1-8B", "stat": "top", "udno": "undo"}.items():
@@ -425,7 +425,8 @@ def listed_twice(argv, *keys):
         want = [{**above, **dict(flat(item)), "": item} for above in want for item in (above[""] if above else found)[key]]
     expect(f"{argv} --format csv: as many lines as JSON has items", code in (0, 1, 5) and want and len(got) == len(want), (code, err, len(got), len(want)))
     for line, item in zip(got, want):
-        bad = {k: (line.get(k), v) for k, v in item.items() if k and line.get(k) != v}
+        # An object that is not known is null in JSON, and no figure of it in CSV.
+        bad = {k: (line.get(k), v) for k, v in item.items() if k and line.get(k) != v and not (v == "" and k not in line)}
         expect(f"{argv} --format csv: the figures of JSON", not bad, bad)
 
 

@@ -431,8 +431,6 @@ int store_try(struct host *h, const char *state, struct err *e)
 		r = -ENOTDIR;
 	else if (!fs.f_blocks) /* of the kernel, as /proc */
 		r = -EROFS;
-	else if (!fs.f_bavail)
-		r = -ENOSPC;
 	if (r)
 		err_set(e, r, "cannot write in %s: %s", state, strerror(-r));
 	hint_elsewhere(e, r);
