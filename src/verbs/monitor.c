@@ -18,7 +18,7 @@ static const struct ask_row monitor_ask_rows[] = {
 	  .kind = ASK_KIND_NOTE },
 	MONITOR_ASK_ROWS,
 	{ "once", "one reading", ASK_FLAG(monitor_ask, once) },
-	{ "otlp", "post each look to this OpenTelemetry collector (OTLP/HTTP, JSON)",
+	{ "otlp", "post each reading to this OpenTelemetry collector (OTLP/HTTP, JSON)",
 	  ASK_TEXT(monitor_ask, otlp), .arg = "URL",
 	  .example = "http://127.0.0.1:4318/v1/metrics" },
 	{ ASK_PART(monitor_ask, machine, machine_ask) },

@@ -122,7 +122,7 @@ def found_again(tmp):
         follows(f"show a broken file: {what}", 1, "calibrate", "--on", "dgx-spark", "--state", state)
     says("forget", 0, (), "calibrate", "--forget", "--on", "dgx-spark", "--state", state)
     expect("forgotten", not broken.exists())
-    says("forget twice", 2, ("cannot be removed",), "calibrate", "--forget", "--on", "dgx-spark", "--state", state)
+    says("forget twice", 2, ("cannot remove",), "calibrate", "--forget", "--on", "dgx-spark", "--state", state)
 
 
 def every_model(tmp):
@@ -159,7 +159,7 @@ def a_machine(tmp):
     driver = driver or re.search(r'nvmlSystemGetDriverVersion[^"]*"[^"]*"([0-9.]+)"', text).group(1)
     book.write_text(text.replace(driver, "999.10"))
     b = follows("another driver", 0, *ask, newer)
-    expect("is another machine", b and f"gpu_driver was {driver}, is 999.10" in b["calibration"]
+    expect("is another machine", b and f"gpu_driver was {driver}, now 999.10" in b["calibration"]
            and b["tpot_ms"]["value"] != a["tpot_ms"]["value"], b and b["calibration"])
     j = follows("shown", 1, "calibrate", *on, newer)
     expect("expired", j and not j["kept"]["used"], j)
@@ -352,7 +352,7 @@ def roofline(tmp):
             ("no ncu", 2, ("not an ncu CSV (no header with \"ID\" and \"Kernel Name\")",), ("--ncu", seeds / "roof.nsys.csv")),
             ("an open quote", 2, ("q.csv:2",), ("--nsys", tmp / "q.csv")),
             ("a binary report", 2, ("nsys export",), ("--nsys", tmp / "r.nsys-rep")),
-            ("two at once", 2, ("one at a time",), ("--nsys", seeds / "roof.nsys.csv", "--ncu", seeds / "roof.ncu.csv")),
+            ("two at once", 2, ("give only one of",), ("--nsys", seeds / "roof.nsys.csv", "--ncu", seeds / "roof.ncu.csv")),
             ("nothing measured", 5, ("gputune bench",), ())):
         (tmp / "q.csv").write_text('Total Time (ns),Instances,Min (ns),Name\n1,2,3,"x\n')
         (tmp / "r.nsys-rep").write_bytes(b"NSYS\0\1\2")

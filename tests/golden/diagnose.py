@@ -243,7 +243,7 @@ for n, sure in ((1, "possible"), (4, "likely"), (20, "certain")):
 
 # Runs are not merged by accident.
 p = run("training", "w8/run.log", "w16/run.log")
-expect("8 and 16 GPUs are no one run", p.code == 2 and "--run NAME=FILE" in p.err and "w16/run.log of 16" in p.err, p.err)
+expect("8 and 16 GPUs are no one run", p.code == 2 and "--run NAME=FILE" in p.err and "w16/run.log has 16" in p.err, p.err)
 p = run("training", "--run", "a=w8/run.log", "--run", "a=w16/run.log")
 expect("a name twice", p.code == 2 and 'two runs are named "a"' in p.err, p.err)
 shutil.copytree(tmp / "w8", tmp / "other/w8")

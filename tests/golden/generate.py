@@ -126,7 +126,7 @@ def pair(tmp):
     j = follows("one twin without an address", ["generate", "nccl", *nodes_of(a, half)], 0)
     expect("is said", j and any("twin" in p["says"] and p["node"] == "spark-b" for p in j["problems"]), j)
     says("a name twice", ["generate", "nccl", "--node", f"x={a}", "--node", f"x={b}"], 2, "given twice")
-    says("a name that is none", ["generate", "nccl", "--node", f"-x y={a}"], 2, "no name")
+    says("a name that is none", ["generate", "nccl", "--node", f"-x y={a}"], 2, "not a valid machine name")
     says("no such capture", ["generate", "nccl", "--node", f"x={tmp}/none"], 2, "none")
     launchers(tmp, a, b)
     serving(tmp, a, b)
@@ -718,7 +718,7 @@ def lint(tmp):
         got, _, err = run("lint", nasty, "--host", a)
         expect("hostile bytes", got in (0, 1), (data[:40], got, err[-300:]))
     says("no such file", ["lint", tmp / "none"], 2, "none")
-    says("a folder", ["lint", tmp], 2, "no file")
+    says("a folder", ["lint", tmp], 2, "not a file")
 
 
 def round_trip():

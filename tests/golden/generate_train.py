@@ -222,7 +222,7 @@ def runner(tmp):
     dry = ["--cpu", "--on", "hgx-h100", "--only", "none", "--seconds", "0"]
     for name, where in (("a folder with something in it", out), ("a file", out / "mine")):
         p = subprocess.run([sys.executable, script, gputune, where, *dry], capture_output=True, text=True, timeout=120)
-        expect(f"{name} is refused", p.returncode == 2 and "already exists" in p.stderr and (out / "mine").read_text() == "mine", p.stderr)
+        expect(f"{name} is refused", p.returncode == 2 and "there already" in p.stderr and (out / "mine").read_text() == "mine", p.stderr)
     p = subprocess.run([sys.executable, script, "./" + os.path.basename(gputune), tmp / "fresh", *dry], capture_output=True, text=True,
                        timeout=120, cwd=os.path.dirname(gputune))
     expect("a path from here", p.returncode == 0 and json.loads((tmp / "fresh/rows.json").read_text()) == [], (p.stdout, p.stderr[-800:]))

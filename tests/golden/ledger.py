@@ -142,10 +142,10 @@ with tempfile.TemporaryDirectory() as tmp:
     for id, others in (("disk.nr-requests", "disk.read-ahead+disk.scheduler"), ("disk.read-ahead", "disk.nr-requests+disk.scheduler"),
                        ("disk.scheduler", "disk.nr-requests+disk.read-ahead")):
         m = finding(check, id)["measured"]
-        expect(f"{id}: with others", m and m["with"] == others and m["text"].startswith(f"together with {others}: {text}"), m)
+        expect(f"{id}: with others", m and m["with"] == others and m["text"].startswith(f"combined with {others}: {text}"), m)
     for verb in (("check",), ("plan", "--verbose"), ("explain", "disk.read-ahead")):
         out = " ".join(run(*verb, "--host", machine)[1].split())
-        expect(f"{verb[0]}: as joint", "together with disk.nr-requests+disk.scheduler: +3.1 %" in out, out)
+        expect(f"{verb[0]}: as joint", "combined with disk.nr-requests+disk.scheduler: +3.1 %" in out, out)
     expect("explain names them all", "disk.nr-requests+disk.read-ahead+disk.scheduler" in out, out)
     e = json.loads(run("explain", "disk.read-ahead", "--format", "json", "--host", machine)[1])
     jsonschema.validate(e, schema("explain"))

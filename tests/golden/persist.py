@@ -207,7 +207,7 @@ def foreign(capture, folder):
     expect(f"{name}: remove leaves what is theirs", code == 1 and sysctl.read_text() == before and extra.exists()
            and rules.exists() and not unit.exists() and "left" in out, (code, out, err))
     code, out, err = m.run("persist", "remove", "--yes")
-    expect(f"{name}: a second remove has nothing to do but to name what stays", code == 1 and all(f"{w} stays: " in err for w in
+    expect(f"{name}: a second remove has nothing to do but to name what stays", code == 1 and all(f"{w} is kept: " in err for w in
            ("/etc/sysctl.d/99-zz-gputune.conf", "/etc/udev/rules.d/99-zz-gputune.rules", "/etc/gputune/")), (code, out, err))
     code, out, err = m.run("persist", "remove", "--yes", "--force")
     expect(f"{name}: --force takes them too", code in (0, 1) and not sysctl.exists() and not rules.exists() and extra.exists(),
@@ -257,7 +257,7 @@ def not_kept(capture, folder):
     copy.unlink()
     code, out, err = m.run("persist", "remove", "--yes")
     expect(f"{name}: without a journal the files stay, and are named", code == 3 and request.exists() and
-           all(f"does not know {p}" in err for p in ("/etc/gputune/boot.json", "/etc/sysctl.d/99-zz-gputune.conf")), (code, out, err))
+           all(f"{p} is not in the journal" in err for p in ("/etc/gputune/boot.json", "/etc/sysctl.d/99-zz-gputune.conf")), (code, out, err))
 
 
 def interrupted(capture, folder):
@@ -348,8 +348,8 @@ def by_hand(capture, tmp):
             kept = [r for r in j["rows"] if r["kept_by"] == sysctl]
             expect(f"{name}: what is not there is not called in force", all((state == "same") == (not r["contested"]) for r in kept), kept)
         code, out, err = m.run("persist", "remove", "--yes")
-        expect(f"{name}: remove names what stays", code == (1 if stays else 0) and all(f"{s} stays: " in err for s in stays) and
-               err.count(" stays: ") == len(stays), (code, out, err))
+        expect(f"{name}: remove names what stays", code == (1 if stays else 0) and all(f"{s} is kept: " in err for s in stays) and
+               err.count(" is kept: ") == len(stays), (code, out, err))
         expect(f"{name}: and nothing else of ours does", not m.path("/etc/systemd/system/gputune-boot.service").exists() and
                request.parent.exists() == ("/etc/gputune/" in stays) and file.exists() == (sysctl in stays and what != "a link"), m.left())
         code, out, err = m.run("persist", "remove", "--yes", "--force")

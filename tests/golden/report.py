@@ -336,7 +336,7 @@ def given_whose(tmp):
     expect("a redacted machine takes any", placed(redacted, b, a) == [["node-b", "host"]], placed(redacted, b, a))
     none = written(tmp, "none.json", j, host__nodename="")
     code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", none)
-    expect("an empty name is none", code == 2 and "none.json names no machine" in err, (code, err))
+    expect("an empty name is none", code == 2 and "none.json does not name its machine" in err, (code, err))
     code, out, err = run("report", "--host", machines / "dgx-spark", none)
     expect("and goes with one machine", code == 1 and not err and "on ," not in words_of(out), (code, err))
 

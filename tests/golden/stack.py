@@ -355,7 +355,7 @@ def build(tmp):
     expect("a plan writes nothing", not work.exists())
     follows("a plan for programs", ["build-plan", work, project], 0)
     says("an unknown target", ["build-plan", work, "tensorflow"], 2, "tensorflow", "flash-attention")
-    says("no target", ["build-plan", work], 2, "needs TARGET")
+    says("no target", ["build-plan", work], 2, "requires TARGET")
     # A Python that does as this test wants stands where the first step would put it.
     put(work / "venv/bin/python", '#!/bin/sh\nwhile [ "$1" ]; do case "$1" in --wheel-dir) dir=$2;; esac; shift; done\n'
         f'test -e {tmp}/ready || {{ echo not yet; exit 7; }}\nmkdir -p "$dir" && cp {tmp}/s/*.whl "$dir"\n').chmod(0o755)
@@ -459,7 +459,7 @@ def compare(tmp):
             ("no library", [newer, tmp / "text"], ["not a library"]),
             ("a link to nowhere", [newer, tmp / "gone"], ["is a dangling link"]),
             ("another library", [newer, newer / "libcublasLt.so.13"], ["is not NCCL"]),
-            ("one side", [newer], ["needs B"])):
+            ("one side", [newer], ["requires B"])):
         refuses(f"compare: {what}", ["stack", "compare", *argv, *bench], 2, *words, env=env)
     says("compare: a bench of no library", ["compare", newer, older, "--bench", "disk"], 2, "disk")
     says("compare: a captured machine", ["compare", newer, older, "--host", machines / "dgx-spark"], 2, "no option --host")

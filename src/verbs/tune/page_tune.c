@@ -124,7 +124,7 @@ static void tried(struct doc *d, const struct tuning *t, bool kept)
 /* Settings with one reason are one row. */
 static void not_tried(struct doc *d, const struct tuning *t)
 {
-	struct node *table = DOC_TABLE(d, "Not tested", "~Why", "~Settings");
+	struct node *table = DOC_TABLE(d, "Not tried", "~Why", "~Settings");
 
 	for (size_t i = 0; i < t->n_items; i++) {
 		const struct tune_item *x = &t->items[i];
