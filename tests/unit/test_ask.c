@@ -37,7 +37,8 @@ struct thing_ask {
 
 static int even_check(const char *text, struct err *e)
 {
-	return strlen(text) % 2 ? err_set(e, -EINVAL, "takes an even word, not \"%s\"", text) : 0;
+	return strlen(text) % 2 ? err_set(e, -EINVAL, "expected an even word, got \"%s\"", text)
+				: 0;
 }
 
 static const char *kinds(size_t i)
@@ -232,7 +233,7 @@ static void test_refused(void **state)
 	refuses(&f, "kind", "memroy",
 		"--kind takes one of memory, memory-latency, disk, not \"memroy\"");
 	assert_string_equal(f.e.hint, "did you mean \"memory\"?");
-	refuses(&f, "NAME", "odd", "NAME takes an even word, not \"odd\"");
+	refuses(&f, "NAME", "odd", "NAME: expected an even word, got \"odd\"");
 	takes(&f, "count", "3");
 	assert_int_equal(take(&f, "count", "3", true), -EINVAL);
 	assert_string_equal(f.e.text, "--count is given more than once");
