@@ -18,7 +18,7 @@ def nobody(home, **env):
 
 
 def changes(user):
-    says("nothing was changed yet", ["status"], 0, "no change", **user)
+    says("nothing was changed yet", ["status"], 0, "No change", **user)
     code, out, err = run("apply", "--profile", "published", "--only", ONE, "--yes", "--reason", "hush-hush")
     if not expect("root changes something", code == 0, (code, out, err)):
         return
@@ -50,14 +50,14 @@ def stale(user):
     (STATE / "status.jsonl").write_bytes(good.replace(b'"format":2', b'"format":9'))
     refuses("one of a newer version", ["status"], 5, "sudo", **user)
     (STATE / "status.jsonl").write_bytes(good.replace(b'"after":"0"', b'"after":"1"'))
-    says("a line that was altered is no line", ["status"], 4, "could not be read", **user)
+    says("a line that was altered is no line", ["status"], 4, "unreadable", **user)
     (STATE / "status.jsonl").unlink()
-    refuses("none: it is root's", ["status"], 5, "the journal is root's", **user)
+    refuses("none: it is root's", ["status"], 5, "only root can read the journal", **user)
     os.chmod(STATE, 0o700)
-    refuses("a folder of an earlier version", ["status"], 5, "the journal is root's", **user)
+    refuses("a folder of an earlier version", ["status"], 5, "only root can read the journal", **user)
     code, out, err = run("undo", "--yes")
     expect("root's next change opens it", code == 0 and STATE.stat().st_mode & 0o777 == 0o755, (code, out, err, oct(STATE.stat().st_mode)))
-    says("and nothing is held", ["status"], 0, "no change", **user)
+    says("and nothing is held", ["status"], 0, "No change", **user)
 
 
 def full(user):
@@ -82,7 +82,7 @@ def demo(user, home):
     refuses("a capture that is no demo needs a folder", ["apply", "--yes", *argv], 2, "--overlay", **user)
     on = ["--host", "demo:dgx-spark"]
     says("apply on a demo", ["apply", "--yes", *on], 0, "changes made", **user)
-    says("status sees it", ["status", *on], 0, "in force", **user)
+    says("status sees it", ["status", *on], 0, "in effect", **user)
     says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", **user)
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)

@@ -377,7 +377,7 @@ def approvals():
     expect("proposals of one second are one", len({w["structuredContent"]["data"]["hash"] for w in waiting}) <= 3)
     refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved says all")
     refuses("with another undo", ["undo", "--approved", h, "--all", *on], 2, "--approved says all")
-    refuses("at boot", ["apply", "--approved", h, "--boot"], 2, "give give either a plan or --boot")
+    refuses("at boot", ["apply", "--approved", h, "--boot"], 2, "give either a plan or --boot")
     server.terminate()
     expect("the service ends, and its socket goes", server.wait(20) == 0 and not path.exists())
     server = subprocess.Popen([gputune, "mcp", "--socket", str(path)], env=PLAIN)

@@ -201,29 +201,29 @@ static void find_nccl(struct stack_reader *r)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static const char *variable_in(const char *environ, size_t len, const char *name)
+static const char *variable_in(const char *env, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (size_t at = 0; at < len; at += strlen(environ + at) + 1)
-		if (strncmp(environ + at, name, n) == 0 && environ[at + n] == '=')
-			return environ + at + n + 1;
+	for (size_t at = 0; at < len; at += strlen(env + at) + 1)
+		if (strncmp(env + at, name, n) == 0 && env[at + n] == '=')
+			return env + at + n + 1;
 	return NULL;
 }
 
-static int number_in(const char *environ, size_t len, const char *name)
+static int number_in(const char *env, size_t len, const char *name)
 {
-	const char *text = variable_in(environ, len, name);
+	const char *text = variable_in(env, len, name);
 
 	return text ? atoi(text) : -1;
 }
 
-static int first_of(const char *environ, size_t len, const char *const *names)
+static int first_of(const char *env, size_t len, const char *const *names)
 {
 	int v = -1;
 
 	for (; *names && v < 0; names++)
-		v = number_in(environ, len, *names);
+		v = number_in(env, len, *names);
 	return v;
 }
 
@@ -234,7 +234,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
 					      "SLURM_LOCALID", NULL };
 	struct stack_reader *r = ARENA_NEW(a, struct stack_reader);
-	char *line, *environ;
+	char *line, *env;
 	size_t len = 0;
 	char probe;
 
@@ -248,10 +248,10 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 		line[i] = line[i] ? line[i] : ' ';
 	r->command =
 		utf8_clean(a, *line ? line : str_trim(proc_of(a, pid, "comm", NULL), 64, &len));
-	environ = proc_of(a, pid, "environ", &len);
-	r->rank = first_of(environ, len, ranks);
-	r->local_rank = first_of(environ, len, locals);
-	r->ras = variable_in(environ, len, "NCCL_RAS_ADDR");
+	env = proc_of(a, pid, "environ", &len);
+	r->rank = first_of(env, len, ranks);
+	r->local_rank = first_of(env, len, locals);
+	r->ras = variable_in(env, len, "NCCL_RAS_ADDR");
 	read_maps(r);
 	find_nccl(r);
 	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
