@@ -175,8 +175,8 @@ static void test_bad_tape(void **state)
 		"{\"head\":1}\n{\"part\":\"pairs\"}\n",
 		"{\"head\":1}\n\001\002\n",
 		"x",
-		"{\"head\":1}\n{\"part\":\"warm-up\",\"pair\":0,\"state\":\"on\",\"b\":false,"
-		"\"at_s\":0,\"end_s\":1,\"samples\":1,\"values\":[5],\"void\":null,\"code\":0}\n",
+		("{\"head\":1}\n{\"part\":\"warm-up\",\"pair\":0,\"state\":\"on\",\"b\":false,"
+		 "\"at_s\":0,\"end_s\":1,\"samples\":1,\"values\":[5],\"void\":null,\"code\":0}\n"),
 	};
 	struct lab lab;
 
