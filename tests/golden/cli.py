@@ -89,7 +89,7 @@ for word, command in {"fix": "apply", "autotune": "tune", "nvtop": "top", "rollb
                       "dirty": "explain dirty", "disk": "show disk", "gemm": "bench gemm",
                       "llama-3.1-8b": "predict inference --model Llama-3.1-8B", "stat": "top", "udno": "undo"}.items():
     refuses(f"the word {word}", [word], 2, f'did you mean "gputune {command}"?')
-refuses("the word profile has verbs of its own", ["profile"], 2, "profile needs one of show, diff")
+refuses("the word profile has verbs of its own", ["profile"], 2, "profile requires one of show, diff")
 refuses("the word update", ["update"], 2, "the package manager that installed gputune")
 refuses("a word that means nothing", ["zzzzzz"], 2, '"gputune help all" lists them')
 refuses("a word of a sub-verb", ["predict", "ttft"], 2, 'did you mean "predict inference"?')

@@ -44,6 +44,14 @@ static json_t *result_of(unsigned rank)
 	return j;
 }
 
+static void own(struct bundle *b, unsigned rank, const char *host, unsigned of)
+{
+	json_t *result = result_of(of);
+
+	bundle_own(b, rank, host, result);
+	json_decref(result);
+}
+
 /* What most ranks have, made once: the look at the machine is no part of the gathering. */
 static struct arena shared;
 static struct bundle usual;
@@ -56,7 +64,7 @@ static void find(unsigned rank, unsigned ranks, struct arena *a, struct bundle *
 	snprintf(host, sizeof(host), "n%u", rank);
 	if (rank % 100 == 3) {
 		*b = bundle_new(a, ranks);
-		bundle_own(b, rank, host, result_of(rank));
+		own(b, rank, host, rank);
 		return;
 	}
 	*b = usual;
@@ -132,7 +140,7 @@ static void run(unsigned ranks, unsigned dead, double limit_s, struct arena *a, 
 	assert_non_null(pid);
 	assert_int_equal(pipe(go), 0);
 	usual = bundle_new(&shared, 1);
-	bundle_own(&usual, 0, "", result_of(0));
+	own(&usual, 0, "", 0);
 	snprintf(job, sizeof(job), "test-%d-%u", (int)getpid(), ranks + dead);
 	for (n = 0; n < inner + WORKERS; n++) {
 		pid[n] = fork();
@@ -208,7 +216,7 @@ static void test_refused(void **state)
 	struct text t = { 0 };
 
 	(void)state;
-	bundle_own(&from, 3, "n3", result_of(3));
+	own(&from, 3, "n3", 3);
 	bundle_write(&from, &t);
 	/* Cut anywhere it is none, and takes no rank. */
 	for (size_t n = 0; n < t.len; n += n < 200 ? 1 : 97)

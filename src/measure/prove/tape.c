@@ -161,10 +161,11 @@ void tape_clock(struct tape *t, const struct engine_clock *real, struct engine_c
 
 bool tape_play(struct tape *t, struct proof_window *w, int *code, struct err *e)
 {
-	const struct taped *x = &t->items[t->at];
+	const struct taped *x;
 
 	if (!is_playing(t))
 		return false;
+	x = &t->items[t->at];
 	if (x->w.part != w->part || x->w.pair != w->pair || x->w.b != w->b || x->w.n != w->n ||
 	    strcmp(x->w.state, w->state) != 0) {
 		tape_end(t);

@@ -19,13 +19,20 @@ struct gathered {
 	size_t n;
 };
 
+static const char *next_line(const char *s)
+{
+	const char *end = strchr(s, '\n');
+
+	return end ? end + 1 : NULL;
+}
+
 /* Samples "NAME{labels} value" of a metric whose name is the n bytes and then end. */
 static struct gathered gather(const char *text, const char *name, size_t n, const char *end)
 {
 	struct gathered g = { 0 };
 	size_t tail = strlen(end);
 
-	for (const char *s = text; s && *s; s = strchr(s, '\n'), s += s != NULL) {
+	for (const char *s = text; s && *s; s = next_line(s)) {
 		const char *at = s + n + tail;
 		double v;
 
@@ -128,8 +135,7 @@ bool serving_is_metrics(const char *text)
 			size_t n = strcspn(m, "|");
 
 			if (memchr(m, ':', n) || strncmp(m, "trtllm_", 7) == 0)
-				for (const char *s = text; s && *s;
-				     s = strchr(s, '\n'), s += s != NULL)
+				for (const char *s = text; s && *s; s = next_line(s))
 					if (strncmp(s, m, n) == 0)
 						return true;
 			m += n;
