@@ -86,11 +86,11 @@ static const char *keys_of(struct arena *a, const char *name)
 	return *keys ? keys : NULL;
 }
 
-static const char *today(void)
+static const char *today(struct arena *a)
 {
-	static char stamp[STAMP_SIZE];
+	char stamp[STAMP_SIZE];
 
-	return stamp_format((long long)time(NULL), stamp) == 0 ? (stamp[10] = '\0', stamp) : NULL;
+	return stamp_format((long long)time(NULL), stamp) == 0 ? arena_strndup(a, stamp, 10) : NULL;
 }
 
 static struct model_row row_of(struct arena *a, const struct model_file *f, const char *path,
@@ -101,7 +101,7 @@ static struct model_row row_of(struct arena *a, const struct model_file *f, cons
 
 	r.a.name = name;
 	r.a.source = path;
-	r.a.date = today();
+	r.a.date = today(a);
 	r.a.format = f->format;
 	r.a.scale = 0;
 	if (x->name)
