@@ -70,8 +70,9 @@ static int normal_judged(struct door *d, struct normal_page *out)
 
 	for (size_t i = 0; i < all->n; i++)
 		all->count[all->items[i].verdict]++;
-	qsort(all->items, all->n, sizeof(*all->items), by_verdict);
-	if (!all->n)
+	if (all->n)
+		qsort(all->items, all->n, sizeof(*all->items), by_verdict);
+	else
 		return door_refuse(d, EXIT_BLIND,
 				   "no output of a known program here; \"gputune help normal\" "
 				   "lists them");

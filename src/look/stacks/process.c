@@ -357,7 +357,8 @@ static void list_threads(const struct stack_reader *r, struct arena *a, struct s
 	}
 	if (dir)
 		closedir(dir);
-	qsort(out->threads, out->n, sizeof(*out->threads), by_number);
+	if (out->n)
+		qsort(out->threads, out->n, sizeof(*out->threads), by_number);
 	out->ends = !out->n || out->threads[0].state == 'Z';
 }
 

@@ -262,7 +262,8 @@ void serving_judge(struct arena *a, struct serving_view *v)
 								   isnan(share) ? 0 : share };
 		v->healthy = c->healthy;
 	}
-	qsort(v->causes, v->n_causes, sizeof(*v->causes), by_share);
+	if (v->n_causes)
+		qsort(v->causes, v->n_causes, sizeof(*v->causes), by_share);
 }
 
 /* --- for people and programs ------------------------------------------------------------------ */
