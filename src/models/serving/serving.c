@@ -319,7 +319,7 @@ struct doc *page_serving(struct arena *a, const struct serving_view *v)
 			       : STYLE_UNKNOWN,
 		    first ? first->cause->title : "cannot tell", first ? first->says : NULL);
 	found = doc_findings(d, NULL);
-	for (size_t i = 0; i < v->n_causes; i++) {
+	for (size_t i = 0; v->causes && i < v->n_causes; i++) {
 		const struct serving_found *c = &v->causes[i];
 
 		node_found(d, found,
