@@ -137,7 +137,7 @@ static const struct row_column serving_cause_columns[] = {
 	ROW_TEXT(SC, title, "title", .required = true, .meaning = "the cause"),
 	ROW_TEXT(SC, when, "when", .required = true,
 		 .meaning = "conditions, all required: FIGURE>=NUMBER or FIGURE<NUMBER"),
-	ROW_TEXT(SC, share, "share", .meaning = "figure that tells what it costs, in %"),
+	ROW_TEXT(SC, share, "share", .meaning = "figure with its cost, in %"),
 	ROW_TEXT(SC, says, "says", .required = true, .meaning = "a sentence; {figure}: its value"),
 	ROW_TEXT(SC, fix, "fix", .required = true, .meaning = "what to change"),
 	ROW_TEXT(SC, source, "source", .required = true, .meaning = "source"),

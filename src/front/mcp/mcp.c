@@ -270,7 +270,7 @@ static void send_progress(struct server *s, struct running *g)
 				  arena_strndup(&g->arena, begin, (size_t)(end - begin))));
 }
 
-/* Reads what is there; the descriptor is -1 from its end on. */
+/* Reads all available bytes; at end of file sets the descriptor to -1. */
 static void receive(int *fd, struct text *to, size_t most)
 {
 	char buf[16384];

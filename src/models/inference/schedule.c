@@ -9,7 +9,7 @@
 #define POINTS 12
 /* What is simulated at most: 10 ms of a processor. */
 #define REQUESTS 2000
-#define SEQUENCES 1024 /* that an engine runs at a time */
+#define SEQUENCES 1024 /* maximum concurrency of an engine */
 #define EVENTS 200000
 /* Of requests that come at a rate, as far as there are not too many. */
 #define SECONDS 120.0
@@ -246,7 +246,7 @@ static void begin_to_decode(struct simulation *s, const int *done, int n)
 	}
 }
 
-/* Until somebody is answered, comes, or finds the cache full: only tokens. */
+/* Decode steps only, until a request arrives, completes, or is preempted. */
 static void decode_only(struct simulation *s)
 {
 	int n = decoding(s);

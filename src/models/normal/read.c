@@ -321,7 +321,7 @@ static void compile(void)
 		abort();
 	for (size_t i = 0; i < n_output_lines; i++)
 		if (regcomp(&compiled[i], output_lines[i].line, REG_EXTENDED) != 0)
-			abort(); /* a row of ours: the tests compile them all */
+			abort(); /* a built-in pattern; the tests compile all of them */
 }
 
 size_t normal_read(struct arena *a, const char *file, char *text, const struct normal_on *on,

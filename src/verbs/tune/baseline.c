@@ -17,7 +17,7 @@
 /* Two standard normal quantiles (97.5 %, 80 %) times the root of two: a pair's difference. */
 #define PAIR_FACTOR (2.8 * M_SQRT2)
 
-/* Programs that wait for somebody say so when nobody answers. */
+/* Messages of programs that expected input and got none. */
 static bool wants_input(const char *said)
 {
 	static const char pattern[] =

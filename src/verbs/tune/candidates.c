@@ -457,7 +457,7 @@ static struct tune_item *add_item(struct tuning *t)
 	return &t->items[t->n_items++];
 }
 
-/* Whether this change is told with an earlier one; its target is added there. */
+/* Whether this change is listed with an earlier one; its target is added there. */
 static bool joins(struct tuning *t, const struct change *c, size_t first)
 {
 	for (size_t i = first; i < t->n_items; i++) {
