@@ -178,7 +178,7 @@ static void find_python(struct stack_reader *r)
 }
 
 /* Which NCCL it has: processes of one job may have several builds. */
-static void find_nccl(struct stack_reader *r)
+const char *stacks_nccl(struct stack_reader *r)
 {
 	for (size_t i = 0; i < r->n_maps && !r->nccl; i++) {
 		char version[64] = "";
@@ -190,13 +190,14 @@ static void find_nccl(struct stack_reader *r)
 			continue;
 		r->nccl = r->maps[i].path;
 		if (!open_mapped(r, &r->maps[i], &f))
-			return;
+			return r->nccl;
 		if (elf_open(&f.in, &elf, &e) == 0)
 			rodata_version(&f.in, &elf, "NCCL version ", 0, version, sizeof(version));
 		input_close(&f);
 		if (*version)
 			r->nccl = arena_printf(r->a, "NCCL %s (%s)", version, r->nccl);
 	}
+	return r->nccl;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -253,7 +254,6 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	r->local_rank = first_of(env, len, locals);
 	r->ras = variable_in(env, len, "NCCL_RAS_ADDR");
 	read_maps(r);
-	find_nccl(r);
 	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
 		r->missing = "no right to read its memory: run as root, or as its user with "
 			     "kernel.yama.ptrace_scope=0";
@@ -426,7 +426,6 @@ void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *
 				       .rank = r->rank,
 				       .local_rank = r->local_rank,
 				       .missing = r->missing,
-				       .nccl = r->nccl,
 				       .ras = r->ras };
 	list_threads(r, a, out);
 	if (r->python)

@@ -43,7 +43,7 @@ struct stack_process {
 	int rank, local_rank; /* of its environment; -1: none */
 	const char *python;   /* "3.11"; NULL: no interpreter */
 	const char *missing;  /* why there are no Python frames; NULL: there are, or no Python */
-	const char *nccl;     /* the libnccl that it has mapped: version, or path; NULL: none */
+	const char *nccl;     /* stacks_nccl, set by the caller that wants it */
 	const char *ras;      /* where NCCL's RAS listens by its environment; NULL: as usual */
 	bool ends;	      /* a zombie, or gone */
 	struct stack_thread *threads;
@@ -56,6 +56,9 @@ struct stack_reader;
 struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e);
 /* As it is now; texts live in the arena given here. */
 void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out);
+
+/* The libnccl that it has mapped: version and path, path alone, NULL: none. Reads the library. */
+const char *stacks_nccl(struct stack_reader *r);
 
 /* The process and all below it, at most n; how many. */
 size_t stacks_tree(pid_t pid, pid_t *out, size_t n);
