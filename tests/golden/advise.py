@@ -6,6 +6,7 @@
 """
 import itertools
 import json
+import lzma
 import os
 import re
 import shlex
@@ -37,7 +38,7 @@ def predict(*argv):
 
 
 # An interval is of GPUs that were measured: of another one that is said.
-kinds = {r.split(",")[1].rsplit(" x", 1)[0] for r in (root / "tests/predict/measured.csv").read_text().splitlines()[1:] if not r.startswith("#")}
+kinds = {r.split(",")[1].rsplit(" x", 1)[0] for r in lzma.open(root / "tests/predict/measured.csv.xz", "rt").read().splitlines()[1:] if not r.startswith("#")}
 expect("kinds that were measured", {"gb10", "h100-sxm", "h200-sxm"} <= kinds, kinds)
 for on in sorted(kinds) + ["rtx 6000 ada", "a100"]:
     notes = [a for a in predict("--model", "llama-3.1-8b", "--on", on)["notes"] if "using constants fitted on" in a]

@@ -21,7 +21,7 @@ from common import built, end_suite, expect, gputune, machines, root
 
 pages = [p for p in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "src").glob("*/README.md")),
                      *sorted((root / "skills").glob("*/SKILL.md")), root / "AGENTS.md", root / "llms.txt"]
-         if p.name != "RESULTS.md"]  # which the build makes
+         if p.name != "RESULTS.md"]
 prose = {str(p.relative_to(root)): p.read_text() for p in pages}
 
 # What is put in the place of words that stand for something: first rule that fits, then the next. "" leaves a word out.
@@ -71,6 +71,7 @@ STAND_INS = (
     (r"^stack arch PATH\.\.\.", "stack arch stack.so"),
     (r"^stack build-plan DIR TARGET", "stack build-plan built torch"),
 )
+HEAD = ("schema", "tool_version", "time", "exit_code", "host")  # of every result
 # What is added so that a command reads and ends: no page has to say so.
 ADDED = (
     (r"^prove (?!.*--dir)", "--dry-run --dir . --state state"),
@@ -388,9 +389,13 @@ for option in sorted({o for v in verbs for o in options(v)}):
 
 # What was measured is what the ledgers hold and the program says.
 p = subprocess.run([sys.executable, root / "scripts/measured", gputune, "--output", "/dev/stdout"], capture_output=True, text=True, check=False)
-made = built / "schemas/RESULTS.md"
-expect("docs/RESULTS.md is what the build makes of the results' rows (build/schemas/RESULTS.md: copy it)",
-       not made.exists() or made.read_text() == (root / "docs/RESULTS.md").read_text(), "it is not")
+# The page that the build makes of the results' rows has every schema that is made of them and its keys, each with its kind.
+made = (built / "schemas/RESULTS.md").read_text()
+parts = dict(re.findall(r"^`gputune\.[^`]*`, `([\w-]+\.json)`(.*?)(?=^## |\Z)", made, re.M | re.S))
+expect("schemas/RESULTS.md has each result", len(parts) > 60, sorted(parts))
+for name, part in parts.items():
+    for key in json.loads((built / "schemas" / name).read_text()).get("properties", {}):
+        expect(f"schemas/RESULTS.md: {name}: {key}", key in HEAD or re.search(rf"^\| `{key}` \| \S", part, re.M), "no row")
 expect("docs/MEASURED.md is what scripts/measured writes", p.stdout == prose["docs/MEASURED.md"], p.stderr[:400])
 
 # Lines fit 120 columns: text, not tables, code and headings; pages left out are not wrapped yet.

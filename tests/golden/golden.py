@@ -6,8 +6,9 @@ golden.py GPUTUNE           compare; every difference is printed
 golden.py GPUTUNE --update  store what the program says now: read the diff before committing it
 
 Pages are stored as they are. JSON is stored for reading, one fact or finding a line: facts.tsv (show), findings.tsv (check
-with each profile; the first column has the letters of those that say so: c check.json, p published.json, l low-latency.json)
-and, once for all machines, tests/machines/settings.tsv with what a setting says on any machine.
+with each profile; the first column has the letters of those that say so: c check.json, p published.json, l low-latency.json).
+Once for all machines: tests/machines/findings.tsv with the findings that several have, settings.tsv with what a setting
+says on any of them.
 Of a variant, which is a tar alone, differs.tsv has what check and doctor say otherwise than of its base: - the base's, + its own.
 answers.tsv has each answer's exit code and, where the answer is not stored as it is, the SHA-256 of its bytes.
 """
@@ -50,8 +51,8 @@ CASES = {
     "topology-tall.svg": ["show", "topology", "--as", "svg-tall"],
 }
 # What findings.tsv says of every machine is stored as these forms write it for some alone.
-FORMS = {"check.txt": ("dgx-spark",), "check.xml": ("dgx-spark",), "check.prom": ("dgx-spark",),
-         "topology-tall.svg": ("hgx-h100",)}
+FORMS = {**dict.fromkeys(("check.txt", "check.md", "check.xml", "check.prom"), ("dgx-spark",)), "pci.txt": ("dgx-spark", "igx-orin"),
+         "topology.svg": ("dgx-spark", "hgx-h100"), "topology-tall.svg": ("hgx-h100",)}
 # Members of a finding: those of its setting, whatever the machine; and the machine's.
 OF_SETTING = ("group", "title", "severity", "health", "risk", "effect", "source", "measured")
 OF_FINDING = ("verdict", "id", "target", "reason_code", "current", "wanted", "reason", "why", "read_from")
@@ -166,9 +167,8 @@ def checks(answers):
             rows.setdefault(tuple(f[k] for k in OF_FINDING), {})[name] = 0
         for path, _, value, _ in leaves(j, "", (), ""):
             heads.setdefault((path, value), {})[name] = 0
-    lines = ["\t".join(("".join(name[0] if name in who else "-" for name in answers), *row)) + "\n"
-             for row, who in [*heads.items(), *rows.items()]]
-    return "".join(lines), settings
+    return {"\t".join(row) + "\n": "".join(name[0] if name in who else "-" for name in answers)
+            for row, who in [*heads.items(), *rows.items()]}, settings
 
 
 def compare(path, said, bad=""):
@@ -186,7 +186,7 @@ def compare(path, said, bad=""):
     sys.stdout.writelines(difflib.unified_diff(want.splitlines(True)[:4000], said.splitlines(True)[:4000], "stored", "said", n=0))
 
 
-def hold(machine, settings):
+def hold(machine, findings, settings):
     folder = root / "tests/machines" / machine / "expect"
     answers, lines = {}, []
     for name, argv in CASES.items():
@@ -200,12 +200,13 @@ def hold(machine, settings):
         if as_it_is or bad:
             compare(folder / name, out.decode(), bad)
     compare(folder / "facts.tsv", facts_text(answers["show.json"]))
-    findings, about = checks({name: answers[name] for name in PROFILES})
-    compare(folder / "findings.tsv", findings)
     compare(folder / "answers.tsv", "".join(lines))
+    found, about = checks({name: answers[name] for name in PROFILES})
+    for row, who in found.items():
+        findings.setdefault(row, {})[machine] = who
     for which, row in about.items():
         if settings.setdefault(which, row) != row:
-            compare(folder / "findings.tsv", findings, f"{which} is another setting on another machine: {settings[which]} {row}")
+            compare(folder / "findings.tsv", "", f"{which} is another setting on another machine: {settings[which]} {row}")
 
 
 def judged(machine):
@@ -235,9 +236,16 @@ def hold_variant(path):
     compare(root / "tests/machines" / path.stem / "differs.tsv", said)
 
 
-about_all = {}
-for machine in sorted(p.parent.name for p in (root / "build/machines").glob("*/meta.json")):
-    hold(machine, about_all)
+about_all, found_all = {}, {}
+held = sorted(p.parent.name for p in (root / "build/machines").glob("*/meta.json"))
+for machine in held:
+    hold(machine, found_all, about_all)
+for machine in held:
+    compare(root / "tests/machines" / machine / "expect/findings.tsv",
+            "".join(f"{who[machine]}\t{row}" for row, who in found_all.items() if who.keys() == {machine}))
+shared = sorted(row for row, who in found_all.items() if len(who) > 1)
+compare(root / "tests/machines/findings.tsv",
+        "".join(" ".join(f"{m}:{w}" for m, w in found_all[row].items()) + f"\t{row}" for row in shared))
 for variant in sorted((root / "build/machines").glob("*.tar")):
     if not variant.with_suffix("").is_dir():
         hold_variant(variant)

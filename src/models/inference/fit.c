@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fitted constants are fit.rows, written by scripts/fit from tests/predict/measured.csv; an
+ * The fitted constants are fit.rows, written by scripts/fit from tests/predict/measured.csv.xz; an
  * engine never measured on a kind of hardware takes its neighbour's.
  */
 #include "models/inference/fit.h"
