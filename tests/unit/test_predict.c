@@ -690,7 +690,7 @@ static void test_layout(void **state)
 	ask(&a, (struct infer_options){ .model = "llama-3-8b", .on = "h100", .batch = 100000 }, &p);
 	assert_false(p.memory.fits);
 	assert_true(p.memory.most_requests > 50 && p.memory.most_requests < 1000);
-	assert_true(p.served.running <= p.memory.usual_requests);
+	assert_true(p.served.running < 1.5 * p.memory.most_requests);
 	arena_free(&a);
 }
 

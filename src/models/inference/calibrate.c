@@ -6,6 +6,7 @@
 
 #include "models/inference/calibrate.h"
 #include "base/text.h"
+#include "models/inference/schedule.h"
 
 /* Runs are left out in so many parts at most. */
 /* So many models are needed to say anything of others. */
@@ -18,6 +19,7 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 {
 	double context = q->depth + q->prompt + q->output / 2;
 	struct memory_footprint m;
+	struct arena a = { 0 };
 	struct served s;
 	struct prompt p;
 	struct decode_step one;
@@ -27,7 +29,8 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 	case LOG_TPOT:
 	case LOG_THROUGHPUT:
 		memory_use(q, &m);
-		serve(q, &m, &s);
+		serve(&a, q, &m, &s, NULL);
+		arena_free(&a);
 		return f == LOG_TTFT ? s.ttft : f == LOG_TPOT ? s.tpot : s.throughput;
 	case LOG_PREFILL:
 		prompt_time(q, q->batch, q->prompt, q->depth, &p);

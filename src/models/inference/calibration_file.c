@@ -165,7 +165,6 @@ static const struct {
 	[FIT_LINK_US] = { 0.5, 1, 1000, "tokens/s of one request with and without --tp 2" },
 	[FIT_NET_US] = { 0.5, 2, 5000, "tokens/s of one request on one and on two machines" },
 	[FIT_LINK] = { 0.3, 0.1, 1, "prompt of 8K tokens or more with tensor parallelism" },
-	[FIT_QUEUE] = { 0.5, 0.05, 3, "TTFT at concurrency 4, 16 and 64" },
 	[FIT_MATH_BLOCK] = { 0.3, 0.02, 1,
 			     "prompt of 2,048 tokens or more, weights in FP8 with block scales" },
 	[FIT_SCAN] = { 0.5, 0.05, 20, "prompt of 8K tokens or more, model with linear attention" },

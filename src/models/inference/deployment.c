@@ -144,9 +144,9 @@ void way_simulated(struct arena *a, const struct ask *q, int copies, struct advi
 	k.rate = q->rate / copies;
 	memory_use(&k, &m);
 	if (plan)
-		schedule_serve(a, &k, &m, &s, plan);
+		serve(a, &k, &m, &s, plan);
 	else
-		serve(&k, &m, &s);
+		serve_steady(&k, &m, &s);
 	o->ttft = s.ttft;
 	o->tpot = s.tpot;
 	o->answer = s.ttft + fmax(0, k.output - 1) * s.tpot;

@@ -38,8 +38,6 @@ enum fit_id {
 	FIT_LINK_US,	  /* one all-reduce inside a machine, us */
 	FIT_NET_US,	  /* one all-reduce between machines, us */
 	FIT_LINK,	  /* part of the link's bandwidth that an all-reduce reaches */
-	FIT_QUEUE,	  /* how much requests that come in turn wait for each other's prompts */
-	FIT_FINISH,	  /* part of the time that all users are busy in a run to the end */
 	FIT_WIDTH,	  /* hidden width at which half of the bandwidth is reached */
 	FIT_FOUR,	  /* bandwidth of 4-bit weights against others */
 	FIT_MATH_BLOCK,	  /* part of the FP8 peak with a scale for each block of a matrix */

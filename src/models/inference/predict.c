@@ -260,7 +260,7 @@ static void limit_of_prompt(struct prediction *p)
 								  : LIMIT_COMPUTE;
 }
 
-static void draw_curve(struct prediction *p)
+static void draw_curve(struct arena *a, struct prediction *p)
 {
 	struct ask q = p->q.ask;
 	bool fits = true;
@@ -271,7 +271,7 @@ static void draw_curve(struct prediction *p)
 
 		q.batch = batch;
 		memory_use(&q, &m);
-		serve(&q, &m, &s);
+		serve(a, &q, &m, &s, NULL);
 		fits = m.fits;
 		p->curve[p->n_curve++] =
 			(struct curve_point){ batch, s.ttft, s.tpot, s.throughput, fits };
@@ -289,7 +289,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	out->q.ask.arch = &out->q.arch;
 	k = &out->q.ask;
 	memory_use(k, &out->memory);
-	schedule_serve(a, k, m, &out->served, &out->schedule);
+	serve(a, k, m, &out->served, &out->schedule);
 	step_time(k, out->served.running, k->depth + k->prompt + k->output / 2, 1, &out->step);
 	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
@@ -310,7 +310,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	limit_of_step(a, out);
 	limit_of_prompt(out);
 	if (k->rate <= 0)
-		draw_curve(out);
+		draw_curve(a, out);
 	predict_explain(a, out);
 }
 

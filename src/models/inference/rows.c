@@ -216,7 +216,6 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	struct query q;
 	struct infer_options w;
 	struct memory_footprint m;
-	struct schedule plan;
 	struct served s;
 	struct err e = { 0 };
 
@@ -236,7 +235,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);
-	schedule_serve(g->a, &q.ask, &m, &s, &plan);
+	serve(g->a, &q.ask, &m, &s, NULL);
 	r->fits = m.fits;
 	r->predicted[MEASURE_TTFT] = s.ttft;
 	r->predicted[MEASURE_TPOT] = s.tpot;

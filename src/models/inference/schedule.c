@@ -55,11 +55,26 @@ struct simulation {
 	int *running; /* in the order of admission; those before decoding have their prompt */
 	int n_running, n_prompts, *queue, n_queue;
 	double now, steps, context; /* context: sum over those that decode */
+	double next_end;	    /* steps at which the first of them is answered, or before */
 	double used, most, per_token, fixed, fresh, found, out;
-	double busy, area;
-	int preempted;
+	double busy, area, waited; /* waited: ms until admission, of all */
+	double rates;		   /* tokens a ms of each request, mean */
+	int preempted, peak;
+	bool mean_alone; /* no percentiles */
 	uint64_t seed;
 };
+
+/* Engines, or their benchmarks, that take no prompt between the tokens of others. */
+static bool prompts_first(const struct ask *q)
+{
+	return q->engine == ENGINE_LLAMACPP || q->engine == ENGINE_TORCH;
+}
+
+/* Whether requests come one after another, each among others that run. */
+static bool in_turn(const struct ask *q)
+{
+	return q->rate > 0 || (q->batch > 1 && q->rounds > 1 && !prompts_first(q));
+}
 
 /* A speculative step brings more than one token, for its price. */
 static double step_of(const struct ask *q, double batch, double context, double *tokens)
@@ -116,10 +131,9 @@ static void issue(struct simulation *s, double at)
 	struct request *r = &s->all[s->issued];
 
 	/* Answers are not equally long: those that begin together do not end together. */
-	*r = (struct request){ .arrived = at,
-			       .left = s->fresh,
-			       .out = fmax(1,
-					   round(s->out * (1 + VARIED * (2 * uniform(s) - 1)))) };
+	*r = (struct request){ .arrived = at, .left = s->fresh, .out = s->out };
+	if (in_turn(s->q))
+		r->out = fmax(1, round(s->out * (1 + VARIED * (2 * uniform(s) - 1))));
 	s->queue[s->n_queue++] = s->issued++;
 }
 
@@ -139,7 +153,9 @@ static void admit(struct simulation *s)
 		if (r->arrived > s->now || (s->n_running && s->used + need > s->most))
 			return;
 		s->used += need;
+		s->waited += r->first > 0 ? 0 : s->now - r->arrived;
 		s->running[s->n_running++] = i;
+		s->peak = s->n_running > s->peak ? s->n_running : s->peak;
 		s->n_prompts++;
 		s->first_waiting++;
 	}
@@ -193,12 +209,17 @@ static void leave(struct simulation *s)
 {
 	int kept = 0;
 
+	if (s->next_end > s->steps + 1e-6)
+		return;
+	s->next_end = INFINITY;
 	for (int k = 0; k < s->n_running; k++) {
 		int i = s->running[k];
 		struct request *r = &s->all[i];
 
 		if (r->left > 0 || r->ends > s->steps + 1e-6) {
 			s->running[kept++] = i;
+			if (r->left <= 0 && r->ends < s->next_end)
+				s->next_end = r->ends;
 			continue;
 		}
 		r->done = s->now;
@@ -216,12 +237,11 @@ static double prompts_taken(struct simulation *s, int *done, int *n_done)
 {
 	double taken = 0;
 
-	for (int k = 0; k < s->n_running && taken < s->q->chunk - 1e-6; k++) {
+	/* Who was admitted first has its prompt first: those without stand at the end. */
+	for (int k = decoding(s); k < s->n_running && taken < s->q->chunk - 1e-6; k++) {
 		struct request *r = &s->all[s->running[k]];
 		double m = fmin(r->left, s->q->chunk - taken);
 
-		if (r->left <= 0)
-			continue;
 		r->left -= m;
 		taken += m;
 		if (r->left <= 1e-6)
@@ -240,6 +260,7 @@ static void begin_to_decode(struct simulation *s, const int *done, int n)
 		if (r->first <= 0)
 			r->first = s->now + s->t.handed;
 		r->ends = s->steps + ceil(tokens / s->t.tokens - 1e-9);
+		s->next_end = fmin(s->next_end, r->ends);
 		s->context += s->found + s->fresh + r->out - tokens;
 		s->used += s->per_token * (r->out - tokens - r->made);
 		s->n_prompts--;
@@ -250,10 +271,8 @@ static void begin_to_decode(struct simulation *s, const int *done, int n)
 static void decode_only(struct simulation *s)
 {
 	int n = decoding(s);
-	double steps = INFINITY, each, room, next;
+	double steps = s->next_end - s->steps, each, room, next;
 
-	for (int k = 0; k < s->n_running; k++)
-		steps = fmin(steps, s->all[s->running[k]].ends - s->steps);
 	each = n * s->t.tokens * s->per_token;
 	room = each > 0 && n > 1 ? floor((s->most - s->used) / each) : INFINITY;
 	if (room < 1 && steps > 1) {
@@ -303,7 +322,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static struct percentiles of_all(double *v, int n)
+static struct percentiles of_all(double *v, int n, bool mean_alone)
 {
 	struct percentiles p = { 0 };
 
@@ -311,6 +330,8 @@ static struct percentiles of_all(double *v, int n)
 		return p;
 	for (int i = 0; i < n; i++)
 		p.mean += v[i] / n;
+	if (mean_alone)
+		return p;
 	qsort(v, (size_t)n, sizeof(*v), by_value);
 	p.p50 = v[(n - 1) / 2];
 	p.p95 = v[(int)(0.95 * (n - 1) + 0.5)];
@@ -333,14 +354,14 @@ static double middle_rate(const struct simulation *s, double *v)
 }
 
 /* What the way to the engine and back costs besides. */
-static void measure(struct arena *a, const struct simulation *s, struct schedule *out)
+static void measure(struct arena *a, struct simulation *s, struct schedule *out)
 {
-	double *v = arena_array(a, (size_t)s->n, sizeof(*v)), first = 0, last = 0,
+	double *v = arena_array(a, (size_t)s->n, sizeof(*v)), first = 0, last = 0, begun,
 	       extra = s->q->fit->v[FIT_FIRST_MS] +
 		       s->q->fit->v[FIT_FIRST_SEQ_MS] * fmax(0, out->running - 1);
 	int from = s->q->rate > 0 ? s->n / 10 : 0, n = 0;
 
-	if (s->q->rounds > 1 && out->running > 1.5)
+	if (in_turn(s->q) && out->running > 1.5)
 		extra += s->q->fit->v[FIT_LAG] * decode_ms(s, 1);
 	for (int k = 0; k < 3; k++) {
 		n = 0;
@@ -353,10 +374,16 @@ static void measure(struct arena *a, const struct simulation *s, struct schedule
 			v[n++] = k == 0	  ? ttft
 				 : k == 1 ? (r->done - r->first) / fmax(1, r->out - 1)
 					  : r->done - r->arrived + extra;
-			first = n == 1 ? r->arrived : fmin(first, r->arrived);
+			if (k == 1)
+				s->rates += 1 / fmax(1e-9, v[n - 1]);
+			/* Of users who begin together the time before any token counts not. */
+			begun = in_turn(s->q) ? r->arrived : r->first;
+			first = n == 1 ? begun : fmin(first, begun);
 			last = fmax(last, r->done);
 		}
-		*(k == 0 ? &out->ttft : k == 1 ? &out->tpot : &out->e2e) = of_all(v, n);
+		*(k == 0   ? &out->ttft
+		  : k == 1 ? &out->tpot
+			   : &out->e2e) = of_all(v, n, s->mean_alone);
 	}
 	out->requests = n;
 	out->rate = last > first ? 1e3 * n / (last - first) : 0;
@@ -378,13 +405,15 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->fixed = fmax(0, each - m->per_token * whole);
 	s->most = m->most_requests >= 1 ? fmax(each, m->usual_requests * each) : INFINITY;
 	s->users = q->batch > 1 ? q->batch : 1;
-	s->n = (int)fmin(REQUESTS, q->rate > 0 ? fmax(300, q->rate * SECONDS)
-					       : s->users * fmax(1, q->rounds));
+	s->n = (int)fmin(REQUESTS, q->rate > 0	? fmax(300, q->rate * SECONDS)
+				   : in_turn(q) ? s->users * fmax(1, q->rounds)
+						: s->users);
 	s->n = s->n < s->users && q->rate <= 0 ? s->users : s->n;
 	s->all = arena_array(a, (size_t)s->n, sizeof(*s->all));
 	s->queue = arena_array(a, 2 * (size_t)s->n, sizeof(*s->queue));
 	s->running = arena_array(a, SEQUENCES + 1, sizeof(*s->running));
 	s->seed = 20261127;
+	s->next_end = INFINITY;
 	/* With a rate, the concurrency asked for is the engine's limit. */
 	s->limit = q->rate > 0 && q->batch > 1 && q->batch < SEQUENCES ? q->batch : SEQUENCES;
 	tables(s);
@@ -395,32 +424,70 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	}
 }
 
-void schedule_run(struct arena *a, const struct ask *q, const struct memory_footprint *m,
-		  struct schedule *out)
+static void schedule_run(struct arena *a, struct simulation *s, const struct memory_footprint *m,
+			 struct schedule *out)
 {
-	struct simulation s = { .q = q };
 	int *done = arena_array(a, SEQUENCES + 1, sizeof(*done));
 
 	*out = (struct schedule){ 0 };
-	begin(a, &s, m);
-	for (int i = 0; s.answered < s.n && i < EVENTS; i++)
-		one_event(&s, done);
-	out->running = s.busy > 0 ? s.area / s.busy : 0;
-	out->preempted = s.preempted;
-	measure(a, &s, out);
+	begin(a, s, m);
+	for (int i = 0; s->answered < s->n && i < EVENTS; i++)
+		one_event(s, done);
+	out->running = s->busy > 0 ? s->area / s->busy : 0;
+	out->preempted = s->preempted;
+	measure(a, s, out);
 }
 
-void schedule_serve(struct arena *a, const struct ask *q, const struct memory_footprint *m,
-		    struct served *s, struct schedule *out)
+static double step_alone(const struct ask *q, double running, double *tokens)
 {
-	*out = (struct schedule){ 0 };
-	serve(q, m, s);
-	if (!serve_in_turn(q))
-		return;
-	schedule_run(a, q, m, out);
-	s->ttft = out->ttft.mean;
-	s->tpot = out->tpot.mean;
-	s->throughput = out->throughput;
-	if (q->rate > 0)
-		s->running = fmax(1, round(out->running));
+	double ms = step_of(q, running, q->depth + q->prompt + q->output / 2, tokens);
+
+	return ms / *tokens;
+}
+
+void serve(struct arena *a, const struct ask *q, const struct memory_footprint *m, struct served *s,
+	   struct schedule *out)
+{
+	struct simulation sim = { .q = q, .mean_alone = !out };
+	struct schedule own;
+
+	out = out ? out : &own;
+	schedule_run(a, &sim, m, out);
+	*s = (struct served){ .ttft = out->ttft.mean,
+			      /* Users who begin together report the mean of their rates. */
+			      .tpot = in_turn(q) ? out->tpot.mean : out->requests / sim.rates,
+			      .throughput = out->throughput,
+			      .running = q->rate > 0 ? fmax(1, round(out->running)) : sim.peak,
+			      .waiting = sim.waited / sim.n };
+	s->step = step_alone(q, s->running, &s->tokens_a_step);
+	if (prompts_first(q)) { /* as its benchmarks count */
+		s->tpot = s->step;
+		s->throughput = s->running * 1e3 / s->step;
+	}
+	if (q->rate <= 0 && (q->batch <= 1 || prompts_first(q)))
+		out->requests = 0; /* nothing that differs between requests */
+}
+
+void serve_steady(const struct ask *q, const struct memory_footprint *m, struct served *s)
+{
+	double users = fmax(1, q->batch), out = fmax(1, q->output), n = users, each;
+	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached;
+	bool once = q->rounds <= 1 || prompts_first(q);
+	struct prompt one, all;
+
+	*s = (struct served){ 0 };
+	if (m->most_requests >= 1) /* of what does not fit at all: as if it did */
+		n = fmin(users, fmax(1, m->usual_requests));
+	prompt_time(q, 1, fresh, found, &one);
+	prompt_time(q, n, fresh, found, &all);
+	each = all.total / n;
+	s->running = n;
+	s->step = step_alone(q, n, &s->tokens_a_step);
+	s->tpot = s->step + (prompts_first(q) ? 0 : (n - 1) * each / out);
+	s->ttft = q->fit->v[FIT_FIRST_MS] + q->fit->v[FIT_FIRST_SEQ_MS] * (n - 1) +
+		  (once ? all.total * (1 + 1 / n) / 2
+			: one.total + (n > 1 ? q->fit->v[FIT_LAG] * s->step : 0));
+	s->waiting = (users / n - 1) * (s->ttft + out * s->tpot);
+	s->ttft += s->waiting;
+	s->throughput = 1e3 * users * out / (s->ttft + (out - 1) * s->tpot);
 }

@@ -29,11 +29,12 @@ struct schedule {
 
 extern const struct shape schedule_shape;
 
-void schedule_run(struct arena *a, const struct ask *q, const struct memory_footprint *m,
-		  struct schedule *out);
-/* What is served: simulated where requests come among others, else as serve() has it and out's
- * requests 0. */
-void schedule_serve(struct arena *a, const struct ask *q, const struct memory_footprint *m,
-		    struct served *s, struct schedule *out);
+/* What a request gets: simulated, with as many requests as rounds and users ask for. out: NULL
+ * where means are enough. */
+void serve(struct arena *a, const struct ask *q, const struct memory_footprint *m, struct served *s,
+	   struct schedule *out);
+/* The same scheduler where nothing changes any more, in a few us: what a search of many thousand
+ * configurations sorts by before it simulates the best. */
+void serve_steady(const struct ask *q, const struct memory_footprint *m, struct served *s);
 
 #endif

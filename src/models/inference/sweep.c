@@ -247,18 +247,14 @@ static void finalists(struct arena *a, const struct sweep *s, struct pareto_fron
 		      struct pareto_list *list)
 {
 	struct pareto_list last = { .arena = a };
-	size_t most = has_target(s) ? SWEEP_FINALISTS : SWEEP_SIMULATED;
+	size_t most = has_target(s) && list->n > SWEEP_FINALISTS ? SWEEP_FINALISTS : list->n;
 
 	if (has_target(s) && list->n)
 		qsort(list->v, list->n, sizeof(*list->v), by_target);
-	for (size_t i = 0; i < list->n; i++)
-		if (i < most) {
-			sweep_simulate(a, s, f, &list->v[i]);
-			pareto_add(&last, &list->v[i]);
-		} else if (!has_target(s)) {
-			list->v[i].meets = true;
-			pareto_add(&last, &list->v[i]);
-		}
+	for (size_t i = 0; i < most; i++) {
+		sweep_simulate(a, s, f, &list->v[i]);
+		pareto_add(&last, &list->v[i]);
+	}
 	pareto_sort(&last);
 	if (has_target(s) && last.n)
 		qsort(last.v, last.n, sizeof(*last.v), by_target);

@@ -14,8 +14,7 @@
 
 #define SWEEP_MOST 50000000ull
 #define SWEEP_WAYS 20000
-/* Points of a front that are simulated, the others are estimates; of those with a target. */
-#define SWEEP_SIMULATED 64
+/* Points of a front that are simulated where there is a target; without one, all are. */
 #define SWEEP_FINALISTS 20
 
 /* Lists; an empty one: what the words say or leave open. */

@@ -79,7 +79,7 @@ struct served {
 	double ttft, tpot;    /* of a request, on average */
 	double step;	      /* without others' prompts in between */
 	double throughput;    /* output tokens a second, all requests */
-	double running;	      /* requests that run at a time; the rest waits */
+	double running;	      /* requests that run at a time, at most; the rest waits */
 	double waiting;	      /* for that, part of ttft */
 	double tokens_a_step; /* more than 1 with guesses */
 };
@@ -98,10 +98,6 @@ void step_time(const struct ask *q, double batch, double context, double width,
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
 void memory_use(const struct ask *q, struct memory_footprint *out);
-/* Whether requests come one after another, each among others that run. */
-bool serve_in_turn(const struct ask *q);
-/* A fast estimate, by which many configurations are compared. */
-void serve(const struct ask *q, const struct memory_footprint *m, struct served *out);
 
 /* Bytes a second that a part of the model is read with, given its bytes a parameter. */
 double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each);
