@@ -101,7 +101,7 @@ GPUTUNE_API char *gputune_list(const char *options, struct gputune_error *error)
  * Any verb that answers, as the program prints it with --format json: "lint", "predict training".
  * question: its options and arguments as a JSON object, or NULL for none; keys are the options'
  * names with '_' for '-', arguments in small letters: {"only": ["gpu"], "min_effect": "1%"}. Which
- * there are: docs/API.md, and "gputune VERB --help". The machine is that of the handle.
+ * there are: docs/AGENTS.md, and "gputune VERB --help". The machine is that of the handle.
  *
  * EINVAL: no such verb, or the question, with the key named; EPERM: the verb can change the
  * machine, and the handle may not, or all was refused; EUCLEAN: a change could not be taken back;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A captured machine that is written by hand: files, links and answers are collected here and laid out in
-the format of docs/CAPTURE.md. Everything is deterministic; running a generator twice gives the same bytes.
+the format of docs/design/CAPTURE.md. Everything is deterministic; running a generator twice gives the same bytes.
 """
 import io
 import json

@@ -249,7 +249,7 @@ static int write_page(const char *folder)
 		write_result(&p, *r);
 	fprintf(p.out, "\n## Questions\n\nThe options of each verb: on a command line `--key-name "
 		       "VALUE`, in libgputune and Python a JSON object with these "
-		       "keys\n(`gputune_ask`, docs/API.md). A number may be a text with its "
+		       "keys\n(`gputune_ask`, docs/AGENTS.md). A number may be a text with its "
 		       "unit; times are in seconds, shares are fractions.\n");
 	write_questions(&p, answering_verbs, "");
 	bad = ferror(p.out);

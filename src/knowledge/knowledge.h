@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is known besides what is compiled in: rows that a data package, the site and the user have
- * in files of their own. docs/KNOWLEDGE.md says where, and what wins.
+ * in files of their own. docs/design/KNOWLEDGE.md says where, and what wins.
  */
 #ifndef KNOWLEDGE_KNOWLEDGE_H
 #define KNOWLEDGE_KNOWLEDGE_H

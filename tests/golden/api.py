@@ -216,8 +216,8 @@ def symbols(so):
     expect("it shows what the header declares, and nothing else", shown == DECLARED, shown ^ DECLARED)
     listed = set(re.findall(r"^\t(gputune_\w+);", (root / "src/front/library/gputune.map").read_text(), re.M))
     expect("so does the version script", listed == DECLARED, listed ^ DECLARED)
-    told = set(re.findall(r"^### `.*?(gputune_\w+)\(", (root / "docs/API.md").read_text(), re.M))
-    expect("and docs/API.md", told == DECLARED, told ^ DECLARED)
+    told = set(re.findall(r"^####? `.*?(gputune_\w+)\(", (root / "docs/AGENTS.md").read_text(), re.M))
+    expect("and docs/AGENTS.md", told == DECLARED, told ^ DECLARED)
     debian = set(re.findall(r"^ (gputune_\w+)@GPUTUNE_0(?:\.2)? ", (root / "debian/libgputune0.symbols").read_text(), re.M))
     expect("and the Debian package", debian == DECLARED, debian ^ DECLARED)
     used = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", so).stdout.splitlines()}

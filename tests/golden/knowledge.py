@@ -15,8 +15,8 @@ home = scratch("knowledge")
 folder = home / ".config/gputune/knowledge"
 folder.mkdir(parents=True)
 
-# The rows of docs/KNOWLEDGE.md, which it tells people to write and then to ask for.
-page = (root / "docs/KNOWLEDGE.md").read_text()
+# The rows of docs/design/KNOWLEDGE.md, which it tells people to write and then to ask for.
+page = (root / "docs/design/KNOWLEDGE.md").read_text()
 rows = dict(re.findall(r"^```rows (\w+)\n(.*?)^```", page, re.M | re.S))
 MODEL, GPU = rows["models"], rows["gpus"]
 

@@ -121,7 +121,7 @@ def write_fit(values):
 /* clang-format off */
 static const struct train_fit train_fit_table = {{ {{
 {text}
-}}, "published measurements (docs/TRAIN.md)" }};
+}}, "published measurements (docs/design/TRAINING.md)" }};
 /* clang-format on */
 
 #endif

@@ -3,7 +3,7 @@
  * The machine that the stub libraries pretend to be. It is read when a library is initialised, from
  * the file named by the environment variable GPUTUNE_STUB, in one of two forms:
  *
- *   a capture's api/nvml.json (docs/CAPTURE.md), or
+ *   a capture's api/nvml.json (docs/design/CAPTURE.md), or
  *   lines "OBJECT QUESTION=VALUE": OBJECT "-" is the machine, else a GPU's index; VALUE is a
  * number, a text, or
  *   "!" and an error by NVML's name or errno's ("!NOT_SUPPORTED"). '#' starts a comment.

@@ -305,7 +305,7 @@ static void test_columns(void **state)
 	(void)state;
 }
 
-/* docs/KNOWLEDGE.md has a line for each key of what people write rows for. */
+/* docs/design/KNOWLEDGE.md has a line for each key of what people write rows for. */
 static void test_documented(void **state)
 {
 	static const char *const kinds[] = { "text", "date",	"count", "counts",
@@ -313,7 +313,7 @@ static void test_documented(void **state)
 	const struct row_table *const tables[] = { &gpu_table, &model_table };
 	static char text[ROW_BYTES_MAX];
 	struct arena a = { 0 };
-	FILE *f = fopen(SOURCE_ROOT "/docs/KNOWLEDGE.md", "r");
+	FILE *f = fopen(SOURCE_ROOT "/docs/design/KNOWLEDGE.md", "r");
 
 	assert_non_null(f);
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
@@ -326,7 +326,7 @@ static void test_documented(void **state)
 							c->required ? ", needed" : "", c->meaning);
 
 			if (!strstr(text, line))
-				fail_msg("docs/KNOWLEDGE.md has no line %s", line);
+				fail_msg("docs/design/KNOWLEDGE.md has no line %s", line);
 		}
 	arena_free(&a);
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Releases of a maker as rows, and whether this machine has one as a whole. Rows use the conditions
- * of defects; docs/DEFECTS.md describes them.
+ * of defects; docs/design/DEFECTS.md describes them.
  */
 #ifndef DEFECTS_BASELINE_H
 #define DEFECTS_BASELINE_H

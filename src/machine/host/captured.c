@@ -2,7 +2,7 @@
 /*
  * A captured machine as a backend of host.h: resolves paths and links inside the capture, and
  * answers absences and refusals as the machine did. Where the files lie is the store's matter. The
- * format is docs/CAPTURE.md.
+ * format is docs/design/CAPTURE.md.
  */
 #include "machine/host/captured.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The few constants of training that are fitted to measurements and not derived. Each is a part of
- * a physical limit, a time, or a share; docs/TRAIN.md says what each was fitted on and which are
+ * a physical limit, a time, or a share; docs/PREDICT.md says what each was fitted on and which are
  * taken from elsewhere because no measurement decides them.
  */
 #ifndef TRAINING_FIT_H
@@ -59,7 +59,7 @@ static const struct train_fit train_fit_table = { {
 	271.8, 0.3318, 0.1908, 0.4531, 0.4214, 0.7404, 0.5902, 23.65,
 	0.5, 0.7905, 0.865, 8.043, 0.8679, 0.1807, 0.6, 0.8488,
 	0.7426, 28.52, 0.01311,
-}, "published measurements (docs/TRAIN.md)" };
+}, "published measurements (docs/design/TRAINING.md)" };
 /* clang-format on */
 
 #endif
