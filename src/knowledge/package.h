@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A data package: rows that are newer than those of the build, in one signed JSON file.
- * docs/design/KNOWLEDGE.md describes it. What is kept is the signature's text and the package behind it.
+ * docs/design/KNOWLEDGE.md describes it. What is kept is the signature's text and the package
+ * behind it.
  */
 #ifndef KNOWLEDGE_PACKAGE_H
 #define KNOWLEDGE_PACKAGE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Known defects against what is here. A row is an object of a file of knowledge/defects, and the
- * same keys as in the examples of rows say what a machine and its places hold; docs/design/DEFECTS.md
- * describes both. Pure but for what a world's functions read on demand.
+ * same keys as in the examples of rows say what a machine and its places hold;
+ * docs/design/DEFECTS.md describes both. Pure but for what a world's functions read on demand.
  */
 #ifndef DEFECTS_MATCH_H
 #define DEFECTS_MATCH_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host that stores every answer of another one, and writes them as a capture (docs/design/CAPTURE.md).
+/* A host that stores every answer of another one, and writes them as a capture
+ * (docs/design/CAPTURE.md).
  */
 #ifndef HOST_RECORD_H
 #define HOST_RECORD_H
