@@ -2,14 +2,8 @@
 /* gputune fleet: results and captures of many machines, from files and folders, one by one. */
 #include "many/fleet/fleet.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -17,8 +11,6 @@
 #include "many/history/history.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/door.h"
-
-enum { FOLDERS_DEEP = 8 };
 
 struct fleet_ask {
 	struct ask_texts files;
@@ -44,71 +36,20 @@ struct gather {
 	struct door *d;
 	struct fleet *f;
 	struct profile profile; /* for captures */
-	struct text buffer;	/* one file at a time */
-	bool golden;		/* the next one is the golden machine */
+	struct read_ask read;
+	bool golden; /* the next one is the golden machine */
 	int code;
 };
 
-static void refuse(struct gather *g, const char *path, const char *why)
+static void refuse(void *ctx, const char *path, const char *why)
 {
-	if (g->golden)
-		g->code = door_refuse(g->d, EXIT_USAGE, "%s: %s", path, why);
-	else
-		fleet_refuse(g->f, path, why);
-}
-
-/* "node7" of "/results/node7.json". */
-static const char *fleet_name_of(struct arena *a, const char *path)
-{
-	char *name = basename(arena_strdup(a, path));
-	char *dot = strrchr(name, '.');
-
-	if (dot && dot != name)
-		*dot = '\0';
-	return name;
-}
-
-static void gather_text(struct gather *g, const char *path, const char *text, size_t len)
-{
-	struct arena a = { 0 };
-	struct err e = { 0 };
+	struct gather *g = ctx;
 
 	if (!g->golden)
-		fleet_add(g->f, path, fleet_name_of(&a, path), text, len);
-	else if (fleet_golden(g->f, path, text, len, &e))
-		refuse(g, path, e.text);
-	arena_free(&a);
-}
-
-/* A regular file only: a pipe or device among the results would hold us up. */
-static void gather_file(struct gather *g, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	ssize_t n = 1;
-
-	text_clear(&g->buffer);
-	if (fd < 0 || fstat(fd, &st)) {
-		refuse(g, path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		refuse(g, path, "not a regular file");
-	} else if (st.st_size > FLEET_FILE_MAX) {
-		refuse(g, path, "too large for a result");
-	} else {
-		/* It may grow while it is read; what is there now has to be whole. */
-		text_reserve(&g->buffer, (size_t)st.st_size + 1);
-		while (g->buffer.len < (size_t)st.st_size && n > 0) {
-			n = read(fd, g->buffer.s + g->buffer.len,
-				 (size_t)st.st_size - g->buffer.len);
-			g->buffer.len += n > 0 ? (size_t)n : 0;
-		}
-		if (n < 0)
-			refuse(g, path, strerror(errno));
-		else
-			gather_text(g, path, g->buffer.s, g->buffer.len);
-	}
-	if (fd >= 0)
-		close(fd);
+		fleet_refuse(g->f, path, why);
+	else if (!g->code)
+		g->code = door_refuse(g->d, EXIT_USAGE, "%s: %s", path, why);
+	g->read.stop = g->code != 0;
 }
 
 /* A captured machine is checked here, with an arena of its own. */
@@ -133,7 +74,7 @@ static void gather_capture(struct gather *g, const char *path)
 	j = measured_check_json(&own, m, &g->profile, &found, NULL, 0);
 	text = json_dumps(j, JSON_COMPACT);
 	if (text)
-		gather_text(g, path, text, strlen(text));
+		read_text(&g->read, path, NULL, text, strlen(text));
 	else
 		refuse(g, path, "its findings are not text");
 	free(text);
@@ -146,7 +87,7 @@ static void gather_machine(void *ctx, const char *machine, const char *text, siz
 {
 	struct gather *g = ctx;
 
-	fleet_add(g->f, "history", machine, text, len);
+	read_text(&g->read, "history", machine, text, len);
 }
 
 /* Each machine of a history as it was when it was last seen. */
@@ -160,105 +101,24 @@ static void gather_history(struct gather *g, const char *path)
 	history_close(&h);
 }
 
-/* Standard input: a line a node, with the name that a launcher put before it. What ansible says in
- * two lines has its name in the first. */
-static void gather_lines(struct gather *g, FILE *in)
+static bool gather_path(void *ctx, const char *path, bool folder, bool named)
 {
-	const char *node = "", *name, *rest;
-	struct arena a = { 0 };
-	size_t cap = 0, count = 0;
-	char *line = NULL;
-	ssize_t n;
-
-	while (!g->code && (n = getdelim(&line, &cap, '\n', in)) > 0) {
-		size_t len = (size_t)n;
-
-		count++;
-		while (len && strchr("\r\n", line[len - 1]))
-			line[--len] = '\0';
-		if (fleet_line(&a, line, len, &name, &rest)) {
-			const char *who = *name ? name : node;
-
-			who = *who ? who : arena_printf(&a, "line %zu", count);
-			if (len > FLEET_FILE_MAX)
-				refuse(g, who, "larger than any result");
-			else
-				fleet_add(g->f, who, who, rest, len - (size_t)(rest - line));
-			node = "";
-		} else if (str_ends(line, ">>")) {
-			node = name;
-		} else if (*name) {
-			refuse(g, name, arena_printf(g->d->arena, "no result: %.200s", rest));
-		} else if (len) {
-			refuse(g, arena_printf(g->d->arena, "line %zu", count), "not JSON");
-		}
-	}
-	free(line);
-	arena_free(&a);
-}
-
-static void gather_path(struct gather *g, const char *path, int depth, bool named);
-
-static int natural(const struct dirent **a, const struct dirent **b)
-{
-	return str_natural((*a)->d_name, (*b)->d_name);
-}
-
-static int visible(const struct dirent *d)
-{
-	return d->d_name[0] != '.';
-}
-
-static void gather_folder(struct gather *g, const char *path, int depth)
-{
-	struct dirent **names = NULL;
-	int n = scandir(path, &names, visible, natural);
-
-	if (n < 0)
-		refuse(g, path, strerror(errno));
-	else if (depth == FOLDERS_DEEP)
-		refuse(g, path, "too many folders deep");
-	for (int i = 0; i < n; i++) {
-		struct text child = { 0 };
-
-		text_printf(&child, "%s/%s", path, names[i]->d_name);
-		if (depth < FOLDERS_DEEP)
-			gather_path(g, child.s, depth + 1, false);
-		text_free(&child);
-		free(names[i]);
-	}
-	free(names);
-}
-
-/* In folders only what is called like a result is read, and no link is followed. */
-static void gather_path(struct gather *g, const char *path, int depth, bool named)
-{
+	struct gather *g = ctx;
 	struct text meta = { 0 };
-	struct stat st;
 	bool capture;
 
-	if (named && strcmp(path, "-") == 0 && !g->golden) {
-		gather_lines(g, stdin);
-		return;
-	}
-	if ((named ? stat : lstat)(path, &st)) {
-		refuse(g, path, strerror(errno));
-		return;
-	}
 	text_printf(&meta, "%s/meta.json", path);
-	capture = S_ISDIR(st.st_mode) && access(meta.s, F_OK) == 0;
+	capture = folder ? access(meta.s, F_OK) == 0 : str_ends(path, ".tar");
 	text_free(&meta);
-	if (capture || (S_ISREG(st.st_mode) && str_ends(path, ".tar")))
+	if (capture)
 		gather_capture(g, path);
-	else if (S_ISDIR(st.st_mode) && g->golden)
+	else if (folder && g->golden)
 		refuse(g, path, "--golden takes one file or capture");
-	else if (S_ISDIR(st.st_mode))
-		gather_folder(g, path, depth);
-	else if (named && !g->golden && str_ends(path, ".db"))
+	else if (!folder && named && !g->golden && str_ends(path, ".db"))
 		gather_history(g, path);
-	else if (named ||
-		 (S_ISREG(st.st_mode) && (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
-		gather_file(g, path);
+	else
+		return false;
+	return true;
 }
 
 static int fleet_exit(const struct fleet *f)
@@ -279,16 +139,19 @@ static int fleet_answer(struct door *d, const struct fleet_ask *ask, struct flee
 	if (code)
 		return code;
 	g.f = fleet_new(d->arena, ask->values);
+	g.read = fleet_reader(g.f);
+	g.read.refuse = refuse;
+	g.read.path = gather_path;
+	g.read.owner = &g;
 	if (ask->golden) {
-		g.golden = true;
-		gather_path(&g, ask->golden, 0, true);
-		g.golden = false;
+		fleet_golden(g.f, g.golden = true);
+		read_path(&g.read, ask->golden);
+		fleet_golden(g.f, g.golden = false);
 	}
 	for (size_t i = 0; i < ask->files.n && !g.code; i++)
-		gather_path(&g, ask->files.items[i], 0, true);
+		read_path(&g.read, ask->files.items[i]);
 	if (!g.code)
 		fleet_settle(g.f);
-	text_free(&g.buffer);
 	fleet_free(g.f);
 	*out = *g.f;
 	return g.code ? g.code : fleet_exit(out);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "measure/bench/net/socket.h"
 #include "models/hang/hang.h"
 #include "verbs/model_files.h"
 
@@ -122,7 +123,7 @@ static const char *ask_ras(struct hanging *g)
 	for (size_t i = 0; i < g->n && !at; i++)
 		if (g->at[i].now.nccl)
 			at = g->at[i].now.ras ? g->at[i].now.ras : "localhost:28028";
-	return at ? door_exchange(g->d->arena, at, "28028", ask, RAS_BYTES_MAX, &e) : NULL;
+	return at ? net_exchange(g->d->arena, at, 28028, ask, RAS_BYTES_MAX, &e) : NULL;
 }
 
 static int hang_answer(struct door *d, const struct hang_ask *ask, struct hang_view *out)

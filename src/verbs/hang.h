@@ -9,9 +9,4 @@
 
 extern const struct verb diagnose_hang_verb, diagnose_serving_verb;
 
-/* What answers at HOST[:PORT] (else port), at most so many bytes, within seconds. NULL: *e says
- * why. */
-char *door_exchange(struct arena *a, const char *at, const char *port, const char *ask, size_t most,
-		    struct err *e);
-
 #endif

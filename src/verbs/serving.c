@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "measure/bench/net/socket.h"
 #include "models/serving/serving.h"
 #include "verbs/hang.h"
 #include "verbs/model_files.h"
@@ -33,7 +34,7 @@ static char *fetched(struct arena *a, const char *url, struct err *e)
 	const char *name = arena_strndup(a, host, path ? (size_t)(path - host) : strlen(host));
 	const char *ask = arena_printf(a, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n",
 				       path ? path : "/metrics", name);
-	char *answer = door_exchange(a, name, "80", ask, SERVING_BYTES_MAX, e), *body;
+	char *answer = net_exchange(a, name, 80, ask, SERVING_BYTES_MAX, e), *body;
 
 	if (!answer)
 		return NULL;

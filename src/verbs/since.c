@@ -2,9 +2,7 @@
 /* gputune since: the history of machines, what changed, and what each change cost. */
 #include "many/history/since.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +15,7 @@
 #include "render/shape_page.h"
 #include "verbs/door.h"
 
-enum { INPUT_MAX = 1 << 30, FOLDERS_DEEP = 8, REFUSED_SHOWN = 1000, KEEP_DAYS = 365 };
+enum { REFUSED_SHOWN = 1000 };
 
 struct since_ask {
 	const char *when, *db, *machine;
@@ -150,10 +148,7 @@ static const struct ask_shape since_add_ask_shape = ASK_SHAPE(since_add_ask, NUL
 
 struct adding {
 	struct door *d;
-	struct history *h;
 	struct since_stored *out;
-	struct history_from from;
-	struct err *e;
 };
 
 static void refuse(void *ctx, const char *file, const char *why)
@@ -168,76 +163,6 @@ static void refuse(void *ctx, const char *file, const char *why)
 							     arena_strdup(g->d->arena, why) };
 }
 
-/* All of fd, which is a file or a pipe. */
-static int add_fd(struct adding *g, int fd, const char *path)
-{
-	TEXT_AUTO t = { 0 };
-	ssize_t n = 1;
-
-	while (n > 0 && t.len < INPUT_MAX) {
-		text_reserve(&t, 1 << 16);
-		n = read(fd, t.s + t.len, 1 << 16);
-		t.len += n > 0 ? (size_t)n : 0;
-	}
-	g->from.file = path;
-	if (n < 0 || t.len >= INPUT_MAX) {
-		refuse(g, path, n < 0 ? strerror(errno) : "larger than 1 GiB; add it in parts");
-		return 0;
-	}
-	text_reserve(&t, 1);
-	t.s[t.len] = '\0';
-	return history_add(g->h, &g->from, t.s, t.len, &g->out->sum, g->e);
-}
-
-static int add_path(struct adding *g, const char *path, int depth);
-
-static int visible(const struct dirent *d)
-{
-	return d->d_name[0] != '.';
-}
-
-static int add_folder(struct adding *g, const char *path, int depth)
-{
-	struct dirent **names = NULL;
-	int n = scandir(path, &names, visible, alphasort), code = 0;
-
-	if (n < 0 || depth == FOLDERS_DEEP)
-		refuse(g, path, n < 0 ? strerror(errno) : "too many folders deep");
-	for (int i = 0; i < n; i++) {
-		const char *name = names[i]->d_name;
-		bool named = str_ends(name, ".json") || str_ends(name, ".jsonl");
-
-		if (code == 0 && depth < FOLDERS_DEEP && (named || !strchr(name, '.')))
-			code = add_path(g, arena_printf(g->d->arena, "%s/%s", path, name),
-					depth + 1);
-		free(names[i]);
-	}
-	free(names);
-	return code;
-}
-
-/* In folders only what is called like a result is read, and no link is followed. */
-static int add_path(struct adding *g, const char *path, int depth)
-{
-	int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (depth ? O_NOFOLLOW : 0));
-	struct stat st;
-	int code = 0;
-
-	if (fd < 0 || fstat(fd, &st))
-		refuse(g, path, strerror(errno));
-	else if (S_ISDIR(st.st_mode))
-		code = add_folder(g, path, depth);
-	else if (S_ISREG(st.st_mode) &&
-		 (!depth || str_ends(path, ".json") || str_ends(path, ".jsonl")))
-		code = add_fd(g, fd, path);
-	else if (!S_ISREG(st.st_mode))
-		refuse(g, path, "not a regular file");
-	if (fd >= 0)
-		close(fd);
-	return code;
-}
-
 static void stored_size(struct since_stored *out)
 {
 	struct stat st;
@@ -250,7 +175,7 @@ static int since_add_answer(struct door *d, const struct since_add_ask *ask,
 {
 	struct history h;
 	struct err e = { 0 };
-	struct adding g = { .d = d, .h = &h, .out = out, .e = &e };
+	struct adding g = { .d = d, .out = out };
 	struct host *machine = ask->db ? NULL : d->live(d->ctx);
 	int code = machine ? host_own_dir(machine, door_state(d, &ask->state)) : 0;
 
@@ -259,12 +184,10 @@ static int since_add_answer(struct door *d, const struct since_add_ask *ask,
 		return door_refuse(d, EXIT_USAGE, "cannot create %s: %s",
 				   door_state(d, &ask->state), strerror(-code));
 	out->path = db_path(d, &ask->state, ask->db);
-	g.from = (struct history_from){ .name = ask->machine, .refuse = refuse, .ctx = &g };
 	code = history_open(&h, d->arena, out->path, true, &e);
 	for (size_t i = 0; i < ask->files.n && code == 0; i++)
-		code = strcmp(ask->files.items[i], "-") == 0
-			       ? add_fd(&g, STDIN_FILENO, "standard input")
-			       : add_path(&g, ask->files.items[i], 0);
+		code = history_add(&h, ask->files.items[i], ask->machine, refuse, &g, &out->sum,
+				   &e);
 	code = code ? code : history_commit(&h);
 	history_close(&h);
 	if (code)

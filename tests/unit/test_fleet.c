@@ -49,10 +49,72 @@ static void test_lines(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		const char *name, *rest;
 
-		assert_int_equal(fleet_line(&arena, all[i].line, strlen(all[i].line), &name, &rest),
+		assert_int_equal(read_line(&arena, all[i].line, strlen(all[i].line), &name, &rest),
 				 all[i].document);
 		assert_string_equal(name, all[i].name);
 		assert_string_equal(rest, all[i].rest);
+	}
+}
+
+/* A text as read_text takes it apart: what came as what machine's, and what was refused. */
+static struct {
+	const char *machines, *refused;
+} came;
+
+static int came_document(void *ctx, const struct read_from *from, const char **at, const char *end,
+			 struct err *e)
+{
+	json_error_t why;
+	json_t *j = json_loadb(*at, (size_t)(end - *at), JSON_DISABLE_EOF_CHECK, &why);
+	const char *name;
+
+	(void)ctx;
+	if (!j)
+		return err_set(e, -EINVAL, "torn");
+	*at += why.position;
+	name = read_machine(j, from, e);
+	if (name)
+		came.machines = arena_printf(&arena, "%s%s ", came.machines, name);
+	json_decref(j);
+	return name ? 0 : -EINVAL;
+}
+
+static void came_refused(void *owner, const char *file, const char *why)
+{
+	(void)owner;
+	came.refused = arena_printf(&arena, "%s%s: %s;", came.refused, file, why);
+}
+
+static void test_texts(void **state)
+{
+	static const struct {
+		const char *text, *machines, *refused;
+	} all[] = {
+		{ "{\"name\":\"a\"}{\"name\":\"b\"}\n{\"name\":\n\"c\"}\n", "a b c ", "" },
+		{ "", "", "f: empty;" },
+		{ "{}", "", "f: its machine has no name; give --machine NAME;" },
+		{ "n1: {}\nn2: {\"name\":\"n2.lab\"}\nn3: {\"name\":\"n3-ib0\"}",
+		  "n1 n2.lab n3-ib0 ", "" },
+		{ "n1: {\"name\":\"n2\"}\nn2: {}", "n2 ",
+		  "f: n1 sent it, but it claims to be of n2;" },
+		{ "n1: {\"name\":\"n12\"}", "", "f: n1 sent it, but it claims to be of n12;" },
+		{ "7: {\"name\":\"n7\"}\n10.0.0.2: {\"name\":\"n8\"}", "n7 n8 ", "" },
+		{ "web | CHANGED | rc=0 | (stdout) {\"name\":\"n7\"}", "n7 ", "" },
+		{ "web | CHANGED | rc=0 >>\n{}\n{}", "web ",
+		  "f: line 3: its machine has no name; give --machine NAME;" },
+		{ "{\"name\":\"a\"\n{\"name\":\"b\"}\nn3: ssh: lost\n\x01\nn4: {", "b ",
+		  "f: line 1: torn, and 3 more;" },
+		{ "[pod/a-b/look] {\"name\":\"n1\"}", "n1 ", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct read_ask ask = { .document = came_document, .refuse = came_refused };
+
+		came.machines = came.refused = "";
+		read_text(&ask, "f", NULL, all[i].text, strlen(all[i].text));
+		assert_string_equal(came.machines, all[i].machines);
+		assert_string_equal(came.refused, all[i].refused);
 	}
 }
 
@@ -186,10 +248,11 @@ static const char *proof(const char *machine, const char *day, const char *verdi
 	return arena_printf(
 		&arena,
 		"{\"schema\":\"gputune.ledger/1\",\"time\":\"2026-01-%sT00:00:00Z\",\"setting\":"
-		"\"a.b\",\"target\":\"\",\"bench\":\"disk/x\",\"command\":null,\"machine\":\"%s\","
-		"\"name\":\"%s\",\"kernel\":\"6.8\",\"driver\":\"\",\"verdict\":\"%s\",\"ratio\":%"
-		"g,"
-		"\"low\":%g,\"high\":null}\n",
+		"\"a.b\",\"target\":\"\",\"before\":null,\"after\":null,\"bench\":\"disk/x\","
+		"\"command\":null,\"figure\":\"rate\",\"unit\":null,\"machine\":\"%s\",\"name\":"
+		"\"%s\",\"kernel\":\"6.8\",\"driver\":\"\",\"firmware\":\"\",\"hardware\":\"h\","
+		"\"tool_version\":\"0.1.0\",\"verdict\":\"%s\",\"ratio\":%g,\"low\":%g,\"high\":"
+		"null,\"min_effect\":0.01,\"pairs\":9}\n",
 		day, machine, machine, verdict, ratio, ratio / 2);
 }
 
@@ -216,8 +279,8 @@ static void test_proofs(void **state)
 	assert_int_equal(f->verdicts, 4);
 	assert_int_equal(f->proofs[0]->n, 2);
 	/* The newer of n1 counts, in whatever order they come. */
-	assert_int_equal(f->proofs[0]->count[FLEET_HELPS], 1);
-	assert_int_equal(f->proofs[0]->count[FLEET_HURTS], 1);
+	assert_int_equal(f->proofs[0]->count[RULING_HELPS - RULING_HELPS], 1);
+	assert_int_equal(f->proofs[0]->count[RULING_HURTS - RULING_HELPS], 1);
 	assert_string_equal(f->proofs[0]->by[1]->name, "n2");
 	assert_true(f->proofs[0]->least < 0.91 && f->proofs[0]->most > 1.49);
 	fleet_free(f);
@@ -261,10 +324,10 @@ static void test_proofs_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),	       cmocka_unit_test(test_node),
-		cmocka_unit_test(test_reason),	       cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_settle),	       cmocka_unit_test(test_proofs),
-		cmocka_unit_test(test_proofs_refused),
+		cmocka_unit_test(test_lines),  cmocka_unit_test(test_node),
+		cmocka_unit_test(test_texts),  cmocka_unit_test(test_reason),
+		cmocka_unit_test(test_hosts),  cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_proofs), cmocka_unit_test(test_proofs_refused),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

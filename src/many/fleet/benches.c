@@ -144,9 +144,7 @@ const char *fleet_unusual(struct arena *a, const struct fleet_bench *b,
 	return t.len ? arena_strdup(a, t.s) : NULL;
 }
 
-#define SCHEMA "gputune.bench/1"
-
-enum { LOOK = 4096, CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
+enum { CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
 
 /*
  * Far: five robust sigmas, which of a million like machines' figures less than one passes. Sigma is
@@ -154,20 +152,6 @@ enum { LOOK = 4096, CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
  * other one look far; and what is less than three per cent off is nobody's trouble.
  */
 static const double far_sigmas = 5, least_sigma = 0.005, least_share = 0.03;
-
-bool benches_next(const char *at, const char *end)
-{
-	size_t n = (size_t)(end - at) < LOOK ? (size_t)(end - at) : LOOK;
-	const char *schema = memmem(at, n, "\"schema\"", 8), *p;
-
-	if (!schema)
-		return false;
-	p = schema + 8;
-	while (p < at + n && (*p == ' ' || *p == ':' || *p == '\n' || *p == '\t' || *p == '\r'))
-		p++;
-	return (size_t)(at + n - p) > sizeof(SCHEMA) &&
-	       memcmp(p, "\"" SCHEMA "\"", sizeof(SCHEMA) + 1) == 0;
-}
 
 static const char *get(const json_t *j, const char *key)
 {
@@ -293,8 +277,8 @@ static void take_cases(struct fleet *f, struct fleet_machine *m, const json_t *j
 	}
 }
 
-int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
-		const char *end, struct err *e)
+int benches_add(struct fleet *f, const struct read_from *from, const char **at, const char *end,
+		struct err *e)
 {
 	struct fleet_machine *m = NULL;
 	json_error_t why;
@@ -307,9 +291,9 @@ int benches_add(struct fleet *f, const char *file, const char *name, const char 
 	*at += why.position;
 	code = check_cases(j, e);
 	if (code == 0 && json_is_object(json_object_get(j, "host")))
-		m = store_machine(f, j, name, e);
+		m = store_machine(f, j, from, e);
 	if (m) {
-		store_host(f, m, j, file);
+		store_host(f, m, j, from->file);
 		m->hardware = hardware_text(f, json_object_get(j, "fingerprint"));
 		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
 		take_cases(f, m, j);

@@ -2,7 +2,6 @@
 /* Results of many machines coming in, one file at a time: whose they are, and the newest of each.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -28,6 +27,7 @@ struct fleet *fleet_new(struct arena *a, bool values)
 void fleet_free(struct fleet *f)
 {
 	free(f->store->seen);
+	text_free(&f->store->frame);
 	f->store->seen = NULL;
 	text_free(&f->store->key);
 }
@@ -45,27 +45,42 @@ void fleet_refuse(struct fleet *f, const char *file, const char *why)
 	*r = (struct fleet_refused){ arena_strdup(f->arena, file), arena_strdup(f->arena, why) };
 }
 
-static const char *const schemas[] = { [FLEET_CHECK] = "gputune.check/1",
-				       [FLEET_STATUS] = "gputune.status/1",
-				       [FLEET_VERIFY] = "gputune.verify/1" };
+static const char *const schemas[FLEET_SCHEMAS] = {
+	[FLEET_CHECK] = "gputune.check/1",   [FLEET_STATUS] = "gputune.status/1",
+	[FLEET_VERIFY] = "gputune.verify/1", [FLEET_BENCH] = "gputune.bench/1",
+	[FLEET_LEDGER] = "gputune.ledger/1",
+};
 
-static int fleet_fleet_kind_of(const json_t *j, struct err *e)
+static int fleet_kind_of(const char *schema)
 {
-	const char *schema = json_string_value(json_object_get(j, "schema"));
+	int k = 0;
 
-	for (int k = 0; schema && k < FLEET_HOST; k++)
-		if (strcmp(schema, schemas[k]) == 0)
-			return k;
-	if (!schema)
-		return err_set(e, -EINVAL, "no schema: not a result of gputune");
-	return err_set(e, -EINVAL,
-		       "schema %.64s; only check, status, verify and bench can be compared",
-		       schema);
+	while (k < FLEET_SCHEMAS && (!schemas[k] || strcmp(schema, schemas[k]) != 0))
+		k++;
+	return k;
+}
+
+/* Of the document that begins here: the schema stands before its list in what we write. */
+static int guess_kind(const char *at, const char *end)
+{
+	enum { LOOK = 4096, SCHEMA_MAX = 64 };
+	size_t n = (size_t)(end - at) < LOOK ? (size_t)(end - at) : LOOK, len;
+	const char *key = memmem(at, n, "\"schema\"", 8), *p = key ? key + 8 : at + n, *quote;
+	char schema[SCHEMA_MAX];
+
+	while (p < at + n && strchr(" :\n\t\r", *p))
+		p++;
+	quote = p < at + n && *p == '"' ? memchr(p + 1, '"', (size_t)(at + n - p - 1)) : NULL;
+	len = quote ? (size_t)(quote - p - 1) : SCHEMA_MAX;
+	if (len >= SCHEMA_MAX)
+		return FLEET_SCHEMAS;
+	memcpy(schema, p + 1, len);
+	schema[len] = '\0';
+	return fleet_kind_of(schema);
 }
 
 /* Times are RFC 3339 in UTC, so their order is that of their letters. */
-static void fleet_fleet_take(struct fleet *f, struct fleet_machine *m, const json_t *j,
-			     const char *file)
+static void fleet_take(struct fleet *f, struct fleet_machine *m, const json_t *j, const char *file)
 {
 	struct fleet_store *st = f->store;
 	const char *time = json_string_value(json_object_get(j, "time"));
@@ -89,113 +104,125 @@ static void fleet_fleet_take(struct fleet *f, struct fleet_machine *m, const jso
 	}
 }
 
-/* The schema decides what the list's objects are; it stands before them in what we write. */
-static enum fleet_kind guess_kind(const char *text, size_t len)
-{
-	size_t n = len < 4096 ? len : 4096, first = n;
-	enum fleet_kind kind = FLEET_CHECK;
-
-	for (int k = 0; k < FLEET_HOST; k++) {
-		const char *at = memmem(text, n, schemas[k], strlen(schemas[k]));
-
-		if (at && (size_t)(at - text) < first) {
-			first = (size_t)(at - text);
-			kind = (enum fleet_kind)k;
-		}
-	}
-	return kind;
-}
-
-static int read_document(struct fleet *f, struct split *s, json_t **frame, struct err *e)
+static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct err *e)
 {
 	struct fleet_store *st = f->store;
+	const char *schema;
 	json_error_t why;
 	int kind;
 
 	st->n_seen = 0;
 	st->last = NULL;
-	st->kind = guess_kind(s->p, (size_t)(s->end - s->p));
 	if (split_document(s, e))
 		return -EINVAL;
 	*frame = json_loadb(s->frame.s, s->frame.len, JSON_REJECT_DUPLICATES, &why);
 	if (!*frame)
 		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
-	kind = fleet_fleet_kind_of(*frame, e);
-	if (kind >= 0 && kind != (int)st->kind)
-		kind = err_set(e, -EINVAL, "its schema is not at its beginning");
-	if (kind >= 0 &&
-	    !json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
-		kind = err_set(e, -EINVAL, "its list of %s is missing",
-			       kind == FLEET_CHECK ? "findings" : "rows");
-	if (kind >= 0 && !json_is_object(json_object_get(*frame, "host")))
-		kind = err_set(e, -EINVAL, "machine not given");
-	if (kind < 0)
+	schema = json_string_value(json_object_get(*frame, "schema"));
+	kind = schema ? fleet_kind_of(schema) : FLEET_SCHEMAS;
+	if (!schema)
+		err_set(e, -EINVAL, "no schema: not a result of gputune");
+	else if (kind >= FLEET_HOST)
+		err_set(e, -EINVAL,
+			"schema %.64s; only check, status, verify and bench can be compared",
+			schema);
+	else if (kind != (int)st->kind)
+		err_set(e, -EINVAL, "its schema is not at its beginning");
+	else if (!json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
+		err_set(e, -EINVAL, "its list of %s is missing",
+			kind == FLEET_CHECK ? "findings" : "rows");
+	else if (!json_is_object(json_object_get(*frame, "host")))
+		err_set(e, -EINVAL, "machine not given");
+	if (*e->text)
 		json_decref(*frame);
-	return kind < 0 ? kind : 0;
+	return *e->text ? -EINVAL : 0;
 }
 
-static struct split split_of(struct fleet *f, const char *text, size_t len)
+/* A result of check, status or verify, or the golden machine's. */
+static int take_result(struct fleet *f, const struct read_from *from, const char **at,
+		       const char *end, struct err *e)
 {
-	return (struct split){
-		.p = text, .end = text + len, .item = store_item, .guess = store_guess, .ctx = f
-	};
+	struct split s = { .p = *at,
+			   .end = end,
+			   .frame = f->store->frame,
+			   .item = store_item,
+			   .guess = store_guess,
+			   .ctx = f };
+	struct fleet_machine *m = f->store->golden ? f->golden : NULL;
+	json_t *j;
+	int code = read_frame(f, &s, &j, e);
+
+	f->store->frame = s.frame;
+	if (code)
+		return code;
+	*at = s.p;
+	if (m)
+		m->name = arena_strdup(f->arena, read_machine(j, from, e));
+	else
+		m = store_machine(f, j, from, e);
+	if (m)
+		fleet_take(f, m, j, from->file);
+	f->documents += m && m != f->golden;
+	json_decref(j);
+	return m ? 0 : -EINVAL;
+}
+
+static int take_document(void *ctx, const struct read_from *from, const char **at, const char *end,
+			 struct err *e)
+{
+	struct fleet *f = ctx;
+	int kind = guess_kind(*at, end);
+
+	if (kind == FLEET_LEDGER && !f->store->golden)
+		return proofs_add(f, at, end, e);
+	if (kind == FLEET_BENCH && !f->store->golden) {
+		kind = benches_add(f, from, at, end, e);
+		f->documents += kind == 0;
+		return kind;
+	}
+	f->store->kind = kind < FLEET_HOST ? (enum fleet_kind)kind : FLEET_CHECK;
+	return take_result(f, from, at, end, e);
+}
+
+static bool count_text(void *ctx, const struct read_from *from, const char *text, size_t len)
+{
+	struct fleet *f = ctx;
+
+	(void)from;
+	(void)text;
+	(void)len;
+	f->files += !f->store->golden;
+	return false;
+}
+
+static void refuse_text(void *ctx, const char *file, const char *why)
+{
+	fleet_refuse(ctx, file, why);
+}
+
+struct read_ask fleet_reader(struct fleet *f)
+{
+	return (struct read_ask){ .most = FLEET_FILE_MAX,
+				  .document = take_document,
+				  .refuse = refuse_text,
+				  .text = count_text,
+				  .by_file = true,
+				  .ctx = f,
+				  .owner = f };
 }
 
 void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len)
 {
-	struct split s = split_of(f, text, len);
-	struct err e = { 0 };
-	size_t before = f->documents;
+	struct read_ask ask = fleet_reader(f);
 
-	f->files++;
-	if (proofs_is_ledger(text, len)) {
-		proofs_add(f, file, text, len);
-		return;
-	}
-	while (!*e.text && split_more(&s)) {
-		struct fleet_machine *m;
-		json_t *j;
-
-		if (benches_next(s.p, s.end)) {
-			f->documents += benches_add(f, file, name, &s.p, s.end, &e) == 0;
-			continue;
-		}
-		if (read_document(f, &s, &j, &e))
-			break;
-		m = store_machine(f, j, name, &e);
-		if (m) {
-			fleet_fleet_take(f, m, j, file);
-			f->documents++;
-		}
-		json_decref(j);
-	}
-	if (*e.text)
-		fleet_refuse(f, file, e.text);
-	else if (f->documents == before)
-		fleet_refuse(f, file, "empty");
-	text_free(&s.frame);
+	read_text(&ask, file, name, text, len);
 }
 
-int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len, struct err *e)
+void fleet_golden(struct fleet *f, bool golden)
 {
-	struct split s = split_of(f, text, len);
-	int code = 0;
-
-	f->golden = ARENA_NEW(f->arena, struct fleet_machine);
-	while (code == 0 && split_more(&s)) {
-		json_t *j;
-
-		code = read_document(f, &s, &j, e);
-		if (code)
-			break;
-		f->golden->name = arena_strdup(f->arena, store_name(j, "golden"));
-		fleet_fleet_take(f, f->golden, j, file);
-		json_decref(j);
-	}
-	if (code == 0 && !f->golden->name)
-		code = err_set(e, -EINVAL, "empty");
-	text_free(&s.frame);
-	return code;
+	if (golden)
+		f->golden = ARENA_NEW(f->arena, struct fleet_machine);
+	f->store->golden = golden;
 }
 
 const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
@@ -206,65 +233,7 @@ const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
 
 /* Ledgers of many machines: what each proved of a setting, the newest of every machine counted. */
 
-enum { LINE_MAX_BYTES = 16 << 10, VERDICTS_MAX = 1 << 20, MARK_WITHIN = 4096 };
-static const char mark[] = "gputune.ledger/1";
-
-static const char *const verdicts[FLEET_VERDICTS] = { [FLEET_HELPS] = "helps",
-						      [FLEET_HURTS] = "hurts",
-						      [FLEET_NO_DIFFERENCE] = "no-difference",
-						      [FLEET_UNDECIDED] = "undecided" };
-
-const char *fleet_verdict_name(enum fleet_verdict_kind k)
-{
-	return verdicts[k];
-}
-
-/* A ledger says what it is in its first line; a result may quote it in a later one only. */
-bool proofs_is_ledger(const char *text, size_t len)
-{
-	size_t n = len < MARK_WITHIN ? len : MARK_WITHIN;
-	const char *nl = memchr(text, '\n', n),
-		   *at = memmem(text, nl ? (size_t)(nl - text) : n, "\"schema\"", 8);
-	size_t rest = at ? (size_t)(text + n - at) : 0;
-
-	return at && memmem(at, rest < 40 ? rest : 40, mark, sizeof(mark) - 1);
-}
-
-static const char *get(const json_t *j, const char *key)
-{
-	return json_string_value(json_object_get(j, key));
-}
-
-static double number(const json_t *j, const char *key, double missing)
-{
-	const json_t *v = json_object_get(j, key);
-
-	return json_is_number(v) ? json_number_value(v) : missing;
-}
-
-/* NULL: it is valid. */
-static const char *read_verdict(struct fleet *f, const json_t *j, struct fleet_verdict *v)
-{
-	const char *kind = get(j, "verdict"), *time = get(j, "time"), *name = get(j, "name");
-	int k = 0;
-
-	while (kind && k < FLEET_VERDICTS && strcmp(kind, verdicts[k]) != 0)
-		k++;
-	if (!kind || k == FLEET_VERDICTS)
-		return "no verdict";
-	if (!time || stamp_parse(time, &v->time_s))
-		return "no time";
-	v->kind = (enum fleet_verdict_kind)k;
-	v->ratio = number(j, "ratio", 0);
-	v->low = number(j, "low", 0);
-	v->high = number(j, "high", (double)INFINITY);
-	if (!(v->ratio > 0 && v->low >= 0 && v->low <= v->ratio && v->high >= v->ratio))
-		return "invalid effect";
-	v->name = store_text(f, name && *name ? name : "unnamed");
-	v->kernel = store_text(f, get(j, "kernel") ? get(j, "kernel") : "");
-	v->driver = store_text(f, get(j, "driver") ? get(j, "driver") : "");
-	return NULL;
-}
+enum { VERDICTS_MAX = 1 << 20 };
 
 /* Lengths before texts: no text can look like two. */
 static const char *key_of(struct text *key, const char *const *words, size_t n)
@@ -296,97 +265,55 @@ static struct fleet_proof *proof_at(struct fleet *f, const char *setting, const 
 	return p;
 }
 
-static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const json_t *j,
-			       const struct fleet_verdict *v)
+static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const struct ledger_row *r)
 {
 	struct fleet_store *st = f->store;
-	char number_text[24];
-	const char *words[] = { number_text, get(j, "machine"), get(j, "target") };
+	const char *words[] = { arena_printf(&st->scratch, "%zu", p->number), r->where.machine,
+				r->target };
 	struct fleet_verdict *kept;
-	void **place;
+	void **place = map_at(f->arena, &st->verdicts, key_of(&st->key, words, 3));
 
-	snprintf(number_text, sizeof(number_text), "%zu", p->number);
-	if (!words[1] || !*words[1])
-		return "machine not given";
-	words[2] = words[2] ? words[2] : "";
-	place = map_at(f->arena, &st->verdicts, key_of(&st->key, words, 3));
 	kept = *place;
 	f->verdicts++;
-	if (kept) {
-		if (v->time_s >= kept->time_s)
-			*kept = *v;
+	if (kept && r->time_s < kept->time_s)
 		return NULL;
+	if (!kept) {
+		if (st->n_verdicts == VERDICTS_MAX)
+			return "too many verdicts";
+		st->n_verdicts++;
+		*place = kept = ARENA_NEW(f->arena, struct fleet_verdict);
+		p->by = arena_grow(f->arena, p->by, p->n, sizeof(struct fleet_verdict *));
+		p->by[p->n++] = kept;
 	}
-	if (st->n_verdicts == VERDICTS_MAX)
-		return "too many verdicts";
-	st->n_verdicts++;
-	*place = kept = ARENA_NEW(f->arena, struct fleet_verdict);
-	*kept = *v;
-	p->by = arena_grow(f->arena, p->by, p->n, sizeof(struct fleet_verdict *));
-	p->by[p->n++] = kept;
+	*kept = (struct fleet_verdict){ .name = store_text(f, *r->where.name ? r->where.name
+									     : "unnamed"),
+					.kind = r->verdict,
+					.ratio = r->ratio,
+					.low = r->low,
+					.high = r->high,
+					.kernel = store_text(f, r->where.kernel),
+					.driver = store_text(f, r->where.driver),
+					.time_s = r->time_s };
 	return NULL;
 }
 
-static const char *fleet_fleet_add_row(struct fleet *f, const json_t *j)
+int proofs_add(struct fleet *f, const char **at, const char *end, struct err *e)
 {
-	const char *setting = get(j, "setting"), *bench = get(j, "bench"),
-		   *command = get(j, "command"), *schema = get(j, "schema"), *why;
-	struct fleet_verdict v = { 0 };
+	const char *nl = memchr(*at, '\n', (size_t)(end - *at)), *why = NULL;
+	size_t len = (size_t)((nl ? nl : end) - *at);
+	struct arena *a = &f->store->scratch;
+	struct ledger_row row;
 	struct fleet_proof *p;
+	int code = ledger_row_parse(a, *at, len, &row, e);
 
-	if (!schema || strcmp(schema, mark) != 0)
-		return "not a row of a ledger";
-	if (!setting || !*setting || strlen(setting) > FLEET_TEXT_MAX)
-		return "no setting";
-	if (!bench == !command)
-		return "requires either a bench or a command";
-	why = read_verdict(f, j, &v);
-	if (why)
-		return why;
-	p = proof_at(f, setting, bench ? bench : command, !bench);
-	return p ? proofs_take(f, p, j, &v) : "too many settings";
-}
-
-static const char *fleet_fleet_add_line(struct fleet *f, const char *line, size_t len)
-{
-	json_error_t e;
-	const char *why;
-	json_t *j;
-
-	if (len > LINE_MAX_BYTES)
-		return "too long for a row";
-	j = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
-	why = j ? fleet_fleet_add_row(f, j) : "not JSON";
-	json_decref(j);
-	return why;
-}
-
-void proofs_add(struct fleet *f, const char *file, const char *text, size_t len)
-{
-	size_t number = 0, bad = 0, first = 0;
-	const char *why = NULL, *end = text + len;
-
-	while (text < end) {
-		const char *nl = memchr(text, '\n', (size_t)(end - text));
-		size_t n = (size_t)((nl ? nl : end) - text);
-		const char *wrong = n ? fleet_fleet_add_line(f, text, n) : NULL;
-
-		number++;
-		text += n + 1;
-		if (wrong && !bad++) {
-			why = wrong;
-			first = number;
-		}
+	if (code == 0) {
+		*at += len;
+		p = proof_at(f, row.setting, row.bench ? row.bench : row.command, !row.bench);
+		why = p ? proofs_take(f, p, &row) : "too many settings";
+		code = why ? err_set(e, -EINVAL, "%s", why) : 0;
 	}
-	if (bad) {
-		struct text t = { 0 };
-
-		text_printf(&t, "line %zu: %s", first, why);
-		if (bad > 1)
-			text_printf(&t, ", and %zu more lines", bad - 1);
-		fleet_refuse(f, file, t.s);
-		text_free(&t);
-	}
+	arena_free(a);
+	return code;
 }
 
 static int by_setting(const void *a, const void *b)
@@ -425,7 +352,7 @@ void proofs_settle(struct fleet *f)
 		for (size_t k = 0; k < p->n; k++) {
 			const struct fleet_verdict *v = p->by[k];
 
-			p->count[v->kind]++;
+			p->count[v->kind - RULING_HELPS]++;
 			p->least = k && p->least < v->ratio ? p->least : v->ratio;
 			p->most = k && p->most > v->ratio ? p->most : v->ratio;
 		}

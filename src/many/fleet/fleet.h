@@ -16,6 +16,8 @@
 #include "base/err.h"
 #include "base/shape.h"
 #include "base/text.h"
+#include "many/read/read.h"
+#include "measure/prove/ledger.h"
 #include "render/doc.h"
 
 enum {
@@ -33,6 +35,9 @@ enum fleet_kind {
 	FLEET_VERIFY,
 	FLEET_HOST, /* what every result says of its machine: kernel, platform, versions */
 	FLEET_KINDS,
+	FLEET_BENCH = FLEET_KINDS, /* figures, and rows of ledgers: compared in their own ways */
+	FLEET_LEDGER,
+	FLEET_SCHEMAS,
 };
 
 enum fleet_mark { FLEET_GOOD, FLEET_NEUTRAL, FLEET_UNKNOWN, FLEET_BAD };
@@ -114,18 +119,13 @@ struct fleet_refused {
 	const char *why;
 };
 
-enum fleet_verdict_kind {
-	FLEET_HELPS,
-	FLEET_HURTS,
-	FLEET_NO_DIFFERENCE,
-	FLEET_UNDECIDED,
-	FLEET_VERDICTS,
-};
+/* From RULING_HELPS on. */
+enum { FLEET_VERDICTS = 4 };
 
 /* The newest verdict of one machine on one target. */
 struct fleet_verdict {
 	const char *name; /* of the machine */
-	enum fleet_verdict_kind kind;
+	enum ruling_kind kind;
 	double ratio, low, high; /* better with the setting; low 0, high infinite: no interval */
 	const char *kernel, *driver;
 	long long time_s;
@@ -138,8 +138,8 @@ struct fleet_proof {
 	bool command;
 	struct fleet_verdict **by; /* by name, once settled */
 	size_t n;
-	size_t count[FLEET_VERDICTS];
-	double least, most; /* of the ratios */
+	size_t count[FLEET_VERDICTS]; /* by kind - RULING_HELPS */
+	double least, most;	      /* of the ratios */
 	size_t number;
 };
 
@@ -221,22 +221,15 @@ struct fleet *fleet_new(struct arena *a, bool values);
  * and is no error.
  */
 void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len);
-/*
- * A line of many nodes' output, as pdsh, clush, srun --label, "ansible --one-line" and "kubectl
- * logs --prefix" write them: "node7: {..}". False: no document begins in it. name: the node, "" for
- * a line without one; rest: what follows it. Pure.
- */
-bool fleet_line(struct arena *a, const char *line, size_t len, const char **name,
-		const char **rest);
+/* The same of whatever read_path finds. */
+struct read_ask fleet_reader(struct fleet *f);
 /* A file that could not even be opened. */
 void fleet_refuse(struct fleet *f, const char *file, const char *why);
-/* The machine to compare with. 0, or -EINVAL and *e. */
-int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len, struct err *e);
+/* What is added until this ends is the machine to compare with. */
+void fleet_golden(struct fleet *f, bool golden);
 /* Compares; nothing can be added afterwards. */
 void fleet_settle(struct fleet *f);
 void fleet_free(struct fleet *f);
-
-const char *fleet_verdict_name(enum fleet_verdict_kind k);
 
 /* The answer of a machine; NULL where it says nothing of the subject. */
 const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
@@ -275,26 +268,23 @@ struct fleet_store {
 	enum fleet_kind kind;
 	const struct fleet_part **seen;
 	size_t n_seen, cap_seen;
-	struct text key;
+	struct text key, frame;
+	struct arena scratch;
+	bool golden; /* what comes is the golden machine's */
 };
 
 /* One copy of s, cut at FLEET_TEXT_MAX bytes; NULL for NULL. */
 const char *store_text(struct fleet *f, const char *s);
 /* Ledgers. */
-bool proofs_is_ledger(const char *text, size_t len);
-void proofs_add(struct fleet *f, const char *file, const char *text, size_t len);
+int proofs_add(struct fleet *f, const char **at, const char *end, struct err *e);
 void proofs_settle(struct fleet *f);
-/* benches.c: results of bench. True when the next document is one: *at moves behind it; -EINVAL and
- * *e when it makes no sense. */
-bool benches_next(const char *at, const char *end);
-int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
-		const char *end, struct err *e);
+/* benches.c: a result of bench. */
+int benches_add(struct fleet *f, const struct read_from *from, const char **at, const char *end,
+		struct err *e);
 void benches_settle(struct fleet *f);
-/* What a document calls its machine; fallback where it does not, or where it is a capture. */
-const char *store_name(const json_t *document, const char *fallback);
-/* The machine of that document; fallback where it has no name. NULL and *e: too many. */
-struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
-				    struct err *e);
+/* The machine of that document. NULL and *e: too many, or it has no name. */
+struct fleet_machine *store_machine(struct fleet *f, const json_t *document,
+				    const struct read_from *from, struct err *e);
 /* What the document says of its machine; nothing where a check has said it. */
 void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file);
 /* The same, in place of what was said before. */
@@ -324,8 +314,6 @@ struct split {
 	void *ctx;
 };
 
-/* True when something other than white space is left. */
-bool split_more(struct split *s);
 /*
  * One document: hands over the objects of the list "findings" or "rows" of the outermost object and
  * fills frame. 0, or -EINVAL and *e when brackets and quotes do not match or a bound is passed.

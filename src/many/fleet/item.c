@@ -342,12 +342,6 @@ static void skip_blanks(struct split *s)
 		s->p++;
 }
 
-bool split_more(struct split *s)
-{
-	skip_blanks(s);
-	return s->p < s->end;
-}
-
 /* From the opening quote to behind the closing one. */
 static int skip_text(struct split *s, struct err *e)
 {
@@ -511,8 +505,6 @@ int split_document(struct split *s, struct err *e)
 	return err_set(e, -EINVAL, "truncated");
 }
 
-enum { NAME_MAX_BYTES = 253 };
-
 static const char *const host_subjects[] = { "platform", "architecture", "kernel", "gputune",
 					     "profile" };
 
@@ -529,22 +521,15 @@ static const char *text_of(const json_t *j, const char *object, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-/* Captured machines are all called "host": the file's name tells them apart. */
-const char *store_name(const json_t *j, const char *fallback)
+struct fleet_machine *store_machine(struct fleet *f, const json_t *document,
+				    const struct read_from *from, struct err *e)
 {
-	const char *name = text_of(j, "host", "nodename");
-	bool captured = json_is_true(json_object_get(json_object_get(j, "host"), "captured"));
-
-	return name && *name && !captured && strlen(name) <= NAME_MAX_BYTES ? name : fallback;
-}
-
-struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
-				    struct err *e)
-{
-	const char *name = store_name(document, fallback);
+	const char *name = read_machine(document, from, e);
 	struct fleet_machine *m;
 	void **place;
 
+	if (!name)
+		return NULL;
 	if (f->n >= FLEET_MACHINES_MAX) {
 		err_set(e, -EINVAL, "more than %d machines", FLEET_MACHINES_MAX);
 		return NULL;

@@ -482,8 +482,8 @@ static const char *range_text(struct arena *a, const struct fleet_proof *p)
 			 : arena_printf(a, "%+.1f to %+.1f %%", least, most);
 }
 
-static const char *provers_text(struct arena *a, const struct fleet_proof *p,
-				enum fleet_verdict_kind kind, bool all)
+static const char *provers_text(struct arena *a, const struct fleet_proof *p, enum ruling_kind kind,
+				bool all)
 {
 	TEXT_AUTO t = { 0 };
 	size_t shown = 0;
@@ -513,11 +513,13 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 		struct cell *c = NODE_ROW(d, t, cell_as(STYLE_CODE, p->setting), cell(p->on));
 
 		for (int k = 0; k < FLEET_VERDICTS; k++)
-			c[2 + k] = cell_printf(
-				d, k == FLEET_HURTS && p->count[k] ? STYLE_BAD : STYLE_PLAIN, "%zu",
-				p->count[k]);
+			c[2 + k] = cell_printf(d,
+					       RULING_HELPS + k == RULING_HURTS && p->count[k]
+						       ? STYLE_BAD
+						       : STYLE_PLAIN,
+					       "%zu", p->count[k]);
 		c[6] = cell(range_text(d->arena, p));
-		c[7] = cell(provers_text(d->arena, p, FLEET_HURTS, how->all));
+		c[7] = cell(provers_text(d->arena, p, RULING_HURTS, how->all));
 	}
 	doc_text(d, "The newest verdict of each machine and target counts; check on that machine "
 		    "shows whether it still applies.");

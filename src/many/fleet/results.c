@@ -232,7 +232,7 @@ static const struct shape golden_shape = SHAPE(fleet, golden);
 
 static const struct shape_row fleet_verdict_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(fleet_verdict, name) },
-	{ "verdict", NULL, SHAPE_CHOICE_BY(fleet_verdict, kind, fleet_verdict_name, FLEET_VERDICTS) },
+	{ "verdict", NULL, SHAPE_CHOICE_BY(fleet_verdict, kind, ruling_verdict, RULING_UNDECIDED + 1) },
 	{ "ratio", "Better with the setting.", SHAPE_REAL(fleet_verdict, ratio) },
 	{ "low", NULL, SHAPE_REAL(fleet_verdict, low), .unknown = SHAPE_ZERO },
 	{ "high", NULL, SHAPE_REAL(fleet_verdict, high), .unknown = SHAPE_NULL },
@@ -246,10 +246,10 @@ static const struct shape_row fleet_proof_rows[] = {
 	{ "setting", NULL, SHAPE_TEXT(fleet_proof, setting) },
 	{ "bench", NULL, SHAPE_TEXT_OF(proof_bench), .unknown = SHAPE_NULL },
 	{ "command", NULL, SHAPE_TEXT_OF(proof_command), .unknown = SHAPE_NULL },
-	{ "helps", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_HELPS]) },
-	{ "hurts", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_HURTS]) },
-	{ "no_difference", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_NO_DIFFERENCE]) },
-	{ "undecided", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_UNDECIDED]) },
+	{ "helps", NULL, SHAPE_COUNT(fleet_proof, count[0]) },
+	{ "hurts", NULL, SHAPE_COUNT(fleet_proof, count[1]) },
+	{ "no_difference", NULL, SHAPE_COUNT(fleet_proof, count[2]) },
+	{ "undecided", NULL, SHAPE_COUNT(fleet_proof, count[3]) },
 	{ "verdicts", NULL, SHAPE_POINTERS(fleet_proof, by, n, fleet_verdict) },
 };
 static const struct shape fleet_proof_shape = SHAPE(fleet_proof, fleet_proof);

@@ -54,17 +54,12 @@ void history_close(struct history *h);
 int history_compact(struct history *h, int keep_days);
 
 /*
- * Documents of gputune, one after the other, and lines of ledgers; or lines of dpkg's log. name: of
- * the machine where they name none (NULL: then they are refused). A line may begin with its
- * machine's name and ": ", as pdsh writes it. refuse is called with each that is not taken; the
+ * Results, lines of ledgers and logs of dpkg, as read_path finds them; name: of the machine where
+ * they name none (NULL: then they are refused). refuse is called with each that is not taken; the
  * others are. -EINVAL and *e: the database cannot be written.
  */
-struct history_from {
-	const char *file, *name;
-	void (*refuse)(void *ctx, const char *file, const char *why);
-	void *ctx;
-};
-int history_add(struct history *h, const struct history_from *from, const char *text, size_t len,
+int history_add(struct history *h, const char *path, const char *name,
+		void (*refuse)(void *ctx, const char *file, const char *why), void *ctx,
 		struct history_sum *sum, struct err *e);
 
 /* Everything as lines of CSV, in the order of machines and times; -EINVAL and *e. */

@@ -10,14 +10,14 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "many/history/history.h"
+#include "many/read/read.h"
 
-enum { SHOWN_DEPTH = 4, NAME_BYTES = 253 };
+enum { SHOWN_DEPTH = 4 };
 
 struct take {
 	struct history *h;
-	const struct history_from *from;
 	struct history_sum *sum;
-	const char *prefix; /* the machine that the line begins with; NULL */
+	struct read_ask read;
 	long long machine, t;
 	bool failed; /* the file cannot be written */
 };
@@ -224,32 +224,6 @@ enum { DOCUMENTS = sizeof(documents) / sizeof(documents[0]) };
 
 /* --- whose, and when -------------------------------------------------------------------------- */
 
-/* "node7" and "node7.example.org" are one. */
-static bool same_name(const char *a, const char *b)
-{
-	size_t n = strcspn(a, "."), m = strcspn(b, ".");
-
-	return strcmp(a, b) == 0 || (n == m && strncmp(a, b, n) == 0 && (!a[n] || !b[m]));
-}
-
-static const char *machine_of(struct take *k, const json_t *j, struct err *e)
-{
-	const json_t *host = json_object_get(j, "host");
-	const char *said = host ? text_in(host, "nodename") : text_in(j, "name");
-	const char *name = said && *said ? said : k->prefix ? k->prefix : k->from->name;
-
-	if (json_is_true(json_object_get(host, "captured")))
-		name = k->prefix ? k->prefix : k->from->name;
-	if (!name || !*name || strlen(name) > NAME_BYTES)
-		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
-	else if (k->prefix && !same_name(name, k->prefix))
-		err_set(e, -EINVAL, "%.64s sent it, but it claims to be of %.64s", k->prefix, name);
-	else if (k->h->n_machines >= HISTORY_MACHINES_MAX || k->h->n_items >= HISTORY_ITEMS_MAX)
-		err_set(e, -EINVAL, "the history holds %d machines or %d facts, the most it can",
-			HISTORY_MACHINES_MAX, HISTORY_ITEMS_MAX);
-	return *e->text ? NULL : name;
-}
-
 static int time_of(struct take *k, const json_t *j, struct err *e)
 {
 	const char *time = text_in(j, "time");
@@ -263,7 +237,8 @@ static int time_of(struct take *k, const json_t *j, struct err *e)
 }
 
 /* 0; -EINVAL and *e where it is none that is taken. */
-static int take_document(struct take *k, const json_t *j, struct err *e)
+static int take_document(struct take *k, const json_t *j, const struct read_from *from,
+			 struct err *e)
 {
 	const char *schema = text_in(j, "schema"), *name, *value;
 	const json_t *host = json_object_get(j, "host");
@@ -277,17 +252,20 @@ static int take_document(struct take *k, const json_t *j, struct err *e)
 			       schema ? schema : "JSON without a schema");
 	if (!json_object_get(j, documents[i].list))
 		return err_set(e, -EINVAL, "it has no %s", documents[i].list);
-	name = machine_of(k, j, e);
+	name = read_machine(j, from, e);
 	if (!name || time_of(k, j, e))
 		return -EINVAL;
+	if (k->h->n_machines >= HISTORY_MACHINES_MAX || k->h->n_items >= HISTORY_ITEMS_MAX)
+		return err_set(e, -EINVAL, "the history holds %d machines or %d facts, the limit",
+			       HISTORY_MACHINES_MAX, HISTORY_ITEMS_MAX);
 	code = history_machine(k->h, name, text_in(j, "machine"), &k->machine);
 	k->failed = code < 0;
 	if (code > 0)
-		k->from->refuse(k->from->ctx, k->from->file,
-				arena_printf(k->h->a,
-					     "another machine is called %s: kept with its identity "
-					     "behind the name",
-					     name));
+		k->read.refuse(k->read.owner, from->file,
+			       arena_printf(k->h->a,
+					    "another machine is called %s: kept with its identity "
+					    "behind the name",
+					    name));
 	documents[i].take(k, j);
 	value = text_in(host, "kernel");
 	if (host)
@@ -337,17 +315,17 @@ static bool is_dpkg_log(const char *text, size_t len)
 	       text[13] == ':';
 }
 
-static int take_packages(struct take *k, const char *text, size_t len)
+static void take_packages(struct take *k, const struct read_from *from, const char *text,
+			  size_t len)
 {
 	struct arena line = { 0 };
 
-	if (!k->from->name) {
-		k->from->refuse(k->from->ctx, k->from->file,
-				"a log of packages names no machine; give --machine NAME");
-		return 0;
+	if (!from->name) {
+		k->read.refuse(k->read.owner, from->file,
+			       "a log of packages names no machine; give --machine NAME");
+		return;
 	}
-	if (history_machine(k->h, k->from->name, NULL, &k->machine) < 0)
-		return -EINVAL;
+	k->failed = history_machine(k->h, from->name, NULL, &k->machine) < 0;
 	for (const char *at = text, *end = text + len; at < end && !k->failed;) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((nl ? nl : end) - at);
@@ -358,60 +336,50 @@ static int take_packages(struct take *k, const char *text, size_t len)
 		at += n + 1;
 	}
 	k->sum->documents++;
-	return k->failed ? -EINVAL : 0;
+	k->read.stop = k->failed;
 }
 
-/* --- all of a text ---------------------------------------------------------------------------- */
-
-/* "node7: {": the name before it; NULL: it begins with none. */
-static const char *take_prefix(struct arena *a, const char **at, const char *end)
+static int add_document(void *ctx, const struct read_from *from, const char **at, const char *end,
+			struct err *e)
 {
-	size_t n = 0, most = (size_t)(end - *at);
+	struct take *k = ctx;
+	json_error_t why;
+	json_t *j = json_loadb(*at, (size_t)(end - *at),
+			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	int code;
 
-	while (n < most && n < NAME_BYTES &&
-	       (isalnum((unsigned char)(*at)[n]) || strchr("-._", (*at)[n])))
-		n++;
-	if (!n || n + 2 >= most || (*at)[n] != ':' || (*at)[n + 1] != ' ' || (*at)[n + 2] != '{')
-		return NULL;
-	*at += n + 2;
-	return arena_strndup(a, *at - n - 2, n);
+	if (!j)
+		return err_set(e, -EINVAL, "no JSON: %s", why.text);
+	*at += why.position;
+	code = take_document(k, j, from, e);
+	k->read.stop = k->failed;
+	json_decref(j);
+	return code;
 }
 
-int history_add(struct history *h, const struct history_from *from, const char *text, size_t len,
+static bool add_packages(void *ctx, const struct read_from *from, const char *text, size_t len)
+{
+	if (!is_dpkg_log(text, len))
+		return false;
+	take_packages(ctx, from, text, len);
+	return true;
+}
+
+int history_add(struct history *h, const char *path, const char *name,
+		void (*refuse)(void *ctx, const char *file, const char *why), void *ctx,
 		struct history_sum *sum, struct err *e)
 {
-	struct take k = { .h = h, .from = from, .sum = sum };
-	const char *at = text, *end = text + len;
+	struct take k = { .h = h,
+			  .sum = sum,
+			  .read = { .name = name,
+				    .most = 1 << 30,
+				    .document = add_document,
+				    .text = add_packages,
+				    .refuse = refuse,
+				    .owner = ctx } };
 
 	h->sql.e = e;
-	if (is_dpkg_log(text, len))
-		return take_packages(&k, text, len);
-	while (!k.failed) {
-		json_error_t why;
-		struct err bad = { 0 };
-		json_t *j;
-
-		while (at < end && isspace((unsigned char)*at))
-			at++;
-		if (at == end)
-			break;
-		k.prefix = take_prefix(h->a, &at, end);
-		j = json_loadb(at, (size_t)(end - at),
-			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
-		if (j) {
-			at += why.position;
-			if (take_document(&k, j, &bad) && !k.failed)
-				from->refuse(from->ctx, from->file, arena_strdup(h->a, bad.text));
-			json_decref(j);
-			continue;
-		}
-		/* A line that is torn does not take the next one with it. */
-		from->refuse(from->ctx, from->file,
-			     arena_printf(h->a, "no JSON: %.200s", why.text));
-		at = memchr(at, '\n', (size_t)(end - at));
-		while (at && at + 1 < end && at[1] != '{' && !isalnum((unsigned char)at[1]))
-			at = memchr(at + 1, '\n', (size_t)(end - at - 1));
-		at = at ? at + 1 : end;
-	}
+	k.read.ctx = &k;
+	read_path(&k.read, path);
 	return k.failed ? -EINVAL : 0;
 }

@@ -59,13 +59,13 @@ static bool socket_split(const char *text, char host[256], const char **port)
 	return true;
 }
 
-int net_address_parse(const char *text, bool numeric, struct net_address *out, struct err *e)
+/* All addresses of "host:port", for the caller to free. */
+static int socket_find(const char *text, bool numeric, unsigned long long port,
+		       struct addrinfo **found, struct err *e)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-				  .ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0) },
-			*found = NULL;
+				  .ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0) };
 	char host[256], number[8];
-	unsigned long long port = NET_PORT;
 	const char *port_text;
 	int r;
 
@@ -76,13 +76,28 @@ int net_address_parse(const char *text, bool numeric, struct net_address *out, s
 			"\"%.100s\" is not an address like 10.0.0.2, host:%d or [fe80::1]:%d", text,
 			NET_PORT, NET_PORT);
 	snprintf(number, sizeof(number), "%u", (unsigned)port);
-	r = getaddrinfo(host, number, &hints, &found);
+	r = getaddrinfo(host, number, &hints, found);
+	return r ? err_set(e, -EHOSTUNREACH, "\"%.100s\": %s", host, gai_strerror(r)) : 0;
+}
+
+static struct net_address socket_address(const struct addrinfo *i)
+{
+	struct net_address out = { .len = i->ai_addrlen };
+
+	memcpy(&out.ss, i->ai_addr, i->ai_addrlen);
+	net_address_name(&out);
+	return out;
+}
+
+int net_address_parse(const char *text, bool numeric, struct net_address *out, struct err *e)
+{
+	struct addrinfo *found = NULL;
+	int r = socket_find(text, numeric, NET_PORT, &found, e);
+
 	if (r)
-		return err_set(e, -EHOSTUNREACH, "\"%.100s\": %s", host, gai_strerror(r));
-	*out = (struct net_address){ .len = found->ai_addrlen };
-	memcpy(&out->ss, found->ai_addr, found->ai_addrlen);
+		return r;
+	*out = socket_address(found);
 	freeaddrinfo(found);
-	net_address_name(out);
 	return 0;
 }
 
@@ -191,6 +206,37 @@ int net_write(int fd, const void *p, size_t n, const struct net_wait *w)
 		n -= (size_t)put;
 	}
 	return 0;
+}
+
+char *net_exchange(struct arena *a, const char *at, unsigned port, const char *ask, size_t most,
+		   struct err *e)
+{
+	enum { LIMIT_MS = 5000 };
+	struct net_wait w = { LIMIT_MS, NULL };
+	struct addrinfo *found = NULL;
+	TEXT_AUTO t = { 0 };
+	char piece[16384];
+	ssize_t n = 1;
+	int fd = -1, r = socket_find(at, false, port, &found, e);
+
+	if (r)
+		return NULL;
+	for (const struct addrinfo *i = found; i && fd < 0; i = i->ai_next) {
+		struct net_address to = socket_address(i);
+
+		fd = net_dial(&to, 0, &w);
+	}
+	freeaddrinfo(found);
+	r = fd < 0 ? fd : net_write(fd, ask, strlen(ask), &w);
+	r = r ? r : net_blocking(fd, LIMIT_MS);
+	while (r == 0 && n > 0 && t.len < most && (n = read(fd, piece, sizeof(piece))) > 0)
+		text_addn(&t, piece, (size_t)n);
+	r = n < 0 && !t.len ? -errno : r;
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err_set(e, -EIO, "%s: %s", at, strerror(-r));
+	return r ? NULL : arena_strdup(a, t.s ? t.s : "");
 }
 
 int net_read_end(int fd, const struct net_wait *w)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 
@@ -58,6 +59,10 @@ int net_dial(const struct net_address *to, int segment, const struct net_wait *w
 /* All n bytes. -EINTR: stopped; -ETIMEDOUT; -ECONNRESET also when the other side closed. */
 int net_read(int fd, void *p, size_t n, const struct net_wait *w);
 int net_write(int fd, const void *p, size_t n, const struct net_wait *w);
+/* What answers at "host" or "host:port" until it closes: at most so many bytes, each step within 5
+ * s. NULL: *e says why. */
+char *net_exchange(struct arena *a, const char *at, unsigned port, const char *ask, size_t most,
+		   struct err *e);
 /* -ECONNRESET when the other side has closed, which is what is waited for; else as above. */
 int net_read_end(int fd, const struct net_wait *w);
 
