@@ -282,7 +282,7 @@ FOO=1 torchrun --nproc_per_node=8 --nnodes 2 train.py --per_device_train_batch_s
 """
 
 
-def edit(tmp, name, text, kind="deepspeed", model="qwen2.5-1.5b", more=()):
+def edit(tmp, name, text, kind="deepspeed", model="qwen2.5-0.5b", more=()):
     """The text after the change, its diff and the answer; the user's file stays as it is, and patch comes to the same."""
     f, new = tmp / name, tmp / f"new-{name}"
     data = text if isinstance(text, bytes) else text.encode()

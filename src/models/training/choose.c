@@ -9,21 +9,13 @@
 
 #include "models/training/work.h"
 
+/* Parameters of low-rank adapters, of all: rank 16 on all matrices of a model of 8 G. */
+#define LORA_PART 0.005
 #define MOST_MICRO 65536
 /* What is chosen by itself where no global batch is told: more changes how a model learns. */
 #define MOST_CHOSEN 64
 #define BUCKET_DDP (25.0 * 1024 * 1024)
 #define BUCKET_ZERO 500e6
-
-bool train_parallelism_fp32(enum train_parallelism way)
-{
-	return way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP;
-}
-
-bool train_parallelism_shards(enum train_parallelism way)
-{
-	return way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
-}
 
 /* What follows from the way to share. */
 static void follow_way(const struct train_options *w, struct train_config *q)
@@ -274,10 +266,12 @@ static void note_defaults(struct arena *a, const struct train_options *w, struct
 				     "this GPU has no BF16 (--precision)");
 	if (!w->attention)
 		train_note(q, "flash attention kernel, PyTorch's default (--attention)");
-	if (w->compile < 0)
+	if (!q->compile)
 		train_note(q, "no fused kernels: no torch.compile (--compile)");
 	if (!w->optimizer)
-		train_note(q, "AdamW with two FP32 states (--optimizer)");
+		train_note(q, q->optimizer == TRAIN_ADAMW_FUSED
+				      ? "fused AdamW with two FP32 states (--optimizer)"
+				      : "AdamW with two FP32 states (--optimizer)");
 	if (q->loader_s <= 0)
 		train_note(q, "assuming the loader keeps up: measure it (--loader)");
 }
@@ -298,200 +292,6 @@ static int train_choose(struct arena *a, const struct train_options *w, struct t
 	return 0;
 }
 
-/* Memory of the fullest GPU: what is kept all the time, and what a step needs besides. */
-
-/* CUDA context and libraries, and what NCCL keeps for its channels; measured on H100 with
- * PyTorch 2.x. */
-#define CONTEXT 0.9e9
-#define NCCL 0.5e9
-/* What the caching allocator cannot use, of what comes and goes. */
-#define WASTE 0.02
-/* Bytes of a logit at the worst moment: as multiplied, as FP32, its gradient. */
-#define LOGIT 8
-/* Of unified memory: the rest is the system's, the loader's and the page cache's. */
-#define UNIFIED_PART 0.9
-
-static double shards(const struct train_config *q, const struct train_shape *s)
-{
-	return q->way == TRAIN_HSDP ? q->shard : s->ranks;
-}
-
-/* Bytes of optimizer state for a trained parameter, the FP32 copy apart. */
-static double state_bytes(enum train_optimizer o)
-{
-	switch (o) {
-	case TRAIN_ADAMW:
-		return 8;
-	case TRAIN_ADAMW_BF16:
-		return 4;
-	case TRAIN_ADAMW_8BIT:
-		return 2;
-	case TRAIN_ADAFACTOR:
-		return 0.02;
-	default:
-		return 4;
-	}
-}
-
-/* FP32 weights are their own master copy; FSDP keeps FP32 weights and gathers BF16 ones; ZeRO and
- * DDP with a mixed optimizer keep both, stage 3 each rank its part. */
-static void weights(const struct train_config *q, const struct train_shape *s,
-		    struct train_memory *m)
-{
-	double n = shards(q, s), w = train_weight_bytes(q), g = train_gradient_bytes(q);
-	double frozen = s->params - s->trained;
-	bool own = w >= 4 || q->optimizer == TRAIN_ADAMW_BF16;
-
-	/* What each rank has of it where it is sharded. */
-	n = s->params / (s->dense / n + s->experts / fmin(n, s->expert_ranks));
-	m->weights = s->params * w;
-	m->master = own ? 0 : s->trained * 4;
-	m->gradients = s->trained * g;
-	m->states = s->trained * state_bytes(q->optimizer);
-	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || train_parallelism_shards(q->way))
-		m->states /= n, m->master /= n;
-	if (q->way == TRAIN_ZERO2 || train_parallelism_shards(q->way))
-		m->gradients /= n;
-	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
-	if (train_parallelism_shards(q->way))
-		m->weights = (own || q->way == TRAIN_ZERO3 ? s->params : frozen) * w / n;
-}
-
-/*
- * Elements times bytes that a layer of a transformer keeps of a token: inputs of norms, of the
- * projections and of the activation; queries, keys, values; the attention's output. Kernels of
- * their own keep what fused ones compute again.
- */
-static double train_stored_bytes(const struct train_config *q, const struct train_shape *s)
-{
-	const struct arch *a = &q->arch;
-	double w = train_weight_bytes(q), h = a->hidden;
-	double qkv = ((double)a->heads + 2.0 * a->kv_heads) * a->head_dim / q->tp;
-	double out = (double)a->heads * a->head_dim / q->tp, along = h / (q->sp ? q->tp : 1);
-	bool gated = a->ffn_mats != 2;
-	double blocks = s->widest * (q->compile ? (gated ? 3 : 2) : (gated ? 3.4 : 2));
-	double rows = along * (q->compile || !gated ? 4 : 5);
-
-	/* Latent attention keeps what it projects down as well, on each tensor rank. */
-	if (a->kv_lora) {
-		qkv = a->heads * (2.0 * (a->nope_dim + a->rope_dim) + a->v_dim) / q->tp +
-		      a->q_lora + a->kv_lora + a->rope_dim;
-		out = (double)a->heads * a->v_dim / q->tp;
-	}
-	if (a->moe_layers)
-		rows += 2.0 * a->top * along;
-	return w * (rows + qkv + out + blocks);
-}
-
-static double scores(const struct train_config *q, const struct train_shape *s)
-{
-	if (q->attention != TRAIN_EAGER)
-		return 0;
-	return 3 * train_weight_bytes(q) * s->tokens * q->sequence * q->arch.heads / q->tp;
-}
-
-static void choose_activations(const struct train_config *q, const struct train_shape *s,
-			       struct train_memory *m)
-{
-	double layer = s->tokens * train_stored_bytes(q, s) + scores(q, s), kept = layer;
-	double row = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
-	double flight = 1;
-
-	if (q->recompute == TRAIN_FULL)
-		kept = row;
-	else if (q->recompute == TRAIN_SELECTIVE)
-		kept = q->way == TRAIN_FSDP || q->way == TRAIN_HSDP ? 0.5 * layer
-								    : layer - scores(q, s);
-	/* 1F1B: the first stage has as many micro-batches under way as there are stages. */
-	if (q->pp > 1) {
-		flight = fmin(q->accumulation, q->pp);
-		if (q->interleave > 1)
-			flight *= 1 + (q->pp - 1.0) / ((double)q->pp * q->interleave);
-	}
-	m->activations = kept * s->layers * flight;
-	m->working = q->recompute == TRAIN_KEEP_ALL ? row * 2 : layer;
-	m->logits = s->tokens * q->arch.vocab / q->tp * LOGIT;
-	if (q->pp > 1) /* on the last stage, which keeps one micro-batch alone */
-		m->logits = fmax(0, m->logits - kept * s->layers * (flight - 1));
-}
-
-static void choose_buffers(const struct train_config *q, const struct train_shape *s,
-			   struct train_memory *m)
-{
-	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
-
-	if (s->ranks > 1 && !train_parallelism_shards(q->way)) {
-		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
-		/* PyTorch's DDP keeps copies of all gradients in its buckets: to have them there
-		 * alone (gradient_as_bucket_view) is not what it does by itself. */
-		if (q->way == TRAIN_DDP && q->reduce_fp32)
-			m->buffers = s->trained * train_gradient_bytes(q);
-	}
-	if (train_parallelism_shards(q->way) && s->ranks > 1) {
-		double largest = fmax(layer, s->head);
-
-		m->buffers = 2 * largest * w + largest * train_gradient_bytes(q);
-		if (!q->reshard)
-			m->buffers += s->params * w;
-	}
-	m->context = CONTEXT + (q->place.gpus > 1 ? NCCL : 0);
-}
-
-/* What a stage of so many layers holds; in all but the first each has experts, if those without are
- * few enough to be the first one's. */
-static double stage_experts(const struct train_config *q, const struct train_shape *s,
-			    double layers)
-{
-	double moe = q->arch.moe_layers;
-
-	if (moe <= 0 || q->arch.layers - moe >= s->layers)
-		return s->experts * layers * q->pp / q->arch.layers;
-	return s->experts * fmin(moe, layers) * q->pp / moe;
-}
-
-/* Layers that do not divide leave one more to some stages than to the last, which has the output
- * head besides. */
-static void fullest_stage(const struct train_config *q, struct train_shape *s)
-{
-	double mean = q->arch.layers / (double)q->pp, least = floor(mean);
-	double layer = (s->dense - s->head) / mean;
-	double middle = stage_experts(q, s, s->layers), last = stage_experts(q, s, least);
-
-	if (q->pp <= 1)
-		return;
-	if (layer * s->layers + middle > layer * least + s->head + last) {
-		s->dense = layer * s->layers;
-		s->experts = middle;
-	} else {
-		s->dense = layer * least + s->head;
-		s->experts = last;
-	}
-	s->params = s->dense + s->experts;
-	s->trained = s->params * train_trained_part(q);
-}
-
-void train_memory_of(const struct train_config *q, struct train_memory *m)
-{
-	struct train_shape s;
-
-	*m = (struct train_memory){ 0 };
-	train_shape_of(q, &s);
-	fullest_stage(q, &s);
-	weights(q, &s, m);
-	choose_activations(q, &s, m);
-	choose_buffers(q, &s, m);
-	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
-	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
-		   m->logits + m->buffers + m->context + m->waste;
-	/* Unified memory is shared with everything else, be it read or by data sheet. */
-	m->limit = place_memory_bytes(&q->place);
-	m->shown = q->place.gpu->unified ? m->limit : 0;
-	if (m->shown > 0)
-		m->limit *= UNIFIED_PART;
-	m->all = (struct figure){ m->total, m->total * 0.87, m->total * 1.13 };
-	m->fits = m->total <= m->limit;
-}
-
 /* From words that people write to a question about training: names, model, machines, switches. */
 
 const char *const train_way_names[TRAIN_WAYS] = { "ddp",    "zero-1", "zero-2",
@@ -500,12 +300,33 @@ const char *const train_precision_names[TRAIN_PRECISIONS] = { "fp32", "tf32", "b
 							      "fp8" };
 const char *const train_recompute_names[TRAIN_RECOMPUTES] = { "none", "selective", "full" };
 const char *const train_optimizer_names[TRAIN_OPTIMIZERS] = {
-	"adamw", "adamw-bf16", "adamw-8bit", "adafactor", "lion", "sgd", "muon"
+	"adamw", "adamw-fused", "adamw-bf16", "adamw-8bit", "adafactor", "lion", "sgd", "muon"
 };
 const char *const train_attention_names[TRAIN_ATTENTIONS] = { "eager", "flash", "flash3" };
 const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "all-gather",
 								"reduce-scatter", "all-to-all",
 								"send" };
+
+const char *const train_frozen_names[TRAIN_FROZENS] = { "bf16", "int8", "nf4" };
+
+/* Which kernels frameworks bring is documented by each; the CPU's time is ours or nobody's. */
+#define LAB "plain loops on one H200 host, and two others at 1.3 to 1.9 times"
+#define NOT_DECIDED "no measurement decides it"
+/* clang-format off */
+const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
+	{ "pytorch", "a plain PyTorch loop", false, false, 1, 0, LAB },
+	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, 1.7, 0.025,
+	  "runs of Transformers 5.17 on one H100 host, and published ones on an A100" },
+	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, 1, 0, NOT_DECIDED },
+	{ "automodel", "NeMo AutoModel with Transformer Engine", true, true, 1, 0, NOT_DECIDED },
+	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, true, 1, 0, NOT_DECIDED },
+	{ "torchtitan", "torchtitan with torch.compile", true, true, 1, 0, NOT_DECIDED },
+	{ "deepspeed", "DeepSpeed's engine around a PyTorch model", false, true, 1, 0, NOT_DECIDED },
+};
+/* clang-format on */
+const char *const train_framework_names[TRAIN_FRAMEWORKS] = {
+	"pytorch", "hf-trainer", "unsloth", "automodel", "megatron", "torchtitan", "deepspeed"
+};
 
 void train_switches_none(struct train_options *w)
 {
@@ -612,12 +433,21 @@ static int choose_find_place(struct arena *a, const struct train_options *w, str
 	return 0;
 }
 
+static int value_or(int value, int otherwise)
+{
+	return value >= 0 ? value : otherwise;
+}
+
+/* Bits of a frozen weight with its scales: LLM.int8() has one a row, QLoRA's NF4 one of 8 bits for
+ * 64 weights and one of 32 for 256 of those. */
+static const double frozen_bits[TRAIN_FROZENS] = { 0, 8, 4.127 };
+
 static int find_words(struct arena *a, const struct train_options *w, struct train_config *q,
 		      struct err *e)
 {
 	int precision = (int)train_half_precision(q->place.gpu), recompute = TRAIN_KEEP_ALL,
 	    attention = TRAIN_FLASH;
-	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
+	int optimizer = -1, way = TRAIN_DDP, framework = -1, frozen = 0, r;
 
 	if ((r = choose_pick(a, "--precision", w->precision, train_precision_names,
 			     TRAIN_PRECISIONS, &precision, e)) < 0 ||
@@ -627,22 +457,32 @@ static int find_words(struct arena *a, const struct train_options *w, struct tra
 			     TRAIN_ATTENTIONS, &attention, e)) < 0 ||
 	    (r = choose_pick(a, "--optimizer", w->optimizer, train_optimizer_names,
 			     TRAIN_OPTIMIZERS, &optimizer, e)) < 0 ||
+	    (r = choose_pick(a, "--framework", w->framework, train_framework_names,
+			     TRAIN_FRAMEWORKS, &framework, e)) < 0 ||
+	    (r = choose_pick(a, "--frozen", w->frozen, train_frozen_names, TRAIN_FROZENS, &frozen,
+			     e)) < 0 ||
 	    (r = choose_pick(a, "--parallel", w->way, train_way_names, TRAIN_WAYS, &way, e)) < 0)
 		return r;
 	q->precision = (enum train_precision)precision;
 	q->recompute = (enum train_recompute)recompute;
 	q->attention = (enum train_attention)attention;
-	q->optimizer = (enum train_optimizer)optimizer;
 	q->way = (enum train_parallelism)way;
+	q->frozen_bits = frozen_bits[frozen];
+	if (framework < 0) {
+		framework = w->compile > 0 ? 0 : 1;
+		train_note(q, arena_printf(a, "framework %s: %s (--framework)",
+					   train_framework_names[framework],
+					   train_frameworks[framework].what));
+	}
+	q->framework = &train_frameworks[framework];
+	q->compile = value_or(w->compile, q->framework->compile);
+	if (optimizer < 0)
+		optimizer = q->framework->fused ? TRAIN_ADAMW_FUSED : TRAIN_ADAMW;
+	q->optimizer = (enum train_optimizer)optimizer;
 	if (train_peak(q->place.gpu, q->precision) <= 0)
 		return err_set(e, -EINVAL, "%s has no tensor cores for %s", q->place.gpu->name,
 			       train_precision_names[q->precision]);
 	return 0;
-}
-
-static int value_or(int value, int otherwise)
-{
-	return value >= 0 ? value : otherwise;
 }
 
 static void switches(const struct train_options *w, struct train_config *q)
@@ -655,7 +495,6 @@ static void switches(const struct train_options *w, struct train_config *q)
 	q->sp = value_or(w->sp, q->tp > 1);
 	q->overlap = value_or(w->overlap, true);
 	q->tp_overlap = value_or(w->tp_overlap, false);
-	q->compile = value_or(w->compile, false);
 	q->trained = w->trained;
 	q->loader_s = w->loader_s;
 	q->workers = w->workers > 0 ? w->workers : 1;
@@ -673,10 +512,17 @@ int train_config_make(struct arena *a, const struct train_options *w, struct tra
 	    (r = find_words(a, w, q, e)) < 0)
 		return r;
 	switches(w, q);
+	if (w->lora && !q->trained)
+		q->trained = LORA_PART * arch_parts(&q->arch).total;
 	/* "8.03B" of 8.0299 is meant as all. */
 	if (q->trained > arch_parts(&q->arch).total * 1.01)
 		return err_set(e, -EINVAL, "--trained: %.6g G exceeds the %.6g G parameters of %s",
 			       q->trained / 1e9, arch_parts(&q->arch).total / 1e9,
 			       q->arch.name && *q->arch.name ? q->arch.name : "the model");
+	if (q->frozen_bits > 0 && !train_adapters(q))
+		return err_set(e, -EINVAL,
+			       "--frozen %s needs adapters (--lora, or --trained with their "
+			       "parameters)",
+			       w->frozen);
 	return train_choose(a, w, q, e);
 }

@@ -123,6 +123,8 @@ double train_weight_bytes(const struct train_config *q)
 
 double train_gradient_bytes(const struct train_config *q)
 {
+	if (q->optimizer == TRAIN_ADAMW_BF16)
+		return train_weight_bytes(q);
 	return q->reduce_fp32 ? 4 : train_weight_bytes(q);
 }
 

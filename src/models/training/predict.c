@@ -182,15 +182,6 @@ static void train_explain(struct arena *a, struct train_answer *p, const struct 
  * what large ones reach. */
 #define BUCKETED 24.0
 
-/* FP32 weights that are cast for each multiplication (torch.autocast). */
-static bool train_autocast(const struct train_config *q)
-{
-	/* Frozen weights below adapters are loaded in 16 bits. */
-	/* DeepSpeed's stage 0 has weights of 16 bits as well, and sums them as such. */
-	return q->way == TRAIN_DDP && q->reduce_fp32 && train_trained_part(q) > 0.5 &&
-	       (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
-}
-
 /* Matrices of a layer; a model with two of them in a block has joined queries, keys and values. */
 static double matrices(const struct train_config *q)
 {
@@ -205,6 +196,9 @@ static double tensors(const struct train_config *q)
 	return q->arch.ffn_mats == 2 ? 12 : 9;
 }
 
+/* An adapted matrix: a cast of its input, two multiplications, a scale and a sum. */
+#define KERNELS_ADAPTER 5.0
+
 /* Kernels of a layer's forward pass. */
 static double train_host_kernels(const struct train_config *q)
 {
@@ -214,6 +208,8 @@ static double train_host_kernels(const struct train_config *q)
 	if (q->attention == TRAIN_EAGER)
 		n += KERNELS_EAGER;
 	n += KERNELS_EXPERTS * q->arch.moe_layers / q->arch.layers;
+	if (train_adapters(q))
+		n += KERNELS_ADAPTER * mats;
 	/* Weights and, in older models, as many biases. */
 	if (train_autocast(q))
 		n += KERNELS_CAST + mats * (q->arch.ffn_mats == 2 ? 2 : 1);
@@ -223,16 +219,16 @@ static double train_host_kernels(const struct train_config *q)
 /* The CPU's time to launch one micro-batch's kernels, with its part of the update. */
 static double train_host_s(const struct train_config *q, const struct train_shape *s)
 {
-	double each = 1e-6 * train_fit_of(q)->v[TFIT_LAUNCH_US], layer;
+	double each = 1e-6 * train_fit_of(q)->v[TFIT_LAUNCH_US] * q->framework->host, layer;
 
 	layer = train_host_kernels(q) * (1 + BACK + (q->recompute == TRAIN_FULL ? 1 : 0));
 	if (train_parallelism_shards(q->way) && s->ranks > 1)
 		layer += HOOKS;
-	if (!q->compile)
+	if (!q->compile && q->optimizer != TRAIN_ADAMW_FUSED)
 		layer += UPDATED * tensors(q) / q->accumulation;
 	if (q->way == TRAIN_DDP && s->ranks > 1)
 		layer += REDUCED * tensors(q) / q->accumulation;
-	return each * layer * s->layers;
+	return each * layer * s->layers + q->framework->step_s / q->accumulation;
 }
 
 /* Adds casts and sums over the weights to the passes of m; what a step does once is spread over its
@@ -262,6 +258,17 @@ static void train_weights_passes(const struct train_config *q, const struct trai
 		/* Frameworks that keep gradients in FP32 add each micro-batch's to them. */
 		backward = FUSED_ADD * s->trained;
 	}
+	if (q->frozen_bits > 0) {
+		/* Made 16 bits wide for each multiplication, forward and backward. */
+		double layers =
+			s->params - s->trained - (s->parts.embed + s->parts.head) / q->tp / q->pp;
+		double wide = fmax(0, layers) * (q->frozen_bits / 8 + 2);
+
+		forward += wide;
+		backward += wide;
+		if (q->recompute == TRAIN_FULL)
+			m->recompute += wide / rate;
+	}
 	m->casts = forward / rate;
 	m->accumulated = backward / rate;
 	m->forward += m->casts;
@@ -286,6 +293,10 @@ static void train_weights_passes(const struct train_config *q, const struct trai
 /* AdamW by lists of tensors, PyTorch's default: eight kernels pass over 84 bytes, at less than the
  * bandwidth of others. */
 #define UPDATE_LISTS 100.0
+
+/* Bytes of traffic for each element that goes into or comes out of an adapted matrix, all passes of
+ * a step: its input cast to FP32 and back, its output scaled and added. */
+#define ADAPTER 36.0
 
 /* The backward pass of frozen weights over their forward one, with small adapters beside. */
 #define ADAPTED 1.05
@@ -333,6 +344,14 @@ static double linear_s(const struct train_config *q, const struct train_shape *s
 	return seconds;
 }
 
+/* Widths of the inputs and of the outputs of a layer's matrices together. */
+static double adapted_widths(const struct train_config *q, const struct train_shape *s)
+{
+	double h = q->arch.hidden, kv = (double)q->arch.kv_heads * q->arch.head_dim;
+
+	return 9 * h + 2 * kv + 3 * s->widest;
+}
+
 /* Forward and backward together. */
 static double small_s(const struct train_config *q, const struct train_shape *s)
 {
@@ -346,6 +365,8 @@ static double small_s(const struct train_config *q, const struct train_shape *s)
 	elements = train_weight_bytes(q) * (elements * fused + cast);
 	if (train_autocast(q))
 		elements += WIDE * along * fmin(fused, 1);
+	if (train_adapters(q) && !q->compile)
+		elements += ADAPTER * adapted_widths(q, s);
 	return s->tokens * s->layers * elements / bandwidth(q);
 }
 
@@ -378,7 +399,8 @@ static double train_optimizer_s(const struct train_config *q, const struct train
 {
 	double part = train_trained_part(q), n = s->trained;
 	bool own = q->way == TRAIN_DDP || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
-	double bytes = own && !q->compile ? UPDATE_LISTS : UPDATE;
+	bool fused = q->compile || q->optimizer == TRAIN_ADAMW_FUSED;
+	double bytes = own && !fused ? UPDATE_LISTS : UPDATE;
 
 	if (q->optimizer == TRAIN_ADAMW_BF16 || q->optimizer == TRAIN_ADAMW_8BIT)
 		bytes = 18;

@@ -59,6 +59,8 @@ static const struct shape_row train_memory_rows[] = {
 	{ "context_bytes", NULL, SHAPE_REAL(train_memory, context), .title = "CUDA context, NCCL", .unit = "GB" },
 	{ "waste_bytes", "Allocator fragmentation.",
 	  SHAPE_REAL(train_memory, waste), .title = "allocator fragmentation", .unit = "GB" },
+	{ "reused_bytes", "Gradients that take the place of activations, which the backward pass frees; negative.",
+	  SHAPE_REAL(train_memory, reused), .title = "gradients in place of activations", .unit = "GB" },
 	{ "limit_bytes", "Memory available to training.", SHAPE_REAL(train_memory, limit) },
 	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure), .title = "memory per GPU" },
 	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },

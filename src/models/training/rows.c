@@ -34,6 +34,9 @@ enum column {
 	C_FUSED,
 	C_ATTENTION,
 	C_TRAINED,
+	C_FRAMEWORK,
+	C_OPTIMIZER,
+	C_FROZEN,
 	C_RATE,
 	C_MEMORY,
 	C_NOTES,
@@ -48,10 +51,8 @@ static const char *const column_names[COLUMNS] = { "source",	   "source_url",  "
 						   "tp_overlap",   "micro_batch", "global_batch",
 						   "sequence",	   "precision",	  "checkpointing",
 						   "fused",	   "attention",	  "trained",
+						   "framework",	   "optimizer",	  "frozen",
 						   "tokens_s_gpu", "memory_gib",  "notes" };
-
-/* Low-rank adapters: their part of the parameters, where a row says no more. */
-#define LORA_PART 0.003
 
 static int yes(const char *s, int otherwise)
 {
@@ -130,6 +131,9 @@ static void train_rows_words_of_row(const char **f, struct train_options *w)
 	w->compile = yes(f[C_FUSED], 0);
 	w->attention = f[C_ATTENTION];
 	w->trained = table_number(f[C_TRAINED]);
+	w->framework = f[C_FRAMEWORK];
+	w->optimizer = f[C_OPTIMIZER];
+	w->frozen = f[C_FROZEN];
 }
 
 /* Frameworks let a micro-batch not divide what a rank has: the last one is smaller. */
@@ -163,6 +167,7 @@ static void train_rows_predict_row(const struct reading *g, const char **f, stru
 
 	train_rows_words_of_row(f, &w);
 	w.known = g->known;
+	w.lora = strcmp(f[C_TRAINED], "lora") == 0;
 	round_batch(&w);
 	if (r->measured <= 0 || !w.micro_batch || !w.global_batch || !w.gpus) {
 		r->skipped = "batches, GPUs or measured rate missing";
@@ -180,8 +185,6 @@ static void train_rows_predict_row(const struct reading *g, const char **f, stru
 		return;
 	}
 	q->fit = g->fit;
-	if (strcmp(f[C_TRAINED], "lora") == 0)
-		q->trained = LORA_PART * arch_parts(&q->arch).total;
 	train_predict(a, q, p);
 	r->gpus = q->place.gpus;
 	r->nodes = q->place.nodes;

@@ -4,9 +4,33 @@
 
 #include "models/training/work.h"
 
+bool train_parallelism_fp32(enum train_parallelism way)
+{
+	return way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP;
+}
+
+bool train_parallelism_shards(enum train_parallelism way)
+{
+	return way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
+}
+
 double train_trained_part(const struct train_config *q)
 {
 	return q->trained > 0 ? fmin(1, q->trained / arch_parts(&q->arch).total) : 1;
+}
+
+bool train_adapters(const struct train_config *q)
+{
+	return train_trained_part(q) <= 0.5;
+}
+
+bool train_autocast(const struct train_config *q)
+{
+	/* DeepSpeed's stage 0 has weights of 16 bits, and sums gradients as such; frozen weights
+	 * below adapters are loaded in 16 bits. */
+	return q->way == TRAIN_DDP && q->reduce_fp32 && !train_adapters(q) &&
+	       q->optimizer != TRAIN_ADAMW_BF16 &&
+	       (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
 }
 
 double train_expert_in(const struct train_config *q)

@@ -44,17 +44,36 @@ enum train_precision {
 enum train_recompute { TRAIN_KEEP_ALL, TRAIN_SELECTIVE, TRAIN_FULL, TRAIN_RECOMPUTES };
 
 enum train_optimizer {
-	TRAIN_ADAMW,	  /* two FP32 states */
-	TRAIN_ADAMW_BF16, /* two BF16 states and no master weights */
-	TRAIN_ADAMW_8BIT, /* two states of a byte */
-	TRAIN_ADAFACTOR,  /* rows and columns of the second state */
-	TRAIN_LION,	  /* one FP32 state */
-	TRAIN_SGD,	  /* one momentum */
-	TRAIN_MUON,	  /* one state; orthogonalised updates */
+	TRAIN_ADAMW,	   /* two FP32 states */
+	TRAIN_ADAMW_FUSED, /* the same, updated in one pass */
+	TRAIN_ADAMW_BF16,  /* two BF16 states and no master weights */
+	TRAIN_ADAMW_8BIT,  /* two states of a byte */
+	TRAIN_ADAFACTOR,   /* rows and columns of the second state */
+	TRAIN_LION,	   /* one FP32 state */
+	TRAIN_SGD,	   /* one momentum */
+	TRAIN_MUON,	   /* one state; orthogonalised updates */
 	TRAIN_OPTIMIZERS
 };
 
 struct train_fit;
+
+/* What runs the training: what the CPU does for it, and which kernels it brings. */
+struct train_framework {
+	const char *name;  /* "hf-trainer" */
+	const char *what;  /* in words, with those that work alike */
+	bool compile;	   /* fused kernels by itself */
+	bool fused;	   /* its AdamW is the fused one by default */
+	double host;	   /* the CPU's time for a kernel, of that of a plain PyTorch loop */
+	double step_s;	   /* of the CPU, besides, for a step: batches, callbacks, clipping */
+	const char *basis; /* what that was measured on; or that nothing decides it */
+};
+
+#define TRAIN_FRAMEWORKS 7
+extern const struct train_framework train_frameworks[TRAIN_FRAMEWORKS];
+extern const char *const train_framework_names[TRAIN_FRAMEWORKS];
+/* Formats of frozen weights, for adapters: "nf4" ... */
+#define TRAIN_FROZENS 3
+extern const char *const train_frozen_names[TRAIN_FROZENS];
 
 enum train_attention {
 	TRAIN_EAGER,  /* scores are written to memory */
@@ -127,9 +146,11 @@ struct train_config {
 	bool reshard;	      /* FSDP: weights are dropped after forward, gathered again */
 	double bucket_bytes;  /* of gradients */
 	double trained;	      /* parameters that are trained (LoRA); 0: all */
-	double loader_s;      /* one sample in one loader worker, measured; 0: unknown */
-	int workers;	      /* loader workers of a rank */
-	double gemm_flops;    /* of one GPU, measured by our bench; 0: by data sheet */
+	double frozen_bits;   /* of a weight of a frozen layer, scales included (QLoRA); 0: 16 */
+	const struct train_framework *framework;
+	double loader_s;   /* one sample in one loader worker, measured; 0: unknown */
+	int workers;	   /* loader workers of a rank */
+	double gemm_flops; /* of one GPU, measured by our bench; 0: by data sheet */
 	const char *gemm_from;
 	struct train_curve curves[TRAIN_CURVES];
 	size_t n_curves;
@@ -146,10 +167,11 @@ struct train_options {
 	const struct model_file *file; /* what was read: the name is not looked up */
 	const struct target_hw *place; /* of facts: on is not read */
 	struct model_hint hint;
-	const char *way, *precision, *recompute, *optimizer, *attention;
+	const char *way, *precision, *recompute, *optimizer, *attention, *framework, *frozen;
 	int gpus, nodes; /* over what "on" says: gpus of all machines */
 	int shard, tp, pp, cp, ep, interleave, sp;
 	int micro_batch, accumulation, global_batch, sequence;
+	bool lora; /* adapters of the usual rank, where trained is not given */
 	int overlap, tp_overlap, compile, reshard, reduce_fp32, sync_each_micro;
 	double bucket_bytes, trained, loader_s, network_gbs;
 	int workers;
@@ -177,6 +199,7 @@ struct train_memory {
 	double buffers; /* buckets, gathered weights */
 	double context; /* CUDA context, libraries, NCCL */
 	double waste;	/* fragmentation of the allocator */
+	double reused;	/* gradients that take the place of activations; negative */
 	double total, limit;
 	/* Of unified memory, what the kernel shows: limit is the part of it that training can have,
 	 * the rest the system's. 0: the GPU's own memory. */

@@ -245,7 +245,7 @@ static bool states8(struct arena *a, struct train_config *q, const char **name)
 {
 	int was = q->micro_batch;
 
-	if (q->optimizer != TRAIN_ADAMW)
+	if (q->optimizer != TRAIN_ADAMW && q->optimizer != TRAIN_ADAMW_FUSED)
 		return false;
 	q->optimizer = TRAIN_ADAMW_8BIT;
 	set_micro(q, train_largest_micro_batch(a, q, true));

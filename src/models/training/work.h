@@ -55,6 +55,10 @@ double train_shard(const struct train_config *q, const struct train_shape *s, do
 		   double experts);
 /* Of the parameters, those that are trained: 1 without adapters. */
 double train_trained_part(const struct train_config *q);
+/* Small adapters beside frozen weights. */
+bool train_adapters(const struct train_config *q);
+/* FP32 weights that are cast for each multiplication (torch.autocast). */
+bool train_autocast(const struct train_config *q);
 /* Operations of one token, forward and backward, that training the whole model needs: without the
  * gradients of frozen weights, and none twice. */
 double train_model_flops(const struct train_config *q);
