@@ -20,7 +20,8 @@ struct seen {
 	size_t line;
 	double ns, compute, comm, copy, kernels_ns, any, kernels, comms, copies, long_gaps;
 	double pageable;
-	json_t *names; /* of the process, told once a look */
+	bool copies_seen; /* copies were looked at, too */
+	json_t *names;	  /* of the process, told once a look */
 };
 
 struct seeing {
@@ -46,6 +47,7 @@ static void inject_line(struct seeing *w, const json_t *o)
 	base.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
 	base.ns = of(o, "ns");
 	base.pageable = of(o, "pageable_ns");
+	base.copies_seen = !json_is_false(json_object_get(o, "copies_seen"));
 	if (none || json_is_true(json_object_get(o, "cut")) || !(base.ns > 0))
 		return;
 	base.names = json_incref(json_object_get(o, "names"));
@@ -155,8 +157,9 @@ static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, siz
 	return first <= last;
 }
 
+/* copies: looks for each one in which copies were looked at, too. */
 static void inject_device(struct seeing *w, int pid, int device, size_t from, size_t to,
-			  double over_ns)
+			  double over_ns, double copies)
 {
 	struct spans s = { .begun = true };
 	size_t lines[SPAN_KINDS] = { 0 };
@@ -171,9 +174,9 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 		gaps += x->long_gaps;
 		s.sum[SPAN_COMPUTE] += x->compute;
 		s.sum[SPAN_COMM] += x->comm;
-		s.sum[SPAN_COPY] += x->copy;
+		s.sum[SPAN_COPY] += x->copy * copies;
 		s.kernels += x->kernels_ns;
-		s.any += x->any;
+		s.any += x->kernels_ns + (x->any - x->kernels_ns) * copies;
 		s.n[SPAN_COMPUTE] += (size_t)x->kernels;
 		s.n[SPAN_COMM] += (size_t)x->comms;
 		if (x->compute > longest)
@@ -191,7 +194,7 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 /* One process; alone: there is no other one. */
 static void inject_process(struct seeing *w, int pid, int number, bool alone)
 {
-	double over_ns = 0, pageable = 0;
+	double over_ns = 0, copies_ns = 0, pageable = 0;
 	struct kernel_names k = { 0 };
 	unsigned devices = 0;
 	size_t from, to, line = 0;
@@ -204,6 +207,7 @@ static void inject_process(struct seeing *w, int pid, int number, bool alone)
 		if (x->pid != pid)
 			continue;
 		over_ns += x->line != line ? x->ns : 0;
+		copies_ns += x->line != line && x->copies_seen ? x->ns : 0;
 		line = x->line;
 		pageable += x->pageable;
 		devices |= x->device >= 0 ? 1u << x->device : 0;
@@ -216,8 +220,10 @@ static void inject_process(struct seeing *w, int pid, int number, bool alone)
 		}
 	for (int d = 0; d < DEVICES; d++)
 		if (devices & 1u << d)
-			inject_device(w, pid, d, from, to, over_ns);
-	read_total(&w->at, FIGURE_COPY_PAGEABLE_S, 1e-9 * pageable, 1e-9 * over_ns, NULL);
+			inject_device(w, pid, d, from, to, over_ns,
+				      copies_ns > 0 ? over_ns / copies_ns : 0);
+	if (copies_ns > 0)
+		read_total(&w->at, FIGURE_COPY_PAGEABLE_S, 1e-9 * pageable, 1e-9 * copies_ns, NULL);
 	inject_passes(w, &k);
 }
 
