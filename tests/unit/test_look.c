@@ -30,7 +30,7 @@ static const char *last(void)
 
 static void test_line(void **state)
 {
-	struct gpu_look *l = calloc(1, sizeof(*l));
+	struct trace_look *l = calloc(1, sizeof(*l));
 
 	(void)state;
 	assert_non_null(l);
@@ -72,7 +72,7 @@ static void test_line(void **state)
 
 static void test_full(void **state)
 {
-	struct gpu_look *l = calloc(1, sizeof(*l));
+	struct trace_look *l = calloc(1, sizeof(*l));
 	char name[16];
 
 	(void)state;

@@ -74,7 +74,7 @@ static struct {
 		size_t valid;
 	} buffers[BUFFERS_MOST]; /* complete ones */
 	size_t n, looks;
-	struct gpu_look now;
+	struct trace_look now;
 	char path[4096];
 	int rank;
 	pid_t pid;

@@ -23,21 +23,21 @@ enum {
 static const uint64_t gap_ns[] = { 20000, 100000, 1000000, 10000000, UINT64_MAX };
 enum { GAPS = sizeof(gap_ns) / sizeof(gap_ns[0]) };
 
-bool look_make(struct gpu_look *l)
+bool look_make(struct trace_look *l)
 {
 	l->records = malloc(LOOK_RECORDS_MOST * sizeof(*l->records));
 	l->names = calloc(LOOK_NAMES_MOST, sizeof(*l->names));
 	return l->records && l->names;
 }
 
-void look_free(struct gpu_look *l)
+void look_free(struct trace_look *l)
 {
 	free(l->records);
 	free(l->names);
 }
 
 /* Its entry; names beyond the table share the last one. */
-static struct look_name *name_of(struct gpu_look *l, const char *s)
+static struct look_name *name_of(struct trace_look *l, const char *s)
 {
 	uint32_t h = 2166136261u;
 	size_t n = 0, mask = 2 * LOOK_NAMES_MOST - 1;
@@ -61,7 +61,7 @@ static struct look_name *name_of(struct gpu_look *l, const char *s)
 }
 
 /* What of it lies in the moment, in ns; 0: nothing. */
-static uint64_t add(struct gpu_look *l, enum span_kind kind, unsigned device, uint64_t from,
+static uint64_t add(struct trace_look *l, enum span_kind kind, unsigned device, uint64_t from,
 		    uint64_t to)
 {
 	from = from > l->from ? from : l->from;
@@ -77,7 +77,8 @@ static uint64_t add(struct gpu_look *l, enum span_kind kind, unsigned device, ui
 	return to - from;
 }
 
-void look_kernel(struct gpu_look *l, const char *name, unsigned device, uint64_t from, uint64_t to)
+void look_kernel(struct trace_look *l, const char *name, unsigned device, uint64_t from,
+		 uint64_t to)
 {
 	struct look_name *x = name_of(l, name);
 	uint64_t ns = add(l, x->comm ? SPAN_COMM : SPAN_COMPUTE, device, from, to);
@@ -86,7 +87,7 @@ void look_kernel(struct gpu_look *l, const char *name, unsigned device, uint64_t
 	x->n += ns > 0;
 }
 
-void look_copy(struct gpu_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable)
+void look_copy(struct trace_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable)
 {
 	uint64_t ns = add(l, SPAN_COPY, device, from, to);
 
@@ -112,8 +113,8 @@ static int by_time(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static void put(struct gpu_look *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct gpu_look *l, const char *fmt, ...)
+static void put(struct trace_look *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct trace_look *l, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -135,7 +136,7 @@ static void gap(uint64_t *gaps, uint64_t ns)
 }
 
 /* One GPU's records, in order. */
-static void put_device(struct gpu_look *l, const struct look_record *r, size_t n)
+static void put_device(struct trace_look *l, const struct look_record *r, size_t n)
 {
 	struct spans s = { 0 };
 	uint64_t gaps[GAPS] = { 0 }, until = l->from;
@@ -158,7 +159,7 @@ static void put_device(struct gpu_look *l, const struct look_record *r, size_t n
 	put(l, "]}");
 }
 
-static void put_names(struct gpu_look *l)
+static void put_names(struct trace_look *l)
 {
 	for (size_t i = 0; i < l->n_names; i++)
 		l->order[i] = &l->names[i];
@@ -177,13 +178,13 @@ static void put_names(struct gpu_look *l)
 	put(l, "]}\n");
 }
 
-static void put_head(struct gpu_look *l, int pid, int rank)
+static void put_head(struct trace_look *l, int pid, int rank)
 {
 	l->text_n = 0;
 	put(l, "{\"gputune_trace\":1,\"pid\":%d,\"rank\":%d,", pid, rank);
 }
 
-static bool append(const struct gpu_look *l, const char *path)
+static bool append(const struct trace_look *l, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
@@ -196,14 +197,14 @@ static bool append(const struct gpu_look *l, const char *path)
 	return done;
 }
 
-bool look_write_none(struct gpu_look *l, const char *path, int pid, int rank, const char *why)
+bool look_write_none(struct trace_look *l, const char *path, int pid, int rank, const char *why)
 {
 	put_head(l, pid, rank);
 	put(l, "\"none\":\"%s\"}\n", why);
 	return append(l, path);
 }
 
-bool look_write(struct gpu_look *l, const char *path, int pid, int rank)
+bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 {
 	if (l->n)
 		qsort(l->records, l->n, sizeof(*l->records), by_place);

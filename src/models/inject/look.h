@@ -30,7 +30,7 @@ struct look_name {
 };
 
 /* Nanoseconds of any one clock. */
-struct gpu_look {
+struct trace_look {
 	uint64_t from, to; /* the moment; set before anything is added */
 	bool copies;	   /* copies were looked at, too */
 	bool full;	   /* not everything had room */
@@ -45,14 +45,15 @@ struct gpu_look {
 };
 
 /* False: there is no memory. */
-bool look_make(struct gpu_look *l);
-void look_free(struct gpu_look *l);
-void look_kernel(struct gpu_look *l, const char *name, unsigned device, uint64_t from, uint64_t to);
-void look_copy(struct gpu_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable);
+bool look_make(struct trace_look *l);
+void look_free(struct trace_look *l);
+void look_kernel(struct trace_look *l, const char *name, unsigned device, uint64_t from,
+		 uint64_t to);
+void look_copy(struct trace_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable);
 /* Appends the line to the file in one write, so that lines of several processes do not mix, and
  * begins anew. False: it cannot be written. */
-bool look_write(struct gpu_look *l, const char *path, int pid, int rank);
+bool look_write(struct trace_look *l, const char *path, int pid, int rank);
 /* The same of a process that is left alone. */
-bool look_write_none(struct gpu_look *l, const char *path, int pid, int rank, const char *why);
+bool look_write_none(struct trace_look *l, const char *path, int pid, int rank, const char *why);
 
 #endif
