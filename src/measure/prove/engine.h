@@ -91,8 +91,8 @@ void engine_prove(struct prove_engine *g, const bool *on);
 
 /*
  * The plan's settings against each other: what cannot be set or breaks what is measured is left
- * out, the others are screened in mixtures, what looks good is confirmed by leaving it out once,
- * and what is left is proven as a whole. Fills p and its members. *on: the changes that helped, by
+ * out, the others are proven in mixtures, each that helps is left out once, and what is left is
+ * proven as a whole. Fills p and its members. *on: the changes that helped, by
  * change of the plan; all false where none did.
  */
 void engine_prove_many(struct prove_engine *g, const bool **on);
@@ -142,6 +142,9 @@ int engine_same(struct prove_engine *g, const bool *on, size_t later_pairs, bool
  */
 int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *a,
 		const struct arm *b, struct proof_pairs *out, struct err *e);
+/* One window that counts by itself; *y is ln of its goodness. As engine_pair. */
+int engine_run(struct prove_engine *g, enum proof_part part, const struct arm *s, double *y,
+	       struct err *e);
 /*
  * b and each of the n states a once, in random order: for each a pair with that one window of b,
  * added to its out. Of any two of them either comes first as often. As engine_pair, but nothing is

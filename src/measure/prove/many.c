@@ -96,17 +96,19 @@ static void groups_make(struct arena *a, const struct plan *p, const bool *spare
 }
 
 /* --- the course ------------------------------------------------------------------------------- */
-enum { BROKEN_MAX = 8, WHOLE_PAIRS = 16, ROUNDS_MAX = 8, ROUND_SEED = 1000 };
+enum { BROKEN_MAX = 8, ROUND_SEED = 1000 };
 
 struct many {
 	struct prove_engine *g;
 	struct groups groups;
 	size_t *in; /* groups that take part, n of them */
 	size_t n;
-	bool *set;	      /* by group: in the set that is confirmed */
-	bool *p, *mirror, *b; /* masks by change */
-	size_t *rows;
-	struct proof_pairs pairs;
+	bool *set;	/* by group: in the set that is compared */
+	bool *with, *b; /* masks by change */
+	struct screen_design design;
+	struct screen_data data;
+	struct screen_noise noise;
+	bool proven; /* each of the set was, in mixtures */
 };
 
 static void clear(struct many *m, bool *mask)
@@ -128,24 +130,15 @@ static void add_set(struct many *m, bool *mask, size_t but)
 			add(m, mask, i);
 }
 
-/* --- all at once, and where that fails each alone: can it be set, and does what is measured
- * survive it? */
+/* --- what takes part: all, until a mixture fails; then each alone. Can it be set, and does what is
+ * measured survive it? */
 static int many_admit(struct many *m, struct err *e)
 {
-	struct proof *p = m->g->p;
-	bool all;
-	int r;
-
-	for (size_t i = 0; i < m->groups.n; i++)
-		add(m, m->b, i);
-	r = engine_admit(m->g, m->b, e);
-	all = r == 0;
-	if (r && r != -EBADMSG && r != -ECANCELED)
-		return r;
+	m->n = 0;
 	for (size_t i = 0; i < m->groups.n; i++) {
-		struct proof_member *x = &p->members[i];
+		struct proof_member *x = &m->g->p->members[i];
+		int r = engine_admit(m->g, m->groups.on[i], e);
 
-		r = all ? 0 : engine_admit(m->g, m->groups.on[i], e);
 		if (r == 0)
 			m->in[m->n++] = i;
 		else if (r == -EBADMSG || r == -ECANCELED)
@@ -156,52 +149,94 @@ static int many_admit(struct many *m, struct err *e)
 		else
 			return r;
 	}
-	return 0;
+	return m->n ? 0 : err_set(e, -ECANCELED, "none of them");
 }
 
 /* --- mixtures --------------------------------------------------------------------------------- */
-static int mixture(struct many *m, const struct screen_design *s, size_t row, struct err *e)
+static int mixture(struct many *m, size_t run, struct err *e)
 {
+	const struct screen_design *s = m->data.s;
 	struct prove_engine *g = m->g;
-	struct arm a = { .name = arena_printf(g->a, "mirror of row %zu", row), .on = m->mirror },
-		   b = { .name = arena_printf(g->a, "row %zu", row), .on = m->p };
+	struct arm a = { .name = arena_printf(g->a, "%srow %zu",
+					      run / s->rows % 2 ? "mirror of " : "", run % s->rows),
+			 .on = m->with };
+	int r;
 
-	clear(m, m->p);
-	clear(m, m->mirror);
+	clear(m, m->with);
 	for (size_t f = 0; f < m->n; f++)
-		add(m, screen_on(s, row, f, false) ? m->p : m->mirror, m->in[f]);
-	return engine_pair(g, PART_SCREEN, &a, &b, &m->pairs, e);
+		if (screen_on(s, run, f))
+			add(m, m->with, m->in[f]);
+	r = engine_run(g, PART_SCREEN, &a, &m->data.y[m->data.n], e);
+	if (r == 0)
+		m->data.run[m->data.n++] = run;
+	return r;
 }
 
-/* As many pairs as blocks of k members take the time of. */
-static size_t block_pairs(size_t k, size_t blocks)
+/* -EBADMSG and -ECANCELED: a mixture failed, and nobody knows yet by what. */
+static int one_block(struct many *m, size_t block, size_t *broken, bool admitted, struct err *e)
 {
-	return ((k + 1) * blocks + 1) / 2;
-}
-
-/* Pairs that the later parts need, at the least. */
-static size_t reserve(const struct many *m)
-{
-	size_t half = (m->n + 1) / 2;
-
-	return WHOLE_PAIRS + (m->n > 1 ? block_pairs(half, screen_confirm_pairs(half, 0.05)) : 0);
-}
-
-static int many_one_round(struct many *m, const struct screen_design *s, size_t round,
-			  size_t *broken, struct err *e)
-{
+	const struct screen_design *s = m->data.s;
 	size_t *at = arena_array(m->g->a, s->rows, sizeof(*at));
 
-	order_shuffle(m->g->p->seed + ROUND_SEED + round, at, s->rows);
-	for (size_t i = 0; i < s->rows; i++) {
-		int r = mixture(m, s, at[i], e);
+	for (size_t i = 0; i < s->rows * s->passes; i++) {
+		size_t pass = block * s->passes + i / s->rows;
+		int r;
 
+		if (i % s->rows == 0)
+			screen_order(m->g->a, s, m->g->p->seed + ROUND_SEED + pass, at);
+		r = mixture(m, pass * s->rows + at[i % s->rows], e);
 		/* Some of them together break it: another mixture may not. */
-		if ((r == -EBADMSG || r == -ENODATA) && ++*broken <= BROKEN_MAX)
+		if (admitted && r == -EBADMSG && ++*broken <= BROKEN_MAX)
 			continue;
 		if (r)
 			return r;
-		m->rows[m->pairs.n - 1] = at[i];
+	}
+	return 0;
+}
+
+/* Runs, as pairs, that the later parts need at the least. */
+static size_t reserve(const struct many *m)
+{
+	return m->g->p->rule.looks[0] + (m->n > 1 ? (m->n + 1) / 4 + 1 : 0);
+}
+
+static int blocks(struct many *m, struct screen_effect *x, bool admitted, struct err *e)
+{
+	struct prove_engine *g = m->g;
+	double min_effect = g->p->rule.min_effect, spent = 0;
+	size_t broken = 0, runs = screen_runs(m->n), want = 1;
+
+	if (screen_design(g->a, m->n, &m->design))
+		return err_set(e, -E2BIG, "more than %d settings at once: select with --only",
+			       SCREEN_FACTORS_MAX);
+	m->data = (struct screen_data){
+		&m->design, arena_array(g->a, SCREEN_BLOCKS_MAX * runs, sizeof(*m->data.run)),
+		arena_array(g->a, SCREEN_BLOCKS_MAX * runs, sizeof(*m->data.y)), 0
+	};
+	for (size_t k = 1; k <= want; k++) {
+		int r = one_block(m, k - 1, &broken, admitted, e), told;
+		struct screen_noise noise;
+
+		if (r)
+			return r;
+		/* How many there are to be is decided by the noise alone, before each look. */
+		told = screen_effects(g->a, &m->data, 1, min_effect, x, &noise);
+		if (told == 0)
+			want = screen_blocks(m->n, noise.sd, min_effect);
+		else if (k >= 2)
+			return err_set(e, -EIO,
+				       "too few mixtures could be measured to separate "
+				       "the settings");
+		else
+			want = 2;
+		if (k < want && !engine_has_time(g, runs / 2 + reserve(m)))
+			want = k;
+		if (told == 0)
+			(void)screen_effects(g->a, &m->data, screen_level(k, want, &spent),
+					     min_effect, x, &m->noise);
+		if (told == 0 && screen_is_clear(x, m->n))
+			break;
+		g->expect = runs * want;
 	}
 	return 0;
 }
@@ -209,52 +244,30 @@ static int many_one_round(struct many *m, const struct screen_design *s, size_t 
 static int screen(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
-	struct screen_effect *x = arena_array(g->a, m->n, sizeof(*x));
-	struct screen_design s;
-	size_t broken = 0;
-	bool clear = false;
-	int r = screen_design(g->a, m->n, &s), told = -ENODATA;
+	struct screen_effect *x = arena_array(g->a, m->groups.n, sizeof(*x));
+	double matters = log1p(g->p->rule.min_effect);
+	int r;
 
-	if (r)
-		return err_set(e, -E2BIG, "more than %d settings at once: select with --only",
-			       SCREEN_FACTORS_MAX);
-	m->rows = arena_array(g->a, SCREEN_PAIRS_MAX, sizeof(*m->rows));
-	for (size_t round = 0; r == 0 && !clear && round < ROUNDS_MAX; round++) {
-		if (m->pairs.n + s.rows > SCREEN_PAIRS_MAX ||
-		    (round && !engine_has_time(g, s.rows + reserve(m))))
-			break;
-		g->expect = m->pairs.n + s.rows;
-		r = many_one_round(m, &s, round, &broken, e);
-		told = screen_effects(g->a, &s, m->rows, m->pairs.d[g->p->window.main], m->pairs.n,
-				      g->p->rule.min_effect, x);
-		clear = told == 0 && screen_is_clear(x, m->n, g->p->rule.min_effect);
+	for (size_t i = 0; i < m->groups.n; i++)
+		m->in[m->n++] = i;
+	r = blocks(m, x, false, e);
+	if (r == -EBADMSG || r == -ECANCELED) {
+		r = many_admit(m, e);
+		r = r ? r : blocks(m, x, true, e);
 	}
-	if (r)
-		return r;
-	if (told)
-		return err_set(e, -EIO,
-			       "too few mixtures could be measured to separate the settings");
-	for (size_t f = 0; f < m->n; f++) {
+	for (size_t f = 0; r == 0 && f < m->n; f++) {
 		g->p->members[m->in[f]].screened = true;
 		g->p->members[m->in[f]].effect = x[f];
 		m->set[m->in[f]] = x[f].say == SCREEN_KEEP;
+		m->proven = m->proven || m->set[m->in[f]];
 	}
-	return 0;
+	/* Where nothing is proven, the whole may be of what looks good. */
+	for (size_t f = 0; r == 0 && !m->proven && f < m->n; f++)
+		m->set[m->in[f]] = x[f].say == SCREEN_OPEN && log(x[f].ratio) >= matters / 2;
+	return r;
 }
 
 /* --- leaving one out -------------------------------------------------------------------------- */
-static int many_leave_out(struct many *m, size_t group, struct proof_pairs *out, struct err *e)
-{
-	struct prove_engine *g = m->g;
-	struct arm a = { .name = arena_printf(g->a, "all but %s", m->groups.ids[group]),
-			 .on = m->mirror },
-		   b = { .name = "all", .on = m->b };
-
-	add_set(m, m->b, m->groups.n);
-	add_set(m, m->mirror, group);
-	return engine_pair(g, PART_CONFIRM, &a, &b, out, e);
-}
-
 static size_t count_set(const struct many *m)
 {
 	size_t n = 0;
@@ -264,15 +277,20 @@ static size_t count_set(const struct many *m)
 	return n;
 }
 
-/* The whole set once, and once without each member. */
-static int confirm_block(struct many *m, struct proof_pairs *of, struct err *e)
+/* The whole set once, and once without each member: what each is worth beside the others. */
+static int leave_out(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
+	size_t k = count_set(m), n = 0;
 	struct arm b = { .name = "all", .on = m->b }, *a;
-	struct proof_pairs **out = arena_array(g->a, m->groups.n, sizeof(*out));
-	size_t n = 0;
+	struct proof_pairs *of = arena_array(g->a, k, sizeof(*of)),
+			   **out = arena_array(g->a, k, sizeof(*out));
+	int r;
 
-	a = arena_array(g->a, m->groups.n, sizeof(*a));
+	/* One alone is seen by the last comparison. */
+	if (k < 2 || !engine_has_time(g, k / 2 + 1 + g->p->rule.looks[0]))
+		return 0;
+	a = arena_array(g->a, k, sizeof(*a));
 	add_set(m, m->b, m->groups.n);
 	for (size_t i = 0; i < m->groups.n; i++) {
 		bool *on = m->set[i] ? arena_array(g->a, g->plan->n, sizeof(*on)) : NULL;
@@ -282,80 +300,25 @@ static int confirm_block(struct many *m, struct proof_pairs *of, struct err *e)
 		add_set(m, on, i);
 		a[n].name = arena_printf(g->a, "all but %s", m->groups.ids[i]);
 		a[n].on = on;
-		out[n++] = &of[i];
+		out[n] = &of[n];
+		n++;
 	}
-	return engine_block(g, PART_CONFIRM, &b, a, n, out, e);
-}
-
-/* What goes wrong in a block is looked at pair by pair. */
-static int confirm_pairs(struct many *m, struct proof_pairs *of, size_t want, struct err *e)
-{
-	for (size_t k = 0; k < want; k++) {
-		int r = confirm_block(m, of, e);
-		bool apart = r == -EBADMSG || r == -ESTALE;
-
-		for (size_t i = 0; apart && i < m->groups.n; i++) {
-			r = m->set[i] ? many_leave_out(m, i, &of[i], e) : 0;
-			apart = r == 0;
-		}
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static void judge_members(struct many *m, const struct proof_pairs *of)
-{
-	struct prove_engine *g = m->g;
-	struct screen_member *x = arena_array(g->a, m->groups.n, sizeof(*x));
-	size_t n = 0, stays = 0, clear = 0;
-
-	for (size_t i = 0; i < m->groups.n; i++) {
-		if (!m->set[i])
-			continue;
-		x[n].d = of[i].d[g->p->window.main];
-		x[n++].n = of[i].n;
-	}
-	screen_confirm(x, n, g->p->rule.alpha, g->p->rule.min_effect);
-	for (size_t i = n; i-- > 0;)
-		stays += x[i].stays;
-	for (size_t i = 0; i < m->groups.n; i++)
-		clear += m->set[i] && g->p->members[i].effect.low > 1;
+	r = engine_block(g, PART_CONFIRM, &b, a, n, out, e);
+	/* All together may break what mixtures do not: the whole tells. */
+	if (r)
+		return r == -EBADMSG || r == -ESTALE ? 0 : r;
 	n = 0;
 	for (size_t i = 0; i < m->groups.n; i++) {
-		struct proof_member *p = &g->p->members[i];
+		struct proof_member *x = &g->p->members[i];
 
 		if (!m->set[i])
 			continue;
-		p->member = x[n++];
-		p->confirmed = true;
-		/* Where none can be missed, they may stand in for each other: the whole decides, of
-		 * those that mixtures have shown where there are any. */
-		m->set[i] =
-			stays ? p->member.stays : !p->member.hurts && (!clear || p->effect.low > 1);
+		screen_left_out(of[n++].d[g->p->window.main][0], k, &m->noise,
+				g->p->rule.min_effect, &x->member);
+		x->confirmed = true;
+		m->set[i] = !x->member.hurts;
 	}
-}
-
-static int confirm(struct many *m, struct err *e)
-{
-	struct prove_engine *g = m->g;
-	size_t k = count_set(m), want = screen_confirm_pairs(k, g->p->rule.alpha);
-	struct proof_pairs *of = arena_array(g->a, m->groups.n, sizeof(*of));
-	int r;
-
-	/* One alone is confirmed by the last comparison. */
-	if (k < 2)
-		return 0;
-	while (!engine_has_time(g, block_pairs(k, want) + g->p->rule.looks[0]) &&
-	       want > g->p->rule.looks[0])
-		want--;
-	if (!engine_has_time(g, block_pairs(k, want) + g->p->rule.looks[0]))
-		return 0;
-	g->expect = want;
-	r = confirm_pairs(m, of, want, e);
-	if (r == 0)
-		judge_members(m, of);
-	return r;
+	return 0;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -368,7 +331,7 @@ static double most_left(const struct many *m)
 		const struct proof_member *x = &m->g->p->members[i];
 
 		if (x->screened && !m->set[i])
-			most = fmax(most, x->confirmed ? x->member.high : x->effect.high);
+			most = fmax(most, x->effect.high);
 	}
 	return most;
 }
@@ -416,8 +379,7 @@ static int many_whole(struct many *m, struct err *e)
 		struct proof_member *x = &p->members[i];
 
 		if (x->state == MEMBER_TRIED && p->verdict == RULING_HELPS)
-			x->state = k == 1 || (x->confirmed && x->member.stays) ? MEMBER_SHOWN
-									       : MEMBER_STAYS;
+			x->state = k == 1 || m->proven ? MEMBER_SHOWN : MEMBER_STAYS;
 	}
 	return 0;
 }
@@ -455,33 +417,17 @@ static int many_prove(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
 	struct proof *p = g->p;
-	bool usable = false;
 	int r;
 
 	rule_default(&p->rule, p->min_effect_asked);
-	/* Each once, one pass of mixtures, and the first look at the whole. */
-	r = engine_warm_up(g, (m->groups.n + 1) / 2 + screen_rows(m->groups.n) + p->rule.looks[0],
-			   e);
-	if (r == 0)
-		r = many_admit(m, e);
-	if (r == 0 && !m->n)
-		return err_set(e, -ECANCELED, "none of them");
-	add_set(m, m->b, m->groups.n);
-	for (size_t i = 0; r == 0 && i < m->n; i++)
-		add(m, m->b, m->in[i]);
-	if (r == 0)
-		r = engine_same(g, m->b, m->n + reserve(m), &usable, e);
-	if (r)
-		return r;
+	/* One block of mixtures, and the first look at the whole. */
+	r = engine_warm_up(g, screen_runs(m->groups.n) / 2 + p->rule.looks[0], e);
 	p->verdict = RULING_UNDECIDED;
-	if (!usable)
-		return 0;
-	engine_rule(g);
-	r = screen(m, e);
-	if (r == 0)
-		r = confirm(m, e);
-	if (r == 0)
-		r = many_whole(m, e);
+	r = r ? r : screen(m, e);
+	if (r == 0 && m->proven)
+		rule_proven(&p->rule);
+	r = r ? r : leave_out(m, e);
+	r = r ? r : many_whole(m, e);
 	return r || !g->n_rivals ? r : many_rivals(m, e);
 }
 
@@ -489,8 +435,7 @@ void engine_prove_many(struct prove_engine *g, const bool **on)
 {
 	size_t n = g->plan->n;
 	struct many m = { .g = g,
-			  .p = arena_array(g->a, n, sizeof(bool)),
-			  .mirror = arena_array(g->a, n, sizeof(bool)),
+			  .with = arena_array(g->a, n, sizeof(bool)),
 			  .b = arena_array(g->a, n, sizeof(bool)) };
 	struct err e = { 0 };
 	int r;

@@ -269,20 +269,19 @@ static const char *prove_page_text(const struct proof_member *m)
 	if (m->state >= MEMBER_STAYS)
 		return m->state == MEMBER_SHOWN ? "helps"
 						: "kept: no effect alone, the set as a whole helps";
-	if (m->confirmed)
-		return m->member.hurts ? "hurts: dropped" : "no gain shown: dropped";
 	if (!m->screened)
 		return "not measured";
-	return m->effect.say == SCREEN_HURTS  ? "hurts: dropped"
-	       : m->effect.say == SCREEN_DROP ? "no gain: dropped"
-					      : "not confirmed: time limit reached";
+	return m->effect.say == SCREEN_HURTS || m->member.hurts ? "hurts: dropped"
+	       : m->effect.say == SCREEN_DROP			? "no gain: dropped"
+								: "undecided: dropped";
 }
 
 static void prove_page_members(struct doc *d, const struct proof *p)
 {
-	struct node *t = p->many ? DOC_TABLE(d, NULL, "~Setting", ">Screened", ">Confirmed", "~")
-			 : p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Estimate", ">", "~")
-					: NULL;
+	struct node *t =
+		p->many ? DOC_TABLE(d, NULL, "~Setting", ">Among mixtures", ">Lost without it", "~")
+		: p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Estimate", ">", "~")
+			       : NULL;
 
 	for (size_t i = 0; t && i < p->n_members; i++) {
 		const struct proof_member *m = &p->members[i];
@@ -519,16 +518,17 @@ static bool member_shown(const void *object)
 	return ((const struct proof_member *)object)->state == MEMBER_SHOWN;
 }
 
-static const char *const screen_notes[] = { "keep", "drop", "hurts" };
+static const char *const screen_notes[] = { "keep", "drop", "hurts", "open" };
 static const struct shape_row proof_member_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
-	{ "shown", "Its own share of the set's gain was proven: by leaving it out, or as the only one of the set.",
+	{ "shown", "Its own share of the set's gain was proven: in mixtures, or as the only one of the set.",
 	  SHAPE_FLAG_OF(member_shown) },
 	{ "fault", "Why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
 	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
 	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
-	{ "confirmed", NULL, SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
+	{ "confirmed", "The set over the set without it.",
+	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
 };
 static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
 

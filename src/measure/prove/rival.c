@@ -19,9 +19,10 @@ static void merge(const struct plan *p, const bool *kept, const struct rival *x,
 int engine_challenge(struct prove_engine *g, bool *on, struct err *e)
 {
 	size_t n = g->plan->n;
-	struct rule rule = g->p->rule;
+	struct rule rule;
 	int r = 0;
 
+	rule_default(&rule, g->p->min_effect_asked);
 	/* All of them together are wrong as seldom as one would be. */
 	for (size_t i = 0; i < rule.n_looks; i++)
 		rule.level[i] = 1 - (1 - rule.level[i]) / (double)g->n_rivals;

@@ -16,7 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RULE_LOOKS = 8, RULE_PAIRS_MAX = 256, RULE_GUARD_PAIRS = 16, RULE_SAME_PAIRS = 16 };
+enum {
+	RULE_LOOKS = 8,
+	RULE_PAIRS_MAX = 256,
+	RULE_GUARD_PAIRS = 16,
+	RULE_SAME_PAIRS = 16,
+	RULE_PROVEN_PAIRS = 6
+};
 
 struct rule {
 	double min_effect; /* what matters, as a share: 0.01. Less is "no difference" */
@@ -47,6 +53,8 @@ struct ruling {
 
 /* min_effect <= 0: 1 %. */
 void rule_default(struct rule *r, double min_effect);
+/* For a set whose members were proven before, on other data: looks at RULE_PROVEN_PAIRS already. */
+void rule_proven(struct rule *r);
 /* After how many pairs the next look after n is; 0: there is none. */
 size_t rule_next(const struct rule *r, size_t n);
 /*

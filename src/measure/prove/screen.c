@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mixtures of settings: which to measure. */
+/* Mixtures of settings: which to measure, and what they showed. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -73,34 +73,80 @@ static size_t rows_for(size_t factors)
 	return n;
 }
 
-size_t screen_rows(size_t factors)
+/* A block has at least so many runs. */
+enum { BLOCK_RUNS = 24 };
+
+static size_t passes_for(size_t rows)
 {
-	return factors && factors <= SCREEN_FACTORS_MAX ? rows_for(factors) : 0;
+	return (BLOCK_RUNS + rows - 1) / rows;
+}
+
+size_t screen_runs(size_t factors)
+{
+	size_t rows = factors && factors <= SCREEN_FACTORS_MAX ? rows_for(factors) : 0;
+
+	return rows ? rows * passes_for(rows) : 0;
 }
 
 int screen_design(struct arena *a, size_t factors, struct screen_design *out)
 {
-	size_t rows = screen_rows(factors);
+	size_t rows;
 
-	if (!rows)
+	if (!screen_runs(factors))
 		return -EINVAL;
+	rows = rows_for(factors);
 	out->factors = factors;
 	out->rows = rows;
-	out->level = arena_array(a, rows * factors, sizeof(*out->level));
+	out->passes = passes_for(rows);
+	out->level = arena_array(a, rows * rows, sizeof(*out->level));
 	for (size_t row = 0; row < rows; row++) {
 		/* The row times its first entry: then the first column is constant. */
 		int sign = hadamard(rows, row, 0);
 
-		for (size_t f = 0; f < factors; f++)
-			out->level[row * factors + f] =
+		for (size_t f = 0; f + 1 < rows; f++)
+			out->level[row * rows + f] =
 				(signed char)(sign * hadamard(rows, row, f + 1));
 	}
 	return 0;
 }
 
-bool screen_on(const struct screen_design *s, size_t row, size_t factor, bool mirror)
+/* How much of a trend lies in the columns that no factor has. */
+static double spare_trend(const struct screen_design *s, const size_t *at)
 {
-	return (s->level[row * s->factors + factor] > 0) != mirror;
+	double out = 0;
+
+	for (size_t f = s->factors; f + 1 < s->rows; f++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < s->rows; i++)
+			sum += (double)i * s->level[at[i] * s->rows + f];
+		out += sum * sum;
+	}
+	return out;
+}
+
+void screen_order(struct arena *a, const struct screen_design *s, uint64_t seed, size_t *at)
+{
+	enum { ORDERS = 256 };
+	size_t *other = arena_array(a, s->rows, sizeof(*other));
+	double best = -1;
+
+	for (uint64_t i = 0; i < ORDERS; i++) {
+		double x;
+
+		order_shuffle(seed * ORDERS + i, other, s->rows);
+		x = spare_trend(s, other);
+		if (x > best)
+			memcpy(at, other, s->rows * sizeof(*at));
+		best = fmax(best, x);
+	}
+}
+
+bool screen_on(const struct screen_design *s, size_t run, size_t factor)
+{
+	bool mirror = run / s->rows % 2;
+
+	return (s->level[run % s->rows * s->rows + factor] > 0) != mirror;
 }
 
 /* --- what goes together ----------------------------------------------------------------------- */
@@ -128,51 +174,52 @@ size_t screen_groups(size_t n, bool (*joined)(void *ctx, size_t i, size_t j), vo
 	return count;
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
-void screen_time(const struct screen_cost *c, struct screen_time *out)
-{
-	double pair_s = 2 * (c->window_s + c->switch_s);
-	size_t settings = c->settings < SCREEN_FACTORS_MAX ? c->settings : SCREEN_FACTORS_MAX;
-	struct rule r;
-
-	rule_default(&r, 0);
-	*out = (struct screen_time){ .same_pairs = RULE_SAME_PAIRS,
-				     .whole_pairs = r.looks[r.n_looks - 1] };
-	if (settings > 1) {
-		out->screen_pairs = rows_for(settings) * (c->rounds ? c->rounds : 1);
-		out->confirm_pairs = (settings + 1) * screen_confirm_pairs(settings, r.alpha) / 2;
-	}
-	out->same_s = c->warm_up_s + pair_s * (double)out->same_pairs;
-	out->screen_s = pair_s * (double)out->screen_pairs;
-	out->confirm_s = pair_s * (double)out->confirm_pairs;
-	out->whole_s = pair_s * (double)out->whole_pairs;
-	out->total_s = out->same_s + out->screen_s + out->confirm_s + out->whole_s;
-}
-
-/* Mixtures of settings: what they showed, and whether it stands on fresh data. */
-
 /* --- effects of all factors at once ----------------------------------------------------------- */
+/* Columns: a half up or down for each factor, then of each block its level, and its trend. */
 struct fit {
-	size_t m;
-	double *x;     /* m by m: X'X, then its factor L with X'X = L L' */
-	double *b;     /* m: X'd, then the effects */
-	double error;  /* standard deviation of one pair */
+	size_t n, m;
+	size_t each;   /* columns of a block */
+	double *z;     /* n by m */
+	double *x;     /* m by m: Z'Z, then its factor L with Z'Z = L L' */
+	double *b;     /* m: Z'y, then the effects */
+	double error;  /* standard deviation of one run */
 	double df;     /* of that */
-	double *width; /* standard error of each effect */
+	double *width; /* standard error of each factor's effect */
 };
 
-static void normal_equations(const struct screen_design *s, const size_t *rows, const double *d,
-			     size_t n, struct fit *f)
+static void columns(const struct screen_data *d, struct fit *f)
 {
-	for (size_t i = 0; i < n; i++) {
-		const signed char *l = &s->level[rows[i] % s->rows * s->factors];
+	const struct screen_design *s = d->s;
+	size_t runs = s->rows * s->passes;
 
-		for (size_t j = 0; j < f->m; j++) {
-			f->b[j] += l[j] * d[i];
-			for (size_t k = 0; k <= j; k++)
-				f->x[j * f->m + k] += l[j] * l[k];
-		}
+	for (size_t i = 0, at = 0; i < d->n; i++) {
+		double *z = &f->z[i * f->m];
+		size_t block = d->run[i] / runs;
+
+		at = i && d->run[i - 1] / runs == block ? at + 1 : 0;
+		for (size_t j = 0; j < s->factors; j++)
+			z[j] = screen_on(s, d->run[i], j) ? 0.5 : -0.5;
+		z[s->factors + f->each * block] = 1;
+		if (f->each > 1)
+			z[s->factors + f->each * block + 1] = (double)at / (double)runs - 0.5;
 	}
+}
+
+/* Z'y into b. */
+static void project(const struct fit *f, const double *y)
+{
+	memset(f->b, 0, f->m * sizeof(*f->b));
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t j = 0; j < f->m; j++)
+			f->b[j] += f->z[i * f->m + j] * y[i];
+}
+
+static void normal_equations(const struct fit *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t j = 0; j < f->m; j++)
+			for (size_t k = 0; k <= j; k++)
+				f->x[j * f->m + k] += f->z[i * f->m + j] * f->z[i * f->m + k];
 }
 
 static int cholesky(struct fit *f)
@@ -221,55 +268,41 @@ static double inverse_at(struct arena *a, const struct fit *f, size_t j)
 	return sum;
 }
 
-/* What the effects leave of each pair. */
-static void leftover(const struct screen_design *s, const size_t *rows, const double *d, size_t n,
-		     const struct fit *f, double *rest)
-{
-	for (size_t i = 0; i < n; i++) {
-		const signed char *l = &s->level[rows[i] % s->rows * s->factors];
-
-		rest[i] = d[i];
-		for (size_t j = 0; j < f->m; j++)
-			rest[i] -= l[j] * f->b[j];
-	}
-}
-
 /*
- * One window that somebody else slowed tenfold must not speak for all settings: what is further
- * than 2.5 sigmas from what the effects say counts as so far (Huber 1973), with the error of that.
+ * One run that somebody else slowed tenfold must not speak for all settings: what is further than
+ * 2.5 sigmas from what the effects say counts as so far (Huber 1973), with the error of that.
  */
-static double fit_again(struct arena *a, const struct screen_design *s, const size_t *rows,
-			const double *d, size_t n, struct fit *f)
+static double fit_again(struct arena *a, const double *y, struct fit *f)
 {
 	enum { TIMES = 60 };
-	double *rest = arena_array(a, n, sizeof(*rest)), *size = arena_array(a, n, sizeof(*size)),
-	       sum = 0, limit = 0;
+	double *rest = arena_array(a, f->n, sizeof(*rest)),
+	       *size = arena_array(a, f->n, sizeof(*size)), sum = 0, limit = 0;
 	size_t within = 0;
 
 	for (int k = 0; k < TIMES; k++) {
-		leftover(s, rows, d, n, f, rest);
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < f->n; i++) {
+			rest[i] = y[i];
+			for (size_t j = 0; j < f->m; j++)
+				rest[i] -= f->z[i * f->m + j] * f->b[j];
 			size[i] = fabs(rest[i]);
-		limit = 2.5 * 1.4826 * stat_median_in_place(size, n) *
-			sqrt((double)n / (double)(n - f->m));
+		}
+		limit = 2.5 * 1.4826 * stat_median_in_place(size, f->n) *
+			sqrt((double)f->n / (double)(f->n - f->m));
 		if (!(limit > 0) || k == TIMES - 1)
 			break;
-		for (size_t i = 0; i < n; i++)
-			rest[i] = d[i] - rest[i] + fmax(-limit, fmin(limit, rest[i]));
-		memset(f->b, 0, f->m * sizeof(*f->b));
-		for (size_t i = 0; i < n; i++)
-			for (size_t j = 0; j < f->m; j++)
-				f->b[j] += s->level[rows[i] % s->rows * s->factors + j] * rest[i];
+		for (size_t i = 0; i < f->n; i++)
+			size[i] = y[i] - rest[i] + fmax(-limit, fmin(limit, rest[i]));
+		project(f, size);
 		forward(f, f->b, 0);
 		backward(f, f->b);
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < f->n; i++) {
 		double x = limit > 0 ? fmax(-limit, fmin(limit, rest[i])) : rest[i];
 
 		sum += x * x;
 		within += fabs(rest[i]) <= limit || !(limit > 0);
 	}
-	return sqrt(sum / f->df) * (double)n / (double)(within ? within : 1);
+	return sqrt(sum / f->df) * (double)f->n / (double)(within ? within : 1);
 }
 
 /* Most effects are nothing: their own middle tells how large nothing looks (Lenth 1989). */
@@ -287,122 +320,109 @@ static double pseudo_error(struct arena *a, const double *effect, size_t m)
 	return 1.5 * stat_median_in_place(x, n);
 }
 
-static int fit_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
-		       const double *d, size_t n, struct fit *f)
+static int fit_with(struct arena *a, const struct screen_data *d, size_t each, struct fit *f)
 {
 	enum { DF_LEAST = 3 };
-	size_t m = s->factors;
+	size_t factors = d->s->factors, runs = d->s->rows * d->s->passes,
+	       blocks = d->n ? d->run[d->n - 1] / runs + 1 : 0, m = factors + each * blocks;
 
-	*f = (struct fit){ .m = m,
+	*f = (struct fit){ .n = d->n,
+			   .m = m,
+			   .each = each,
+			   .z = arena_array(a, d->n * m, sizeof(double)),
 			   .x = arena_array(a, m * m, sizeof(double)),
 			   .b = arena_array(a, m, sizeof(double)),
-			   .width = arena_array(a, m, sizeof(double)) };
-	normal_equations(s, rows, d, n, f);
+			   .width = arena_array(a, factors, sizeof(double)) };
+	if (d->n < m)
+		return -ENODATA;
+	columns(d, f);
+	normal_equations(f);
 	if (cholesky(f))
 		return -ENODATA;
+	project(f, d->y);
 	forward(f, f->b, 0);
 	backward(f, f->b);
-	if (n >= m + DF_LEAST) {
-		f->df = (double)(n - m);
-		f->error = fit_again(a, s, rows, d, n, f);
-		for (size_t j = 0; j < m; j++)
+	if (d->n >= m + DF_LEAST) {
+		f->df = (double)(d->n - m);
+		f->error = fit_again(a, d->y, f);
+		for (size_t j = 0; j < factors; j++)
 			f->width[j] = f->error * sqrt(inverse_at(a, f, j));
-	} else {
-		f->df = fmax(1, (double)m / 3);
-		for (size_t j = 0; j < m; j++)
-			f->width[j] = pseudo_error(a, f->b, m);
+		return 0;
 	}
+	f->df = fmax(1, (double)factors / 3);
+	for (size_t j = 0; j < factors; j++)
+		f->width[j] = pseudo_error(a, f->b, factors);
+	f->error = f->width[0] * sqrt((double)d->n) / 2;
 	return 0;
 }
 
-int screen_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
-		   const double *d, size_t n, double min_effect, struct screen_effect *out)
+static int fit_effects(struct arena *a, const struct screen_data *d, struct fit *f)
+{
+	/* A block without a spare column cannot separate a trend. */
+	return fit_with(a, d, 2, f) == 0 ? 0 : fit_with(a, d, 1, f);
+}
+
+int screen_effects(struct arena *a, const struct screen_data *d, double level, double min_effect,
+		   struct screen_effect *out, struct screen_noise *noise)
 {
 	double t, sure, matters = log1p(min_effect);
 	struct fit f;
 
-	if (n < s->rows || fit_effects(a, s, rows, d, n, &f))
+	if (fit_effects(a, d, &f))
 		return -ENODATA;
+	*noise = (struct screen_noise){ f.error, f.df };
 	t = stat_t_quantile(0.95, f.df);
-	/* To say that one of many hurts asks for more. */
-	sure = stat_t_quantile(1 - 0.025 / (double)f.m, f.df);
-	for (size_t j = 0; j < f.m; j++) {
-		double e = f.b[j], high = e + t * f.width[j];
+	sure = stat_t_quantile(1 - level / 2 / (double)d->s->factors, f.df);
+	for (size_t j = 0; j < d->s->factors; j++) {
+		double e = f.b[j], w = f.width[j];
 
-		out[j] = (struct screen_effect){ exp(e), exp(e - t * f.width[j]), exp(high),
-						 SCREEN_DROP };
-		if (e >= matters / 2 && high >= matters)
+		out[j] = (struct screen_effect){ exp(e), exp(e - t * w), exp(e + t * w),
+						 SCREEN_OPEN };
+		if (e >= matters && e > sure * w)
 			out[j].say = SCREEN_KEEP;
-		else if (e <= -matters && e + sure * f.width[j] < 0)
+		else if (e <= -matters && e < -sure * w)
 			out[j].say = SCREEN_HURTS;
+		else if (e + t * w < matters)
+			out[j].say = SCREEN_DROP;
 	}
 	return 0;
 }
 
-bool screen_is_clear(const struct screen_effect *x, size_t n, double min_effect)
+double screen_level(size_t k, size_t n, double *spent)
 {
-	for (size_t i = 0; i < n; i++) {
-		/* What looks harmful is to be named so. */
-		bool harm = x[i].say == SCREEN_DROP && x[i].ratio <= 1 / (1 + min_effect);
+	double share = k < n ? (double)k / (double)n : 1,
+	       out = fmax(SCREEN_LEVEL * pow(share, 4) - *spent, 0);
 
-		if (harm || (x[i].say == SCREEN_KEEP ? x[i].low < 1 : x[i].high >= 1 + min_effect))
+	*spent += out;
+	return out;
+}
+
+size_t screen_blocks(size_t factors, double noise, double min_effect)
+{
+	/* For 58 %. */
+	double sure = stat_t_quantile(1 - SCREEN_LEVEL / 2 / (double)factors, 1e6) + 0.2,
+	       root = 2 * noise * sure / log1p(2 * min_effect),
+	       n = ceil(root * root / (double)screen_runs(factors));
+
+	return n < 1 ? 1 : n < SCREEN_BLOCKS_MAX ? (size_t)n : SCREEN_BLOCKS_MAX;
+}
+
+bool screen_is_clear(const struct screen_effect *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i].say == SCREEN_OPEN)
 			return false;
-	}
 	return true;
 }
 
-/* --- confirmation ----------------------------------------------------------------------------- */
+/* --- leaving one out -------------------------------------------------------------------------- */
 
-/* The member with the least p of those that are not done; n: none. */
-static size_t screen_next_member(const struct screen_member *m, size_t n, const bool *done)
+void screen_left_out(double d, size_t n, const struct screen_noise *noise, double min_effect,
+		     struct screen_member *out)
 {
-	size_t best = n;
+	double w = noise->sd * M_SQRT2, t = stat_t_quantile(0.975, noise->df) * w,
+	       sure = stat_t_quantile(1 - 0.025 / (double)n, noise->df) * w;
 
-	for (size_t i = 0; i < n; i++)
-		if (!done[i] && (best == n || m[i].p < m[best].p))
-			best = i;
-	return best;
-}
-
-void screen_confirm(struct screen_member *m, size_t n, double alpha, double min_effect)
-{
-	struct arena a = { 0 };
-	bool *done = arena_array(&a, n, sizeof(*done));
-	double *estimate = arena_array(&a, n, sizeof(*estimate)), matters = log1p(min_effect);
-
-	for (size_t i = 0; i < n; i++) {
-		struct rank_interval r = { 0, -(double)INFINITY, (double)INFINITY, 1 };
-
-		if (m[i].n)
-			rank_interval(m[i].d, m[i].n < RULE_PAIRS_MAX ? m[i].n : RULE_PAIRS_MAX,
-				      alpha / (double)n, &r);
-		estimate[i] = r.estimate;
-		m[i].ratio = exp(r.estimate);
-		m[i].low = exp(r.low);
-		m[i].high = exp(r.high);
-		m[i].p = r.p;
-		m[i].stays = m[i].hurts = false;
-	}
-	/* The surest first; each that is sure leaves the others more room. */
-	for (size_t left = n; left; left--) {
-		size_t i = screen_next_member(m, n, done);
-
-		if (m[i].p > alpha / (double)left)
-			break;
-		done[i] = true;
-		m[i].stays = estimate[i] >= matters;
-		m[i].hurts = estimate[i] <= -matters;
-	}
-	arena_free(&a);
-}
-
-size_t screen_confirm_pairs(size_t n, double alpha)
-{
-	size_t k = 1;
-
-	/* With k pairs p is at least 2 / 2^k. */
-	while (k < RULE_PAIRS_MAX && ldexp(2, -(int)k) > alpha / (double)(n ? n : 1))
-		k++;
-	/* One pair of the other sign must not undo it. */
-	return k + 4 < 12 ? 12 : k + 4;
+	*out = (struct screen_member){ 1, exp(d), exp(d - t), exp(d + t),
+				       d <= -log1p(min_effect) && d < -sure };
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many settings at once. Screening: every pair compares a mixture of settings with its mirror
- * (what was on is off), so each pair says something of every setting; drift and all interactions of
- * two settings cancel within a pair. Confirming: the set that is kept against the set without one
- * member, on fresh data. Pure: designs and figures, no machine.
+ * Many settings at once. Screening: each run measures a mixture of settings after a design in which
+ * every setting is on in half of the runs, beside every other one equally often, so that each run
+ * says something of each setting. The order of runs is by chance. Pure: designs and figures, no
+ * machine.
  */
 #ifndef PROVE_SCREEN_H
 #define PROVE_SCREEN_H
@@ -15,72 +15,85 @@
 #include "base/arena.h"
 #include "measure/prove/rule.h"
 
-enum { SCREEN_FACTORS_MAX = 127, SCREEN_PAIRS_MAX = 256 };
+enum { SCREEN_FACTORS_MAX = 127, SCREEN_BLOCKS_MAX = 12 };
 
 /* Rows of a Hadamard matrix without its constant column (Plackett and Burman 1946). */
 struct screen_design {
 	size_t factors, rows;
-	signed char *level; /* [row * factors + factor]: +1 on in the first half of the pair */
+	size_t passes;	    /* of a block: enough for the noise to be estimated from it */
+	signed char *level; /* [row * rows + factor]: +1 on; every second pass its mirror */
 };
 
 /*
- * Pair number i measures row i % rows: state P has on what is +1, its mirror M what is -1;
- * order_b_first tells which of both comes first; d = ln of goodness of P over M. The order of rows
- * is shuffled by order_shuffle. 0, or -EINVAL: no factor, or more than SCREEN_FACTORS_MAX.
+ * Run number i of a block is row i % rows of its pass i / rows; the order of the runs of a pass is
+ * that of screen_order. 0, or -EINVAL: no factor, or more than SCREEN_FACTORS_MAX.
  */
 int screen_design(struct arena *a, size_t factors, struct screen_design *out);
-/* Pairs of one pass over it; 0 where there is no design. */
-size_t screen_rows(size_t factors);
-bool screen_on(const struct screen_design *s, size_t row, size_t factor, bool mirror);
+/* The order of a pass, by chance: of many shuffles the one in which a trend is least like any
+ * factor. */
+void screen_order(struct arena *a, const struct screen_design *s, uint64_t seed, size_t *at);
+/* Runs of one block; 0 where there is no design. */
+size_t screen_runs(size_t factors);
+/* run: counted over all blocks, before shuffling. */
+bool screen_on(const struct screen_design *s, size_t run, size_t factor);
 
 enum screen_note {
-	SCREEN_KEEP,  /* goes on to confirmation */
-	SCREEN_DROP,  /* hurts, or would help by less than matters */
-	SCREEN_HURTS, /* proven to hurt: said so in the result */
+	SCREEN_KEEP,  /* proven to help, and by enough to matter */
+	SCREEN_DROP,  /* would help by less than matters */
+	SCREEN_HURTS, /* proven to hurt, by enough to matter */
+	SCREEN_OPEN,  /* none of these */
 };
 
 struct screen_effect {
-	double ratio, low, high; /* with it on over off, all others mixed */
+	double ratio, low, high; /* with it on over off, all others mixed; 90 % */
 	enum screen_note say;
 };
 
-/*
- * Effects of all factors from n pairs (rows[i]: which row pair i was). A factor goes on when it
- * looks better than min_effect / 2 and its interval (90 %) does not lie below min_effect; errors
- * are caught by the confirmation. -ENODATA: fewer pairs than rows. Least squares with intervals by
- * Student's t from what the factors leave unexplained; where nothing is left over (as many factors
- * as pairs) from the middle of the effects themselves (Lenth 1989). What is in between lies in a.
- */
-int screen_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
-		   const double *d, size_t n, double min_effect, struct screen_effect *out);
-
-/* Whether more pairs would change nothing: each is sure to go on, or sure not to matter. */
-bool screen_is_clear(const struct screen_effect *x, size_t n, double min_effect);
-
-/* --- confirmation ----------------------------------------------------------------------------- */
-struct screen_member {
-	const double *d; /* B: the whole set, A: without this member */
+/* What was measured, in that order. */
+struct screen_data {
+	const struct screen_design *s;
+	size_t *run; /* as in screen_on */
+	double *y;   /* ln of goodness */
 	size_t n;
-	double ratio, low, high, p; /* out; p two-sided, not corrected */
-	bool stays; /* out: helps by Holm's procedure over all members, and matters */
-	bool hurts; /* out: the set is better without it, by the same procedure */
 };
-void screen_confirm(struct screen_member *m, size_t n, double alpha, double min_effect);
-/* The least pairs with which Holm's first step can find anything among n members. */
-size_t screen_confirm_pairs(size_t n, double alpha);
 
-/* --- time, to be said in advance -------------------------------------------------------------- */
-struct screen_cost {
-	double window_s, switch_s; /* of one window; from one state to the other until it counts */
-	double warm_up_s;	   /* once a phase */
-	size_t settings;
-	size_t rounds; /* passes over the design; 0: what min_effect needs is not known, 1 */
+/* What one run is worth. */
+struct screen_noise {
+	double sd, df; /* of ln of goodness; degrees of freedom */
 };
-struct screen_time {
-	size_t same_pairs, screen_pairs, confirm_pairs, whole_pairs; /* at most */
-	double same_s, screen_s, confirm_s, whole_s, total_s;
+
+/*
+ * Effects of all factors. level: two-sided, of all factors together (Bonferroni), of this look.
+ * Least squares with a level and a trend of each block, and intervals by Student's t from what is
+ * left unexplained, a run far from the others counting less (Huber 1973); where nothing is left
+ * over, from the middle of the effects themselves (Lenth 1989). What is in between lies in a.
+ * -ENODATA: too few runs to separate them.
+ */
+int screen_effects(struct arena *a, const struct screen_data *d, double level, double min_effect,
+		   struct screen_effect *out, struct screen_noise *noise);
+
+/*
+ * Looks after each block share SCREEN_LEVEL, two-sided: after block k of n planned,
+ * SCREEN_LEVEL * (k/n)^4 of it is spent (Kim and DeMets 1987), and the levels of all looks add up
+ * to at most that. What is left for the look after block k; *spent grows by it.
+ */
+#define SCREEN_LEVEL 0.02
+double screen_level(size_t k, size_t n, double *spent);
+/* Blocks that find what is worth twice min_effect more than every second time, at most
+ * SCREEN_BLOCKS_MAX. */
+size_t screen_blocks(size_t factors, double noise, double min_effect);
+/* Whether more runs would change nothing: nothing is open. */
+bool screen_is_clear(const struct screen_effect *x, size_t n);
+
+/* --- leaving one out -------------------------------------------------------------------------- */
+struct screen_member {
+	size_t n;
+	double ratio, low, high; /* everything kept over everything but this; 95 % */
+	bool hurts;		 /* the set is better without it, at 5 % of all members together */
 };
-void screen_time(const struct screen_cost *c, struct screen_time *out);
+/* d: ln of goodness of the whole set over it without this one, once each; of n members. */
+void screen_left_out(double d, size_t n, const struct screen_noise *noise, double min_effect,
+		     struct screen_member *out);
 
 /* --- what goes together ----------------------------------------------------------------------- */
 /* Union of items that must be switched together: group[i] becomes the number of its group, counted

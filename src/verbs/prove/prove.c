@@ -446,16 +446,15 @@ static const char *prove_question(struct proving *g)
 {
 	struct arena *a = g->d->arena;
 	const struct proof *p = &g->proof;
-	struct screen_cost cost = { .window_s = p->window.seconds,
-				    .switch_s = p->settle_s,
-				    .settings = 1 };
-	struct screen_time t;
-	size_t pairs = LEVEL_ROUNDS_MAX * g->n_levels;
+	size_t settings = 1, pairs = LEVEL_ROUNDS_MAX * g->n_levels;
+	struct rule rule;
 
 	for (size_t i = 1; p->many && i < p->n_changes; i++)
-		cost.settings += strcmp(p->changes[i].id, p->changes[i - 1].id) != 0;
-	screen_time(&cost, &t);
-	pairs += t.same_pairs + t.screen_pairs + t.confirm_pairs + t.whole_pairs;
+		settings += strcmp(p->changes[i].id, p->changes[i - 1].id) != 0;
+	rule_default(&rule, 0);
+	pairs += rule.looks[rule.n_looks - 1];
+	pairs += p->many ? (SCREEN_BLOCKS_MAX * screen_runs(settings) + settings + 1) / 2
+			 : RULE_SAME_PAIRS;
 	return arena_printf(a,
 			    "Switch %zu change%s on and off, measured with %s: at most %zu "
 			    "pairs%s, and at most %.0f s?",

@@ -320,20 +320,19 @@ static size_t count_open(const struct tuning *t, const struct setting **seen)
 	return n;
 }
 
-/* The least that n candidates take, in seconds, and what they take when most go on. */
+/* The least that n candidates take, in seconds, and what they take when half of them help. */
 static double need(struct tuning *t, size_t n, bool most)
 {
 	const struct proof *p = &t->g.proof;
-	double pair = 2 * (t->seconds + p->settle_s + SWITCH_S);
-	size_t half = most ? n : (n + 1) / 2;
-	size_t same = most ? RULE_SAME_PAIRS : 8, pairs = 4 + same + screen_rows(n) + 16;
+	size_t half = (n + 1) / 2, blocks = screen_blocks(n, t->spread, p->min_effect_asked),
+	       runs = screen_runs(n) * (most ? blocks : 1) + 2 * RULE_PROVEN_PAIRS;
 
 	if (half > 1)
-		pairs += (half + 1) * screen_confirm_pairs(half, 0.05) / 2;
+		runs += half + 1;
 	if (most)
-		pairs += 9 * t->g.engine.n_rivals;
-	t->resolves = 2.8 * M_SQRT2 * t->spread / sqrt((double)(n ? screen_rows(n) : 1));
-	return p->warm_up_s + pair * (double)pairs;
+		runs += 18 * t->g.engine.n_rivals;
+	t->resolves = 2 * 3.7 * t->spread / sqrt((double)(screen_runs(n) * blocks));
+	return p->warm_up_s + (t->seconds + p->settle_s + SWITCH_S) * (double)runs;
 }
 
 bool tune_fit(struct tuning *t, double *need_s)
@@ -403,13 +402,18 @@ static const struct proof_member *member_of(const struct proof *p, const char *i
 static void judge_member(struct tuning *t, struct tune_item *x, const struct proof_member *m)
 {
 	const struct proof *p = &t->g.proof;
+	size_t together = 0;
+	bool alone;
 
+	for (size_t i = 0; i < p->n_members; i++)
+		together += p->members[i].state >= MEMBER_STAYS;
+	/* Then it is what the whole was. */
+	alone = together == 1 && m->state >= MEMBER_STAYS;
 	x->screened = m->screened;
 	x->effect = m->effect;
-	x->confirmed = m->confirmed || m->state == MEMBER_SHOWN;
+	x->confirmed = m->confirmed || alone;
 	x->member = m->member;
-	/* Alone in the set it is what the whole was. */
-	if (!m->confirmed && m->state == MEMBER_SHOWN)
+	if (alone)
 		x->member = (struct screen_member){ .n = p->compared.ruling.pairs,
 						    .ratio = p->compared.ruling.ratio,
 						    .low = p->compared.ruling.low,
@@ -424,12 +428,11 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 	else if (!m->screened)
 		x->state = TUNE_OPEN;
 	else
-		x->state = (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
-				   ? TUNE_HURTS
-			   : m->confirmed || m->effect.say == SCREEN_DROP ? TUNE_NO_GAIN
-									  : TUNE_OPEN;
+		x->state = m->member.hurts || m->effect.say == SCREEN_HURTS ? TUNE_HURTS
+			   : m->effect.say == SCREEN_DROP		    ? TUNE_NO_GAIN
+									    : TUNE_OPEN;
 	x->why = m->fault		    ? m->fault
-		 : x->state == TUNE_OPEN    ? p->why
+		 : x->state == TUNE_OPEN    ? "the noise hides whether it helps"
 		 : m->state == MEMBER_STAYS ? "not shown by itself; the set as a whole helps"
 					    : NULL;
 }
