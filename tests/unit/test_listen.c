@@ -21,15 +21,17 @@ static const struct floor {
 	const char *class_;
 	size_t right;
 } floors[] = {
-	{ "container-runtime", 4 },    { "disk-io", 1 },
-	{ "driver-install", 8 },       { "engine-config", 3 },
-	{ "engine-defect", 2 },	       { "expectation", 4 },
-	{ "gpu-missing", 3 },	       { "kernel-bug", 1 },
-	{ "kernel-arch-mismatch", 4 }, { "nccl-config", 5 },
-	{ "nccl-defect", 1 },	       { "network-mtu-ip", 3 },
-	{ "permissions", 2 },	       { "pcie-link", 1 },
-	{ "training-hang", 1 },	       { "unified-memory", 4 },
-	{ "version-regression", 4 },
+	{ "clocks-power", 11 },	       { "container-runtime", 16 },
+	{ "dataloader", 5 },	       { "disk-io", 5 },
+	{ "driver-install", 19 },      { "engine-config", 7 },
+	{ "engine-defect", 2 },	       { "expectation", 17 },
+	{ "gpu-health-xid", 6 },       { "gpu-missing", 3 },
+	{ "kernel-arch-mismatch", 9 }, { "kernel-bug", 2 },
+	{ "memory-pressure-oom", 6 },  { "nccl-config", 20 },
+	{ "nccl-defect", 2 },	       { "network-mtu-ip", 8 },
+	{ "permissions", 2 },	       { "pcie-link", 7 },
+	{ "training-hang", 8 },	       { "unified-memory", 6 },
+	{ "version-regression", 11 },
 };
 enum { CLASSES = sizeof(floors) / sizeof(floors[0]), REPORT_MAX = 1 << 16 };
 

@@ -133,8 +133,11 @@ struct diagnosis {
 	const char *symptom; /* as people say it */
 	const char *words;   /* that they may use besides */
 	const char *said;    /* how others said it, a line each; NULL */
-	const char *log;     /* what programs print then, a pattern a line (look/defects); NULL */
-	const char *leads;   /* another verb's matter: the command that answers it; NULL */
+	/* What programs print then, a pattern a line (look/defects), with "?" before what has other
+	 * causes too; NULL. */
+	const char *log;
+	double often;	   /* of the labelled reports, how many it fits */
+	const char *leads; /* another verb's matter: the command that answers it; NULL */
 	/* What this machine alone cannot see, and what would show it; NULL: it sees all. */
 	const char *missing;
 	unsigned missing_test; /* that shows it: a bit; 0: none does */
@@ -163,11 +166,12 @@ const char *likelihood_name(unsigned l);
 /* Why a diagnosis was chosen by words and lines of programs. */
 struct symptom_match {
 	double probability;		   /* that it fits; weights of terms.rows */
-	double words, known, lines, ahead; /* what it was made from */
+	double words, known, lines, hints; /* what it was made from */
 	const char *line;		   /* "vllm.log, line 12: pattern"; NULL: by words alone */
 };
 
-/* One word for several, or words that say nothing (id "-..."); weights are such rows too. */
+/* One word for several, or words that say nothing (id "-..."); what is said of other matters, and
+ * weights, are such rows too. */
 struct vocabulary {
 	const char *id, *same;
 };
@@ -175,7 +179,7 @@ struct vocabulary_table {
 	const struct vocabulary *rows;
 	size_t n;
 };
-extern const struct vocabulary_table doctor_terms, doctor_weights;
+extern const struct vocabulary_table doctor_terms, doctor_background, doctor_weights;
 
 struct log_input;
 struct chosen {

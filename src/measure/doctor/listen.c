@@ -24,7 +24,7 @@ struct pattern {
 	const json_t *defect;
 	const char *literal; /* its longest part that stands for itself, in lower case */
 	size_t len, gram;    /* of it; where in it the letters of the table begin */
-	bool found;
+	bool hint, found;
 };
 
 struct reading {
@@ -52,10 +52,12 @@ static void take_pattern(struct reading *r, const struct diagnosis *d, const jso
 			 const char *text)
 {
 	struct pattern *p = &r->patterns[r->n];
+	bool hint = d && *text == '?';
 	char *literal;
 	unsigned at;
 
-	*p = (struct pattern){ .text = text, .of = d, .defect = defect };
+	text += hint;
+	*p = (struct pattern){ .text = text, .of = d, .defect = defect, .hint = hint };
 	for (const char *s = text; *s; s += strspn(s, "*#")) {
 		size_t n = strcspn(s, "*#");
 
@@ -135,7 +137,7 @@ static void found(struct reading *r, struct pattern *p)
 		return;
 	}
 	h->lines = arena_grow(h->a, h->lines, h->n, sizeof(*h->lines));
-	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line };
+	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line, p->hint };
 }
 
 static void look_up(struct reading *r, const char *line, const char *lower, size_t n, size_t at)
@@ -326,13 +328,13 @@ int log_input_ask(struct log_input *h, const char *const *words, size_t n, const
 	return r;
 }
 
-double log_input_weight(const struct log_input *h, const struct diagnosis *d)
+double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints)
 {
 	double out = 0;
 
 	for (size_t i = 0; h && i < h->n; i++)
-		out += h->lines[i].of == d;
-	return out < 4 ? out : 4;
+		out += h->lines[i].of == d && h->lines[i].hint == hints;
+	return out < 3 ? out : 3;
 }
 
 const char *log_input_line(const struct log_input *h, const struct diagnosis *d)

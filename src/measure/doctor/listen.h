@@ -20,6 +20,7 @@ struct log_line {
 	const char *pattern; /* as the row has it: what the log says itself is never kept */
 	const char *source;  /* the file; "standard input" */
 	unsigned long long line;
+	bool hint; /* such a line has other causes too */
 };
 
 /* A known defect that prints such a line. */
@@ -51,8 +52,8 @@ void log_input_add_text(struct log_input *h, const char *source, const char *tex
  * what is left are words. Standard input that is no file, or was read by others, is left alone. */
 int log_input_ask(struct log_input *h, const char *const *words, size_t n, const char ***left,
 		  size_t *n_left, struct err *e);
-/* How much its lines speak for this diagnosis; 0: none does. */
-double log_input_weight(const struct log_input *h, const struct diagnosis *d);
+/* How many of its lines speak for this diagnosis, at most 3: sure ones, or hints. */
+double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints);
 /* The first line that speaks for it: "vllm.log, line 12: CUDA error: no kernel image"; NULL. */
 const char *log_input_line(const struct log_input *h, const struct diagnosis *d);
 

@@ -150,7 +150,7 @@ static const struct shape_row symptom_match_rows[] = {
 	{ "words", "The score of the words.", SHAPE_REAL(symptom_match, words) },
 	{ "known", "The part of the question that it knows.", SHAPE_REAL(symptom_match, known) },
 	{ "lines", "How much the lines of programs speak for it.", SHAPE_REAL(symptom_match, lines) },
-	{ "ahead", "The score of the words against the best.", SHAPE_REAL(symptom_match, ahead) },
+	{ "hints", "How much lines that have other causes too speak for it.", SHAPE_REAL(symptom_match, hints) },
 	{ "line", "The first such line, as the pattern that fits it.", SHAPE_TEXT(symptom_match, line),
 	  .unknown = SHAPE_NULL },
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding diagnoses by what people say and what their programs printed. Lines of programs weigh
- * most (measure/doctor/listen.c); words are weighed by BM25 over the fields of each row. Both
- * become a probability by weights that are rows (terms.rows). Below the bar nothing fits.
+ * most (measure/doctor/listen.c); words are weighed by BM25 over the fields of each row. What is no
+ * matter of ours has rows too (doctor_background), and all compete: a probability is a share of
+ * them, by weights that are rows (terms.rows). Below the bar nothing fits.
  */
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "measure/doctor/doctor.h"
 #include "measure/doctor/listen.h"
 
-enum { WORD_MAX = 40, NEAR = 5, ASKED_MAX = 96, SHOWN = 3, SHOWN_ALL = 10 };
+enum { WORD_MAX = 40, NEAR = 5, ASKED_MAX = 160, SHOWN = 3, SHOWN_ALL = 10 };
 
 static double weight_of(const char *id)
 {
@@ -26,18 +27,26 @@ static double weight_of(const char *id)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+/* Bytes of an apostrophe, which is no end of a word: "doesn't" is "doesnt". */
+static size_t apostrophe(const char *at)
+{
+	return *at == '\'' ? 1 : strncmp(at, "\xe2\x80\x99", 3) == 0 ? 3 : 0;
+}
+
 /* The next word in lower case; NULL at the end. */
 static const char *search_next_word(const char *at, char *word)
 {
-	size_t n = 0;
+	size_t n = 0, skip = 0;
 
 	while (*at && !isalnum((unsigned char)*at))
 		at++;
 	if (!*at)
 		return NULL;
-	for (; isalnum((unsigned char)*at); at++)
-		if (n + 1 < WORD_MAX)
+	for (; isalnum((unsigned char)*at) || (skip = apostrophe(at)); at += skip ? skip : 1) {
+		if (isalnum((unsigned char)*at) && n + 1 < WORD_MAX)
 			word[n++] = (char)tolower((unsigned char)*at);
+		skip = 0;
+	}
 	word[n] = '\0';
 	return at;
 }
@@ -63,138 +72,180 @@ static void stem(char *w)
 	}
 }
 
-/* As rows and questions are compared: one word of several that mean the same, without ending.
- * False: a word that says nothing. */
-static bool normal(char *w)
-{
-	for (size_t i = 0; i < doctor_terms.n; i++) {
-		const struct vocabulary *t = &doctor_terms.rows[i];
-
-		if (!words_have(t->same, w, strlen(w)))
-			continue;
-		if (*t->id == '-')
-			return false;
-		strncpy(w, t->id, WORD_MAX - 1);
-		break;
-	}
-	stem(w);
-	return true;
-}
-
-/* Calls each for every word and for every two neighbours as one. */
-struct tokens {
-	char word[WORD_MAX], pair[2 * WORD_MAX];
-	const char *at;
-	char before[WORD_MAX];
+struct posting {
+	size_t row;
+	double weight; /* by field */
+	struct posting *next;
 };
 
-/* The next word of t->word; t->pair is it with the word before, or "". False at the end. */
+struct word {
+	struct posting *rows;
+	size_t n;
+};
+
+struct index {
+	struct arena a;
+	struct map terms; /* a word, or two as "a_b": the name of its row */
+	struct map words; /* a word of rows, as tokens have it: struct word */
+	size_t rows;
+	double *length, mean, often; /* often: of the mean diagnosis */
+	const struct diagnosis **of; /* NULL: no matter of ours */
+};
+
+/* What a text says, word by word. */
+struct token {
+	char text[2 * WORD_MAX];
+	double weight; /* 0: nothing is said */
+	bool alone;    /* no pair of words */
+};
+struct tokens {
+	const struct index *x;
+	const char *at;
+	char raw[WORD_MAX], said[WORD_MAX]; /* the last word, and the last that says something */
+	struct token now[3];		    /* of this word: itself, a term of two words, a pair */
+};
+
+static void token_set(struct token *t, const char *a, const char *b, double weight, bool alone)
+{
+	*t = (struct token){ .weight = weight, .alone = alone };
+	strcpy(t->text, a);
+	strcat(t->text, b);
+}
+
+/* The row of a word; of a number with a unit, "240w", that of its unit. */
+static const char *term_of(const struct index *x, char *w)
+{
+	size_t digits = strspn(w, "0123456789");
+	const char *name = map_get(&x->terms, w);
+
+	if (!name && digits && (name = map_get(&x->terms, w + digits)) != NULL)
+		memmove(w, w + digits, strlen(w + digits) + 1);
+	return name;
+}
+
+/* The word as rows and questions are compared: one of several that mean the same, without ending.
+ */
+static void take_word(struct tokens *t, char *w)
+{
+	const char *name = term_of(t->x, w), *common;
+
+	if (name && *name == '-' && strcmp(name, "-common") != 0)
+		return;
+	if (name && *name != '-')
+		strncpy(w, name, WORD_MAX - 1);
+	stem(w);
+	common = map_get(&t->x->terms, w);
+	token_set(&t->now[0], w, "",
+		  strspn(w, "0123456789") == strlen(w)	     ? weight_of("number")
+		  : common && strcmp(common, "-common") == 0 ? weight_of("common")
+							     : 1,
+		  true);
+	if (*t->said)
+		token_set(&t->now[2], t->said, w, weight_of("pair"), false);
+	strcpy(t->said, w);
+}
+
+/* Fills t->now; false at the end. A line of its own begins anew. */
 static bool tokens_next(struct tokens *t)
 {
-	while (t->at && (t->at = search_next_word(t->at, t->word)) != NULL) {
-		if (!normal(t->word))
-			continue;
-		*t->pair = '\0';
-		if (*t->before) {
-			strcpy(t->pair, t->before);
-			strcat(t->pair, t->word);
-		}
-		strcpy(t->before, t->word);
-		return true;
+	char w[WORD_MAX] = "", two[2 * WORD_MAX + 1];
+	const char *end = search_next_word(t->at, w), *name;
+
+	memset(t->now, 0, sizeof(t->now));
+	if (!end)
+		return false;
+	if (memchr(t->at, '\n', (size_t)(end - t->at)))
+		*t->raw = *t->said = '\0';
+	t->at = end;
+	strcpy(two, t->raw);
+	strcat(two, "_");
+	strcat(two, w);
+	strcpy(t->raw, w);
+	name = map_get(&t->x->terms, two);
+	if (name && *name != '-') {
+		token_set(&t->now[1], name, "", 1, true);
+		stem(t->now[1].text);
 	}
-	return false;
+	take_word(t, w);
+	return true;
 }
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-struct posting {
-	const char *word;
-	size_t row;
-	double weight; /* by field */
-};
-
-struct index {
-	struct arena *a;
-	struct posting *postings;
-	size_t n, rows;
-	double *length, mean;
-	const struct diagnosis **of;
-};
-
-static void post(struct index *x, const char *word, size_t row, double weight)
+static void post(struct index *x, const char *text, size_t row, double weight)
 {
-	if (x->n && x->n % 1024 == 0) {
-		struct posting *wider = arena_array(x->a, x->n + 1024, sizeof(*wider));
+	struct word **w = (struct word **)map_at(&x->a, &x->words, text);
 
-		memcpy(wider, x->postings, x->n * sizeof(*wider));
-		x->postings = wider;
-	} else if (!x->n) {
-		x->postings = arena_array(x->a, 1024, sizeof(*x->postings));
+	*w = *w ? *w : ARENA_NEW(&x->a, struct word);
+	if (!(*w)->rows || (*w)->rows->row != row) {
+		struct posting *p = ARENA_NEW(&x->a, struct posting);
+
+		*p = (struct posting){ row, 0, (*w)->rows };
+		(*w)->rows = p;
+		(*w)->n++;
 	}
-	x->postings[x->n++] = (struct posting){ arena_strdup(x->a, word), row, weight };
+	(*w)->rows->weight += weight;
 	x->length[row] += weight;
 }
 
 static void post_text(struct index *x, const char *text, size_t row, double weight)
 {
-	struct tokens t = { .at = text };
+	struct tokens t = { .x = x, .at = text };
 
-	while (tokens_next(&t)) {
-		post(x, t.word, row, weight);
-		if (*t.pair)
-			post(x, t.pair, row, weight / 2);
+	while (tokens_next(&t))
+		for (size_t i = 0; i < 3; i++)
+			if (t.now[i].weight > 0)
+				post(x, t.now[i].text, row,
+				     weight * (t.now[i].alone ? 1 : t.now[i].weight));
+}
+
+static void terms_make(struct index *x)
+{
+	for (size_t i = 0; i < doctor_terms.n; i++) {
+		const struct vocabulary *t = &doctor_terms.rows[i];
+
+		for (const char *s = t->same; *s; s += strspn(s, " ")) {
+			char w[2 * WORD_MAX] = "";
+			size_t n = strcspn(s, " ");
+			const char **name;
+
+			memcpy(w, s, n < sizeof(w) ? n : sizeof(w) - 1);
+			s += n;
+			if (strcmp(t->id, "-common") == 0)
+				stem(w);
+			name = (const char **)map_at(&x->a, &x->terms, w);
+			*name = *name ? *name : t->id;
+		}
 	}
 }
 
-/* By word, then by row, for counting and for looking up. */
-static int by_word(const void *a, const void *b)
+static void index_make(struct index *x)
 {
-	const struct posting *p = a, *q = b;
-	int c = strcmp(p->word, q->word);
+	size_t n = doctor_background.n, k = 0;
+	double total = 0, often = 0;
 
-	return c ? c : p->row < q->row ? -1 : p->row > q->row;
-}
-
-/* What one row has of a word is one posting. */
-static void gather(struct index *x)
-{
-	size_t k = 0;
-
-	qsort(x->postings, x->n, sizeof(*x->postings), by_word);
-	for (size_t i = 1; i < x->n; i++)
-		if (by_word(&x->postings[k], &x->postings[i]) == 0)
-			x->postings[k].weight += x->postings[i].weight;
-		else
-			x->postings[++k] = x->postings[i];
-	x->n = x->n ? k + 1 : 0;
-}
-
-static void index_make(struct arena *a, struct index *x)
-{
-	double total = 0;
-
-	*x = (struct index){ .a = a };
+	terms_make(x);
 	DIAGNOSIS_FOR_EACH (d)
-		x->rows += d != NULL;
-	x->length = arena_array(a, x->rows, sizeof(*x->length));
-	x->of = arena_array(a, x->rows, sizeof(const struct diagnosis *));
-	x->rows = 0;
+		n += d != NULL;
+	x->length = arena_array(&x->a, n, sizeof(*x->length));
+	x->of = arena_array(&x->a, n, sizeof(const struct diagnosis *));
 	DIAGNOSIS_FOR_EACH (d) {
-		const char *const fields[] = { d->symptom, d->words, d->said, d->id };
-
-		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-			if (fields[i])
-				post_text(x, fields[i], x->rows, i == 3 ? 0.5 : 1);
+		post_text(x, d->symptom, k, 1);
+		post_text(x, d->words ? d->words : "", k, 1);
+		post_text(x, d->said ? d->said : "", k, 1);
+		post_text(x, d->id, k, 0.5);
 		for (size_t i = 0; i < d->n; i++)
-			post_text(x, d->causes[i].title, x->rows, 0.3);
-		if (d->log)
-			post_text(x, d->log, x->rows, 0.5);
-		x->of[x->rows++] = d;
+			post_text(x, d->causes[i].title, k, 0.3);
+		post_text(x, d->log ? d->log : "", k, 0.3);
+		total += x->length[k];
+		often += d->often;
+		x->of[k++] = d;
 	}
-	gather(x);
-	for (size_t i = 0; i < x->rows; i++)
-		total += x->length[i];
-	x->mean = total / (double)x->rows;
+	x->mean = total / (double)k;
+	x->often = 1 + often / (double)k;
+	for (size_t i = 0; i < doctor_background.n; i++)
+		post_text(x, doctor_background.rows[i].same, k++, 1);
+	x->rows = n;
 }
 
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -202,152 +253,149 @@ static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Made once a process: its rows never change. */
 static const struct index *index_once(void)
 {
-	static struct arena arena;
 	static struct index once;
 
 	pthread_mutex_lock(&index_lock);
-	if (!once.n)
-		index_make(&arena, &once);
+	if (!once.rows)
+		index_make(&once);
 	pthread_mutex_unlock(&index_lock);
 	return &once;
 }
 
-/* The first posting of a word; *n gets how many there are. */
-static const struct posting *find_word(const struct index *x, const char *word, size_t *n)
-{
-	size_t low = 0, high = x->n;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (strcmp(x->postings[mid].word, word) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (*n = 0; low + *n < x->n && strcmp(x->postings[low + *n].word, word) == 0;)
-		++*n;
-	return x->postings + low;
-}
-
-/* A word that is one letter away from one of several that mean the same. */
-static const struct posting *find_same(const struct index *x, const char *word, size_t *n)
-{
-	char same[WORD_MAX];
-
-	for (size_t i = 0; i < doctor_terms.n; i++)
-		for (const char *at = doctor_terms.rows[i].same;
-		     (at = search_next_word(at, same)) != NULL;)
-			if (strlen(same) >= NEAR && str_distance(same, word, 1) <= 1 &&
-			    normal(same))
-				return find_word(x, same, n);
-	return x->postings;
-}
-
-/* A word that no row has may be one letter away from one, or the beginning of one. */
-static const struct posting *find_near(const struct index *x, const char *word, size_t *n)
+/* A key of the map that is one letter away, or that the word begins; NULL. */
+static const char *near_key(const struct map *m, const char *word)
 {
 	size_t len = strlen(word);
-	const struct posting *p = find_word(x, word, n);
+	const char *best = NULL;
 
-	if (*n > 0 || len < NEAR)
-		return p;
-	for (size_t i = 0; i < x->n; i++) {
-		const char *w = x->postings[i].word;
-		size_t k = strlen(w);
+	for (size_t i = 0; i < m->cap; i++) {
+		char k[2 * WORD_MAX] = "";
+		size_t n;
 
-		if ((k > len && k < len + 4 && strncmp(w, word, len) == 0) ||
-		    (k >= NEAR && k <= len + 1 && len <= k + 1 && str_distance(w, word, 1) <= 1))
-			return find_word(x, w, n);
+		if (!m->slots[i].key || (best && strcmp(m->slots[i].key, best) > 0))
+			continue;
+		strcpy(k, m->slots[i].key);
+		stem(k);
+		n = strlen(k);
+		if (n >= NEAR && ((n > len && n < len + 4 && strncmp(k, word, len) == 0) ||
+				  (n <= len + 1 && len <= n + 1 && str_distance(k, word, 1) <= 1)))
+			best = m->slots[i].key;
 	}
-	return find_same(x, word, n);
+	return best;
+}
+
+/* A word that no row has may be mistyped; NULL: it is none that we know. */
+static const struct word *find_word(const struct index *x, const struct token *t)
+{
+	const struct word *w = map_get(&x->words, t->text);
+	char same[WORD_MAX] = "";
+	const char *key;
+
+	if (w || !t->alone || strlen(t->text) < NEAR)
+		return w;
+	key = near_key(&x->terms, t->text);
+	if (key && *(const char *)map_get(&x->terms, key) != '-') {
+		strncpy(same, map_get(&x->terms, key), WORD_MAX - 1);
+		stem(same);
+		return map_get(&x->words, same);
+	}
+	key = near_key(&x->words, t->text);
+	return key ? map_get(&x->words, key) : NULL;
 }
 
 /* --- weighing --------------------------------------------------------------------------------- */
 
 struct weighed {
-	double words; /* BM25 */
-	double known; /* of what the question weighs: the part that this row has */
-	double lines; /* by the programs' lines that it knows */
-	double ahead; /* words against the best */
+	double words;	     /* BM25 */
+	double known;	     /* of what the question weighs: the part that this row has */
+	double lines, hints; /* by the programs' lines that it knows: sure ones, weak ones */
 	double probability;
 };
 
-static double rarity(const struct index *x, size_t n)
+static double rarity(const struct index *x, double n)
 {
-	return log(1 + ((double)x->rows - (double)n + 0.5) / ((double)n + 0.5));
+	return log(1 + ((double)x->rows - n + 0.5) / (n + 0.5));
 }
 
-/* share: of a word alone it counts as known, of a pair it does not. */
-static void weigh_word(const struct index *x, const char *word, double share, struct weighed *out,
-		       double *asked)
+/* What a word that no row has says: something else. */
+static double strange(const struct index *x)
 {
-	enum { K = 12, B = 6 }; /* tenths */
-	size_t n;
-	const struct posting *p = share < 1 ? find_word(x, word, &n) : find_near(x, word, &n);
-	double rare = rarity(x, n);
+	return weight_of("strange") * rarity(x, 3);
+}
 
-	if (share == 1)
-		*asked += n ? rare : rarity(x, 3) * weight_of("strange");
-	for (size_t i = 0; i < n; i++) {
-		double norm = 1 - B / 10.0 + B / 10.0 * x->length[p[i].row] / x->mean;
-		double tf = p[i].weight;
+static void weigh_token(const struct index *x, const struct token *t, struct weighed *out,
+			double *asked)
+{
+	const double k = 1.2, b = 0.4;
+	const struct word *w = find_word(x, t);
+	double rare = t->weight * (w ? rarity(x, (double)w->n) : strange(x));
 
-		out[p[i].row].words += share * rare * tf * (K / 10.0 + 1) / (tf + K / 10.0 * norm);
-		if (share == 1)
-			out[p[i].row].known += rare;
+	if (t->alone)
+		*asked += rare;
+	for (const struct posting *p = w ? w->rows : NULL; p; p = p->next) {
+		double tf = p->weight, norm = 1 - b + b * x->length[p->row] / x->mean;
+
+		out[p->row].words += rare * tf * (k + 1) / (tf + k * norm);
+		if (t->alone)
+			out[p->row].known += rare;
 	}
 }
 
-static void weigh_text(const struct index *x, const char *const *words, size_t n,
-		       struct weighed *out)
+/* Returns the weight of the question. */
+static double weigh_text(const struct index *x, const char *const *words, size_t n,
+			 struct weighed *out)
 {
 	char seen[ASKED_MAX][2 * WORD_MAX];
 	size_t n_seen = 0;
 	double asked = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct tokens t = { .at = words[i] };
+		struct tokens t = { .x = x, .at = words[i] };
 
-		while (n_seen + 2 <= ASKED_MAX && tokens_next(&t)) {
-			const char *const both[] = { t.word, t.pair };
-
-			for (size_t b = 0; b < 2; b++) {
+		while (n_seen + 3 <= ASKED_MAX && tokens_next(&t))
+			for (size_t b = 0; b < 3; b++) {
 				size_t k = 0;
 
-				while (k < n_seen && strcmp(seen[k], both[b]) != 0)
+				while (k < n_seen && strcmp(seen[k], t.now[b].text) != 0)
 					k++;
-				if (!*both[b] || k < n_seen)
+				if (t.now[b].weight <= 0 || k < n_seen)
 					continue;
-				strcpy(seen[n_seen++], both[b]);
-				weigh_word(x, both[b], b ? 0.5 : 1, out, &asked);
+				strcpy(seen[n_seen++], t.now[b].text);
+				weigh_token(x, &t.now[b], out, &asked);
 			}
-		}
 	}
-	for (size_t i = 0; i < x->rows; i++)
-		out[i].known = asked > 0 ? out[i].known / asked : 0;
+	return asked > 0 ? asked : 1;
 }
 
-static void weigh_all(const struct index *x, struct weighed *w)
+/* Each row's share of all that fits, and the share of what is no matter of ours. */
+static double weigh_all(const struct index *x, struct weighed *w, double asked)
 {
-	double top = 0;
+	double total = 0, other = 0;
 
-	for (size_t i = 0; i < x->rows; i++)
-		top = w[i].words > top ? w[i].words : top;
 	for (size_t i = 0; i < x->rows; i++) {
-		double z, by_words, by_lines;
+		const struct diagnosis *d = x->of[i];
+		double z;
 
-		w[i].ahead = top > 0 ? w[i].words / top : 0;
-		z = weight_of("bias") + weight_of("words") * w[i].words +
-		    weight_of("known") * w[i].known + weight_of("ahead") * w[i].ahead;
-		by_words = w[i].words > 0 ? 1 / (1 + exp(-z)) : 0;
-		by_lines = 1 - pow(1 - weight_of("line"), w[i].lines);
-		w[i].probability = 1 - (1 - by_words) * (1 - by_lines);
+		w[i].known /= asked;
+		z = weight_of("words") * w[i].words +
+		    weight_of("density") * w[i].words / sqrt(asked) +
+		    weight_of("known") * w[i].known + weight_of("line") * w[i].lines +
+		    weight_of("hint") * w[i].hints;
+		if (!d)
+			other = fmax(other, weight_of("background") * z);
+		else if (z > 0)
+			w[i].probability =
+				exp(z + weight_of("often") * log((1 + d->often) / x->often));
+		total += w[i].probability;
 	}
+	other = exp(other) + exp(weight_of("nothing"));
+	for (size_t i = 0; i < x->rows; i++)
+		w[i].probability *=
+			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);
+	return other / (total + other);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
-
 static void add(struct arena *a, struct chosen *out, const struct diagnosis *d)
 {
 	for (size_t i = 0; i < out->n; i++)
@@ -386,24 +434,26 @@ void doctor_all(struct arena *a, struct chosen *out)
 }
 
 static void choose_likely(struct arena *a, const struct index *x, const struct weighed *w,
-			  const struct log_input *input, struct chosen *out)
+			  double other, const struct log_input *input, struct chosen *out)
 {
 	bool *taken = arena_array(a, x->rows, sizeof(*taken));
 	bool all = input && input->all;
 
 	while (out->n < (all ? SHOWN_ALL : SHOWN)) {
+		double bar = all ? 0.001 : weight_of(out->n ? "also" : "bar");
 		size_t best = 0;
 
 		for (size_t i = 1; i < x->rows; i++)
 			if (!taken[i] && (taken[best] || w[i].probability > w[best].probability))
 				best = i;
-		if (taken[best] || w[best].probability < (all ? 0.001 : weight_of("bar")))
+		if (taken[best] || w[best].probability < bar ||
+		    (!all && !out->n && other > fmax(w[best].probability, weight_of("other"))))
 			return;
 		taken[best] = true;
 		out->matches = arena_grow(a, out->matches, out->n, sizeof(*out->matches));
 		out->matches[out->n] = (struct symptom_match){
 			w[best].probability, w[best].words, w[best].known,
-			w[best].lines,	     w[best].ahead, log_input_line(input, x->of[best])
+			w[best].lines,	     w[best].hints, log_input_line(input, x->of[best])
 		};
 		add(a, out, x->of[best]);
 	}
@@ -415,6 +465,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	struct weighed *w;
 	const char *bad;
 	const struct index *x;
+	double asked;
 
 	*out = (struct chosen){ 0 };
 	if (n == 0 && !input) {
@@ -429,11 +480,12 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	*out = (struct chosen){ .named = true };
 	x = index_once();
 	w = arena_array(a, x->rows, sizeof(*w));
-	weigh_text(x, words, n, w);
-	for (size_t i = 0; input && i < x->rows; i++)
-		w[i].lines = log_input_weight(input, x->of[i]);
-	weigh_all(x, w);
-	choose_likely(a, x, w, input, out);
+	asked = weigh_text(x, words, n, w);
+	for (size_t i = 0; input && i < x->rows; i++) {
+		w[i].lines = log_input_weight(input, x->of[i], false);
+		w[i].hints = log_input_weight(input, x->of[i], true);
+	}
+	choose_likely(a, x, w, weigh_all(x, w, asked), input, out);
 	return out->n > 0;
 }
 
