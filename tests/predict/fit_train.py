@@ -106,6 +106,8 @@ def quantile(v, p):
 
 def kind(model, i):
     precision = model.rows[i]["precision"]
+    if model.rows[i]["framework"] == "hf-trainer":
+        return "Transformers' Trainer"
     return "mixtures of experts" if model.experts[i] else {"fp8": "FP8", "bf16": "BF16"}.get(precision, precision)
 
 
@@ -150,7 +152,7 @@ def crossval(model):
 
 def write_spread(model, left):
     lines = []
-    for k in ("mixtures of experts", "FP8", "BF16"):
+    for k in ("mixtures of experts", "FP8", "BF16", "Transformers' Trainer"):
         at = [i for i in range(len(model.rows)) if kind(model, i) == k and left[i] > 0]
         ratio = [float(model.rows[i]["tokens_s_gpu"]) / left[i] for i in at]
         low, high = quantile(ratio, .1), quantile(ratio, .9)
@@ -160,7 +162,7 @@ def write_spread(model, left):
     lines.append('\t{ 0.6, 1.4, 0, 0,\n\t  "too few measurements of this precision or kind of GPU: a guess" },')
     text = "\n".join(lines)
     (ROOT / "src/models/training/peak.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */
-/* Written by tests/predict/fit_train.py: experts, FP8, BF16, everything else. */
+/* Written by tests/predict/fit_train.py: experts, FP8, BF16, Transformers' Trainer, the rest. */
 #ifndef TRAIN_SPREAD_TABLE_H
 #define TRAIN_SPREAD_TABLE_H
 

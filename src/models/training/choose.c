@@ -314,14 +314,14 @@ const char *const train_frozen_names[TRAIN_FROZENS] = { "bf16", "int8", "nf4" };
 #define NOT_DECIDED "no measurement decides it"
 /* clang-format off */
 const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
-	{ "pytorch", "a plain PyTorch loop", false, false, 1, 0, LAB },
-	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, 1.7, 0.025,
+	{ "pytorch", "a plain PyTorch loop", false, false, false, 1, 0, LAB },
+	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, true, 1.7, 0.025,
 	  "runs of Transformers 5.17 on one H100 host, and published ones on an A100" },
-	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, 1, 0, NOT_DECIDED },
-	{ "automodel", "NeMo AutoModel with Transformer Engine", true, true, 1, 0, NOT_DECIDED },
-	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, true, 1, 0, NOT_DECIDED },
-	{ "torchtitan", "torchtitan with torch.compile", true, true, 1, 0, NOT_DECIDED },
-	{ "deepspeed", "DeepSpeed's engine around a PyTorch model", false, true, 1, 0, NOT_DECIDED },
+	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, false, 1, 0, NOT_DECIDED },
+	{ "automodel", "NeMo AutoModel with Transformer Engine", true, false, true, 1, 0, NOT_DECIDED },
+	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, false, true, 1, 0, NOT_DECIDED },
+	{ "torchtitan", "torchtitan with torch.compile", true, false, true, 1, 0, NOT_DECIDED },
+	{ "deepspeed", "DeepSpeed's engine around a PyTorch model", false, false, true, 1, 0, NOT_DECIDED },
 };
 /* clang-format on */
 const char *const train_framework_names[TRAIN_FRAMEWORKS] = {

@@ -15,6 +15,9 @@
  * its gradient is cast besides (16-bit logits, FP32 probabilities, both gradients). */
 #define LOGIT 8
 #define LOGIT_EAGER 12
+/* Bytes of an inner element that the tanh form of GELU keeps, as Transformers writes it out: FP32
+ * copies of its input and of two results, the input's half, and both ends in 16 bits. */
+#define GELU 16.0
 /* Of unified memory: the rest is the system's, the loader's and the page cache's. */
 #define UNIFIED_PART 0.9
 
@@ -81,7 +84,8 @@ static void weights(const struct train_config *q, const struct train_shape *s,
  * weights or adapters; for the others what fused kernels keep is closer. */
 static bool eager(const struct train_config *q)
 {
-	return !q->compile && q->arch.ffn_mats != 2 && (q->way == TRAIN_DDP || train_adapters(q));
+	return !q->compile && (q->way == TRAIN_DDP || train_adapters(q)) &&
+	       (q->arch.ffn_mats != 2 || q->framework->transformers);
 }
 
 /* Bytes that the norms and the inputs of the projections keep of a token in a layer.
@@ -91,6 +95,11 @@ static bool eager(const struct train_config *q)
 static double eager_inputs(const struct train_config *q)
 {
 	double h = q->arch.hidden, own = 5 * 2 * h, joined = 2 * 2 * h;
+
+	/* Older models: joined projections, norms with a mean, and a byte of each dropout's mask.
+	 */
+	if (q->arch.ffn_mats == 2)
+		return 2 * 4 * h + joined + 2 * h;
 
 	if (train_autocast(q))
 		return 2 * (4 + 4) * h + own;
@@ -120,7 +129,8 @@ static double train_stored_bytes(const struct train_config *q, const struct trai
 	}
 	if (eager(q)) {
 		rows = eager_inputs(q) / w;
-		blocks = 4 * s->widest;
+		/* Written out in FP32 (its cube, its hyperbolic tangent), or four inner widths. */
+		blocks = (gated ? 4 : GELU / w) * s->widest;
 		/* The adapter's own copy of the output projection's input. */
 		out *= train_adapters(q) ? 2 : 1;
 	}

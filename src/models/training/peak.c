@@ -146,6 +146,6 @@ const struct train_spread *train_spread_of(const struct train_config *q)
 	else if (q->precision == TRAIN_FP8)
 		at = 1;
 	else if (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16)
-		at = 2;
+		at = q->framework->transformers && !q->compile && q->place.gpus == 1 ? 3 : 2;
 	return &train_spreads[at < n ? at : n - 1];
 }

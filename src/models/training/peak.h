@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written by tests/predict/fit_train.py: experts, FP8, BF16, everything else. */
+/* Written by tests/predict/fit_train.py: experts, FP8, BF16, Transformers' Trainer, everything
+ * else. */
 #ifndef TRAINING_PEAK_H
 #define TRAINING_PEAK_H
 
@@ -13,6 +14,8 @@ static const struct train_spread train_spreads[] = {
 	  "90 measurements of FP8 from 4 sources, each predicted without its source" },
 	{ 0.77, 1.08, 267, 10,
 	  "267 measurements of BF16 from 10 sources, each predicted without its source" },
+	{ 0.81, 1.12, 50, 1,
+	  "50 runs of Transformers' Trainer on one H100 host; a third of them set its CPU time" },
 	{ 0.6, 1.4, 0, 0,
 	  "too few measurements of this precision or kind of GPU: a guess" },
 };

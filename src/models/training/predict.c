@@ -294,6 +294,9 @@ static void train_weights_passes(const struct train_config *q, const struct trai
  * bandwidth of others. */
 #define UPDATE_LISTS 100.0
 
+/* Bytes of traffic for an inner element of GELU written out in FP32, its backward pass twice that
+ * of its forward one: nine kernels of 4 to 10 bytes. */
+#define GELU_PASSES 204.0
 /* Bytes of traffic for each element that goes into or comes out of an adapted matrix, all passes of
  * a step: its input cast to FP32 and back, its output scaled and added. */
 #define ADAPTER 36.0
@@ -365,6 +368,8 @@ static double small_s(const struct train_config *q, const struct train_shape *s)
 	elements = train_weight_bytes(q) * (elements * fused + cast);
 	if (train_autocast(q))
 		elements += WIDE * along * fmin(fused, 1);
+	if (q->arch.ffn_mats == 2 && q->framework->transformers && !q->compile)
+		elements += GELU_PASSES * s->widest;
 	if (train_adapters(q) && !q->compile)
 		elements += ADAPTER * adapted_widths(q, s);
 	return s->tokens * s->layers * elements / bandwidth(q);

@@ -62,6 +62,7 @@ struct train_framework {
 	const char *name;  /* "hf-trainer" */
 	const char *what;  /* in words, with those that work alike */
 	bool compile;	   /* fused kernels by itself */
+	bool transformers; /* models as Hugging Face's Transformers writes them */
 	bool fused;	   /* its AdamW is the fused one by default */
 	double host;	   /* the CPU's time for a kernel, of that of a plain PyTorch loop */
 	double step_s;	   /* of the CPU, besides, for a step: batches, callbacks, clipping */
