@@ -36,7 +36,7 @@ static const char *inject_object(struct arena *a)
 static const char *inject_profiler(char *const *command)
 {
 	static const char *const variables[] = { "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-						 "NSYS_PROFILING_SESSION_ID" };
+						 "NSYS_PROFILING_SESSION_ID", "KINETO_USE_DAEMON" };
 	static const char *const programs[] = { "nsys", "ncu", "nvprof", "dlprof",
 						"compute-sanitizer" };
 
@@ -52,47 +52,66 @@ static const char *inject_profiler(char *const *command)
 	return NULL;
 }
 
-bool inject_begin(struct arena *a, const char *recording, char *const *command)
+static void inject_cupti(struct arena *a, struct injection *j)
 {
-	const char *own = inject_profiler(command), *object = inject_object(a);
+	const char *object = inject_object(a);
+
+	if (!object) {
+		complain_text(0, OBJECT " is not installed: no trace is made");
+		return;
+	}
+	setenv(injection, object, 1);
+	setenv(file_of, j->path, 1);
+	j->on = true;
+}
+
+void inject_begin(struct arena *a, struct injection *j, const char *recording, char *const *command)
+{
+	const char *own = inject_profiler(command);
 	char folder[PATH_MAX];
-	bool whole = *recording == '/' || getcwd(folder, sizeof(folder));
+	struct err e = { 0 };
 
 	if (own) {
 		complain_text(0,
 			      "the command has a profiler of its own (%s): it is left alone, "
 			      "and no trace is made",
 			      own);
-		return false;
+		return;
 	}
-	if (!object || !whole) {
-		complain_text(0, OBJECT " is not installed: no trace is made");
-		return false;
+	if (*recording != '/' && !getcwd(folder, sizeof(folder))) {
+		complain_text(0, "no trace is made: the current folder has no path");
+		return;
 	}
-	setenv(injection, object, 1);
-	setenv(file_of,
-	       *recording == '/' ? arena_printf(a, "%s.trace", recording)
-				 : arena_printf(a, "%s/%s.trace", folder, recording),
-	       1);
-	return true;
+	j->path = *recording == '/' ? arena_printf(a, "%s.trace", recording)
+				    : arena_printf(a, "%s/%s.trace", folder, recording);
+	if (j->by == TRACER_CUPTI)
+		inject_cupti(a, j);
+	else if (!(j->kineto = kineto_begin(j->path, &e)))
+		complain(0, &e);
+	j->on |= j->kineto != NULL;
 }
 
-void inject_environment_back(void)
+void inject_environment_back(const struct injection *j)
 {
-	if (!getenv(file_of))
-		return;
-	unsetenv(injection);
+	if (j->kineto)
+		kineto_environment_back();
+	else if (j->on)
+		unsetenv(injection);
 	unsetenv(file_of);
 }
 
-void inject_end(struct arena *a, const char *recording, bool quiet)
+void inject_end(struct injection *j, bool quiet)
 {
-	const char *path = arena_printf(a, "%s.trace", recording);
 	char line[600] = "", why[160] = "";
 	size_t looks = 0;
-	FILE *f = fopen(path, "re");
+	FILE *f;
 
-	for (; f && fgets(line, sizeof(line), f);) {
+	if (!j->on)
+		return;
+	if (j->kineto)
+		kineto_end(j->kineto);
+	f = fopen(j->path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
 		looks += strstr(line, "\"devices\":") != NULL;
 		if (strstr(line, "\"none\":\""))
 			sscanf(strstr(line, "\"none\":\"") + 8, "%150[^\"]", why);
@@ -102,7 +121,9 @@ void inject_end(struct arena *a, const char *recording, bool quiet)
 	if (*why)
 		complain_text(0, "a process was left alone: %s", why);
 	else if (!looks)
-		complain_text(0, "no trace: no process used CUDA for two seconds");
+		complain_text(0, j->kineto ? "no trace: no process with PyTorch asked for one, or "
+					     "it ended within 10 seconds"
+					   : "no trace: no process used CUDA for two seconds");
 	if (looks && !quiet)
-		fprintf(stderr, "gputune: %zu looks in %s\n", looks, path);
+		fprintf(stderr, "gputune: %zu looks in %s\n", looks, j->path);
 }

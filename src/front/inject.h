@@ -6,13 +6,24 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "front/kineto.h"
 
-/* Sets the environment of the job that is started next. False: there is no looking, and it is said
- * why: a profiler of its own, or an object that is not installed. */
-bool inject_begin(struct arena *a, const char *recording, char *const *command);
+enum tracer { TRACER_CUPTI, TRACER_PYTORCH };
+
+struct injection {
+	enum tracer by;
+	bool on; /* there is looking */
+	const char *path;
+	struct kineto *kineto; /* TRACER_PYTORCH */
+};
+
+/* Sets the environment of the job that is started next. Where there is no looking it is said why:
+ * a profiler of its own, or an object that is not installed. */
+void inject_begin(struct arena *a, struct injection *j, const char *recording,
+		  char *const *command);
 /* Our own environment is as it was. */
-void inject_environment_back(void);
+void inject_environment_back(const struct injection *j);
 /* Says what was seen, or why nothing was. */
-void inject_end(struct arena *a, const char *recording, bool quiet);
+void inject_end(struct injection *j, bool quiet);
 
 #endif

@@ -234,6 +234,41 @@ p = run("record", "-o", "none.rec", "--for", "1s", "--", "true")
 expect("--for and a command", p.returncode == 2 and "--for" in p.stderr, p)
 p = run("record", "-o", "signal.rec", "--", "sh", "-c", "kill -9 $$")
 expect("a job that is killed", p.returncode == 137, p)
+# The protocol of Kineto's daemon, by a stand-in for a process with PyTorch: it asks, traces, and asks again.
+KINETO = """
+import json, os, socket, struct, sys
+folder = os.environ["KINETO_IPC_SOCKET_DIR"]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(folder + "/client"); s.settimeout(20); s.connect(folder + "/dynolog")
+def ask(kind, payload):
+    s.send(struct.pack("Q32s", len(payload), kind) + payload)
+    m = s.recv(4096)
+    assert len(m) == 40 + struct.unpack("Q", m[:8])[0] and m[8:40].split(b"\\0")[0] == kind
+    return m[40:]
+def request(kind, pid=os.getpid()): return ask(b"req", struct.pack("iiqii", kind, 2, 0, pid, 1)).decode()
+assert ask(b"ctxt", struct.pack("iiq", 0, os.getpid(), 0)) == struct.pack("i", 1)
+s.send(b"short"); s.send(struct.pack("Q32s", 4, b"req") + b"1234")
+conf = dict(l.split("=") for l in request(3).splitlines())
+path = conf["ACTIVITIES_LOG_FILE"].replace(".json", "_%d.json" % os.getpid())
+event = lambda cat, name, ts, dur: {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": {"device": 0}}
+events = [event("kernel", "gemm", 1000.0, 50.0), event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1100.0, 10.0),
+          event("gpu_memcpy", "Memcpy DtoD", 1120.0, 5.0), event("cpu_op", "kernel", 1.0, 1.0), event("Trace", "PyTorch Profiler (0)", 900.0, 300.0)]
+open(path, "w").write(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+assert request(3)
+assert request(1, 77) == ""
+sys.exit(3)
+"""
+(tmp / "kineto.py").write_text(KINETO)
+p = run("record", "-q", "--trace", "--tracer", "pytorch", "-o", "k.rec", "--", sys.executable, "kineto.py")
+looks = [json.loads(x) for x in (tmp / "k.rec.trace").read_text().splitlines()]
+expect("PyTorch's own profiler: a look, a process that profiles itself is left alone, the exit code is the job's",
+       p.returncode == 3 and len(looks) == 2 and looks[0]["ns"] == 300000 and looks[0]["pageable_ns"] == 10000 and looks[1]["pid"] == 77 and
+       looks[0]["devices"][0]["any_ns"] == 65000 and looks[0]["names"][0] == ["gemm", 50000, 1] and "none" in looks[1] and
+       "left alone: it uses the profiler of PyTorch itself" in p.stderr, (p, looks))
+p = run("record", "--trace", "--tracer", "pytorch", "-o", "n.rec", "--", "sh", "-c", "ls -d $KINETO_IPC_SOCKET_DIR")
+expect("without PyTorch it is said, and the folder goes", p.returncode == 0 and "no trace: no process with PyTorch" in p.stderr and
+       not os.path.exists(p.stdout.strip()), p)
+p = run("record", "--trace", "-o", "o.rec", "--", "true", env=os.environ | {"KINETO_USE_DAEMON": "1"})
+expect("a job that has a daemon of its own is left alone", p.returncode == 0 and "profiler of its own (KINETO_USE_DAEMON)" in p.stderr, p)
 p = run("record", "-o", "alone.rec", "--interval", "100ms", "--for", "400ms")
 expect("without a job", p.returncode == 0 and (tmp / "alone.rec").exists(), p)
 

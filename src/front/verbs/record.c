@@ -17,7 +17,9 @@ struct record_ask {
 	struct ask_texts command;
 	double interval_s, for_s;
 	bool trace, stacks;
+	unsigned tracer; /* enum tracer */
 };
+static const char *const tracers[] = { [TRACER_CUPTI] = "cupti", [TRACER_PYTORCH] = "pytorch" };
 
 static const struct ask_row record_ask_rows[] = {
 	{ "COMMAND", "the command to run, with its arguments", ASK_TEXTS(record_ask, command),
@@ -27,6 +29,11 @@ static const struct ask_row record_ask_rows[] = {
 	  .max = 3600, .fallback = "500ms" },
 	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
+	{ "tracer",
+	  "what --trace looks with: an object that CUDA's driver loads into the job (cupti), or "
+	  "the "
+	  "profiler that PyTorch has",
+	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
 	  "also sample where its Python processes are, 20 times a second (PATH.stacks); --trace "
 	  "does so too",
@@ -48,6 +55,7 @@ struct taping {
 	long long for_ms;
 	uint64_t rows;
 	bool trace, stacks;
+	struct injection looking;
 };
 
 /* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
@@ -170,13 +178,15 @@ static int record(struct taping *s, char **argv)
 		return complain(code, &e);
 	}
 	if (s->trace)
-		s->trace = inject_begin(&s->r->arena, s->path, argv);
+		inject_begin(&s->r->arena, &s->looking, s->path, argv);
 	code = argv ? job_start(&s->job, argv, &(struct job_how){ 0 }, &e) : 0;
-	inject_environment_back();
+	inject_environment_back(&s->looking);
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);
 		waiter_close(&w);
+		if (s->looking.kineto)
+			kineto_end(s->looking.kineto);
 		complain(EXIT_USAGE, &e);
 		return code == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
@@ -186,8 +196,7 @@ static int record(struct taping *s, char **argv)
 	if (samples)
 		stack_samples_end(samples, s->path, s->r->print.quiet);
 	code = record_finish(s, code, cpu);
-	if (s->trace)
-		inject_end(&s->r->arena, s->path, s->r->print.quiet);
+	inject_end(&s->looking, s->r->print.quiet);
 	waiter_close(&w);
 	return code;
 }
@@ -220,6 +229,7 @@ static int verb_record(struct run *r)
 				     ask->trace ? "--trace" : "--stacks");
 	s.trace = ask->trace;
 	s.stacks = ask->stacks || ask->trace;
+	s.looking.by = (enum tracer)ask->tracer;
 	if (!s.path)
 		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
 	s.h = run_live(r);

@@ -228,10 +228,18 @@ static int first_of(const char *env, size_t len, const char *const *names)
 	return v;
 }
 
-struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
+int stacks_rank(struct arena *a, pid_t pid)
 {
 	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
 					     "SLURM_PROCID", NULL };
+	size_t len = 0;
+	const char *env = proc_of(a, pid, "environ", &len);
+
+	return first_of(env, len, ranks);
+}
+
+struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
+{
 	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
 					      "SLURM_LOCALID", NULL };
 	struct stack_reader *r = ARENA_NEW(a, struct stack_reader);
@@ -250,7 +258,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	r->command =
 		utf8_clean(a, *line ? line : str_trim(proc_of(a, pid, "comm", NULL), 64, &len));
 	env = proc_of(a, pid, "environ", &len);
-	r->rank = first_of(env, len, ranks);
+	r->rank = stacks_rank(a, pid);
 	r->local_rank = first_of(env, len, locals);
 	r->ras = variable_in(env, len, "NCCL_RAS_ADDR");
 	read_maps(r);

@@ -60,6 +60,9 @@ void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *
 /* The libnccl that it has mapped: version and path, path alone, NULL: none. Reads the library. */
 const char *stacks_nccl(struct stack_reader *r);
 
+/* The rank that its environment says; -1. */
+int stacks_rank(struct arena *a, pid_t pid);
+
 /* The process and all below it, at most n; how many. */
 size_t stacks_tree(pid_t pid, pid_t *out, size_t n);
 
