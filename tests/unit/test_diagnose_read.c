@@ -646,37 +646,6 @@ static void test_recording(void **state)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-static void test_nsys_csv(void **state)
-{
-	struct bag b;
-	const struct metric_sample *f;
-
-	(void)state;
-	take(&b, "nsys.csv");
-	format_is(&b, "nsys stats CSV");
-	f = want(&b, FIGURE_COMPUTE_S, 6, 6);
-	assert_true(f->total && isnan(f->over_s));
-	assert_string_equal(f->text, "void gemm<float, 128>(int, int)");
-	want(&b, FIGURE_COMM_S, 3, 7);
-	want(&b, FIGURE_KERNELS, 3500, 6);
-	assert_string_equal(want(&b, FIGURE_SYNC_S, 8, 12)->text, "cudaStreamSynchronize");
-	want(&b, FIGURE_LAUNCH_S, 1.5, 13);
-	want(&b, FIGURE_COPY_S, 0.25, 17);
-	assert_int_equal(count(&b, FIGURE_COPY_S), 1);
-	want(&b, FIGURE_FORWARD_S, 9, 21);
-	want(&b, FIGURE_DATA_S, 4.5, 22);
-	drop(&b);
-
-	take(&b, "nsys-2021.csv");
-	want(&b, FIGURE_COMM_S, 2.5, 2);
-	drop(&b);
-
-	take(&b, "nsys-broken.csv");
-	assert_int_equal(b.code, -EBADMSG);
-	assert_non_null(strstr(b.e.text, "nsys-broken.csv:3:"));
-	drop(&b);
-}
-
 static void check_trace(const struct bag *b)
 {
 	const struct metric_sample *f;
@@ -1413,7 +1382,6 @@ int main(void)
 		cmocka_unit_test(test_smi),
 		cmocka_unit_test(test_dmon),
 		cmocka_unit_test(test_recording),
-		cmocka_unit_test(test_nsys_csv),
 		cmocka_unit_test(test_trace),
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_sqlite),

@@ -16,8 +16,8 @@
 #include "models/inference/sqlite.h"
 
 extern const struct evidence_format evidence_sqlite, evidence_recording, evidence_inject,
-	evidence_stacks, evidence_trace, evidence_json, evidence_metrics, evidence_nsys,
-	evidence_smi_csv, evidence_dmon, evidence_log;
+	evidence_stacks, evidence_trace, evidence_json, evidence_metrics, evidence_smi_csv,
+	evidence_dmon, evidence_log;
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 /* The number at s behind blanks, ':', '=' and quotes: decimal, maybe with commas between thousands;

@@ -13,9 +13,17 @@
 enum { HEAD_MAX = 65536 };
 
 const struct evidence_format *const evidence_formats[] = {
-	&evidence_sqlite,  &evidence_recording, &evidence_inject,  &evidence_stacks,
-	&evidence_trace,   &evidence_json,	&evidence_metrics, &evidence_nsys,
-	&evidence_smi_csv, &evidence_dmon,	&evidence_log,	   NULL,
+	&evidence_sqlite,
+	&evidence_recording,
+	&evidence_inject,
+	&evidence_stacks,
+	&evidence_trace,
+	&evidence_json,
+	&evidence_metrics,
+	&evidence_smi_csv,
+	&evidence_dmon,
+	&evidence_log,
+	NULL,
 };
 
 /* The whole text, unpacked if it is packed; size without the zero. A log that still grows is taken

@@ -427,8 +427,7 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 	int code = sql_open(&q, ev->arena, path, e);
 
 	if (code == -ELIBACC)
-		err_hint(e, "convert it to CSV: nsys stats --format csv --report "
-			    "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum");
+		err_hint(e, "install libsqlite3 (libsqlite3-0, sqlite-libs)");
 	if (!code && (!sql_has(&q, "CUPTI_ACTIVITY_KIND_KERNEL") || !sql_has(&q, "StringIds")))
 		code = q.late ? sql_broken(&q)
 			      : err_set(e, -EBADMSG,
