@@ -316,28 +316,6 @@ static void without_profiler(struct arena *a, const struct format_totals *t, str
 		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
 }
 
-/* Looking makes the host slower, and where it launches just in time the GPU waits for it. The
- * driver saw how busy the GPU was also while nothing looked. */
-static void without_looking(struct arena *a, struct run_summary *r)
-{
-	struct step_split *out = &r->split;
-	double seen = out->s[PART_IDLE] / out->step_s, idle = 1 - r->sums[FIGURE_GPU_UTIL].mean,
-	       left = 0;
-
-	if (out->format != evidence_inject.name || !(idle < seen))
-		return;
-	out->s[PART_IDLE] = idle * out->step_s;
-	for (size_t p = 0; p < PARTS; p++)
-		left += p != PART_IDLE ? out->s[p] : 0;
-	for (size_t p = 0; p < PARTS && left > 0; p++)
-		if (p != PART_IDLE)
-			out->s[p] *= (1 - idle) * out->step_s / left;
-	run_note(a, r,
-		 "the GPU idled %.0f %% of the time while its kernels were looked at, %.0f %% by "
-		 "the recording: looking makes the host slower, and the latter is taken",
-		 100 * seen, 100 * idle);
-}
-
 static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_summary *r,
 			 struct format_totals *t)
 {
@@ -392,7 +370,6 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	part_wait(r);
 	if (out->gpu_clock)
 		without_profiler(a, &t[best], r);
-	without_looking(a, r);
 	split_settle(a, r);
 	for (size_t i = 0; i < n; i++)
 		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)
