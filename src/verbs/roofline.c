@@ -28,7 +28,7 @@ static const struct ask_row roofline_ask_rows[] = {
 	{ ASK_PART(roofline_ask, target, target_ask) },
 	{ "from-bench", "use saved gputune bench results of this machine",
 	  ASK_FLAG(roofline_ask, from_bench) },
-	{ "nsys", "CSV of nsys stats, or nsys export --type sqlite", ASK_TEXT(roofline_ask, nsys),
+	{ "nsys", "SQLite export of nsys (nsys export --type sqlite)", ASK_TEXT(roofline_ask, nsys),
 	  .arg = "FILE", .files = true },
 	{ "ncu", "CSV of ncu, page details or raw", ASK_TEXT(roofline_ask, ncu), .arg = "FILE",
 	  .files = true },
@@ -238,8 +238,8 @@ static int roofline_machine(struct door *d, struct host *h, const char *on, stru
 	return 0;
 }
 
-/* The first bytes tell an SQLite file and nsys's own format. */
-static int roofline_kind_of(struct door *d, const char *path, bool *sqlite)
+/* nsys's own format, a text, a pipe: refused before the library opens it. */
+static int roofline_is_export(struct door *d, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -253,32 +253,22 @@ static int roofline_kind_of(struct door *d, const char *path, bool *sqlite)
 	if (n <= 0)
 		return door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 				   fd < 0 ? strerror(errno) : "not a file, or empty");
-	*sqlite = n == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0;
+	if (n != sizeof(head) || memcmp(head, "SQLite format 3", 16) != 0)
+		return door_refuse(d, EXIT_USAGE,
+				   "%s: not a SQLite database; convert a .nsys-rep file with "
+				   "\"nsys export --type sqlite\"",
+				   path);
 	return 0;
 }
 
 static int read_nsys(struct door *d, const char *path, struct roof_profile *p)
 {
 	struct err e = { 0 };
-	bool sqlite = false;
-	size_t len;
-	char *text;
-	int code = roofline_kind_of(d, path, &sqlite);
+	int code = roofline_is_export(d, path);
 
 	if (code)
 		return code;
-	if (sqlite)
-		return roof_read_sqlite(d->arena, path, p, &e) < 0 ? door_fail(d, EXIT_USAGE, &e)
-								   : 0;
-	text = door_file(d, path, ROOF_BYTES_MAX, &len, NULL);
-	if (!text)
-		return -EXIT_USAGE;
-	if (memchr(text, '\0', len))
-		return door_refuse(d, EXIT_USAGE,
-				   "%s is neither text nor SQLite; convert a .nsys-rep file with "
-				   "\"nsys export --type sqlite\"",
-				   path);
-	return roof_read_nsys(d->arena, path, text, p, &e) < 0 ? door_fail(d, EXIT_USAGE, &e) : 0;
+	return roof_read_sqlite(d->arena, path, p, &e) < 0 ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
 
 static int read_ncu(struct door *d, const char *path, struct roof_profile *p)
@@ -370,12 +360,12 @@ const struct verb roofline_verb = {
 	.summary = "what limits GPU kernels: memory bandwidth, compute, or neither",
 	.about = "Places measured work under the roofline of this GPU, or of --on: limits are "
 		 "measured by bench or come from the data sheet. Kernels come from gputune's "
-		 "benches, or from a profile: --nsys reads nsys stats CSV or SQLite, --ncu the "
+		 "benches, or from a profile: --nsys reads the SQLite export of nsys, --ncu the "
 		 "CSV of ncu.",
 	.words = "kernels flops intensity nsys ncu nsight",
 	.examples = EXAMPLES(
 		{ "roofline --from-bench", "benches of this machine" },
-		{ "roofline --nsys stats.csv --on h100", "kernels from a profile on an H100" }),
+		{ "roofline --nsys report.sqlite --on h100", "kernels from a profile on an H100" }),
 	.ask = &roofline_ask_shape,
 	.answer = roofline_ask_any,
 	.result = &roofline_result,

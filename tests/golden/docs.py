@@ -36,7 +36,7 @@ STAND_INS = (
     (r"^diagnose serving http\S+", "ELSEWHERE serving"),
     (r"^defects lint (FILE|nccl\.json.*)", "defects lint rows.json"),
     (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
-    (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
+    (r"(--nsys) FILE", r"\1 diagnose.sqlite --on h200"),
     (r"(--ncu) FILE", r"\1 roof.ncu.csv --on h200"),
     (r"(--edit) FILE", r"\1 edit.json"),
     (r"^apply FILE", "apply plan.json"),
@@ -248,12 +248,12 @@ def lay_out(desk, machine):
     for name in ("overlay", "planned", "results", "w8", "w16", "state"):
         (desk / name).mkdir()
     shutil.copy(root / "src/knowledge/defects/nccl.json", desk / "rows.json")
-    for name in ("lint.sh", "logs.vllm.json", "roof.nsys.csv", "roof.ncu.csv", "stack.so"):
+    for name in ("lint.sh", "logs.vllm.json", "roof.ncu.csv", "diagnose.sqlite", "stack.so"):
         shutil.copy(seeds / name, desk / name)
     shutil.copy(seeds / "bench.json", desk / "a.json")
     shutil.copy(seeds / "bench.json", desk / "b.json")
-    for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"),
-                       ("stats.csv", "roof.nsys.csv"), ("vllm.json", "logs.vllm.json"), ("vllm.txt", "logs.vllm.txt")):
+    for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"), ("report.sqlite", "diagnose.sqlite"),
+                       ("vllm.json", "logs.vllm.json"), ("vllm.txt", "logs.vllm.txt")):
         shutil.copy(seeds / seed, desk / name)
     for name in ("before.prom", "after.prom", "vllm.log"):
         shutil.copy(seeds / "serving.prom", desk / name)

@@ -10,100 +10,38 @@
 
 /*
  * The best changes at once. What each brings alone does not multiply: with smaller weights there is
- * less to split, and guesses are worth less where steps multiply. So all mixtures are looked at.
+ * less to split, and guesses are worth less where steps multiply. So all mixtures of the single
+ * changes are looked at.
  */
 
-#define FORMATS_MOST 8
-#define LAYOUTS_MOST 64
+static const enum change_kind mixed[] = { CHANGE_WEIGHTS, CHANGE_CACHE, CHANGE_LAYOUT,
+					  CHANGE_DRAFT };
+enum { MIXED = sizeof(mixed) / sizeof(mixed[0]) };
 
-struct layout {
-	int tp, pp, copies;
-};
-
-/* Everything that may be mixed; the first of each is the base's own. */
-struct mixture {
-	const struct way *weights[FORMATS_MOST];
-	const char *names[FORMATS_MOST];
-	size_t n_weights;
-	double cache[2];
-	const char *cache_names[2];
-	size_t n_cache;
-	struct layout layouts[LAYOUTS_MOST];
-	size_t n_layouts;
-	int drafts[4];
-	size_t n_drafts;
-};
-
-/* One of each. */
+/* Of each kind one single change; NULL: as it is. */
 struct pick {
-	size_t weights, cache, layout, draft;
+	const struct serve_change *of[MIXED];
 };
 
-static void find_weights(struct adviser *v, struct mixture *m)
+static void mix(const struct adviser *v, const struct pick *p, struct way *out)
 {
-	const struct way *base = v->out->base;
-	const char *const *names = advise_formats(&base->q.ask);
+	const struct way *cache = p->of[1] ? p->of[1]->way : NULL,
+			 *layout = p->of[2] ? p->of[2]->way : NULL,
+			 *draft = p->of[3] ? p->of[3]->way : NULL;
 
-	m->weights[0] = base;
-	m->n_weights = 1;
-	for (; *names && m->n_weights < FORMATS_MOST; names++) {
-		struct infer_options w = *v->words;
-		struct way *way;
-
-		w.weights = *names;
-		w.weight_bytes = 0;
-		way = adviser_ask(v, &w, base->copies);
-		if (!way || weights_total(&way->q.ask) >= 0.97 * weights_total(&base->q.ask))
-			continue;
-		m->names[m->n_weights] = *names;
-		m->weights[m->n_weights++] = way;
-	}
-}
-
-static void find_layouts(const struct ask *q, int copies_now, bool fits, struct mixture *m)
-{
-	m->layouts[0] = (struct layout){ q->tp, q->pp, copies_now };
-	m->n_layouts = 1;
-	for (int tp = 1; tp <= q->place.gpus; tp++)
-		for (int pp = 1; tp * pp <= q->place.gpus; pp++) {
-			struct layout l = { tp, pp, q->place.gpus / (tp * pp) };
-
-			if (l.tp * l.pp * l.copies != q->place.gpus || l.copies > q->batch ||
-			    (q->arch->heads > 0 && q->arch->heads % tp) ||
-			    (pp > 1 && q->place.nodes < 2 && fits) || pp > q->arch->layers)
-				continue;
-			if (memcmp(&l, &m->layouts[0], sizeof(l)) != 0 &&
-			    m->n_layouts < LAYOUTS_MOST)
-				m->layouts[m->n_layouts++] = l;
-		}
-}
-
-static void find_mixture(struct adviser *v, struct mixture *m)
-{
-	const struct ask *q = &v->out->base->q.ask;
-	const char *smaller = q->engine == ENGINE_LLAMACPP ? "q8_0" : "fp8";
-
-	*m = (struct mixture){ .cache = { q->cache_bytes, format_cache_bytes(smaller) },
-			       .cache_names = { q->cache_name, smaller },
-			       .drafts = { q->draft, 1, 3, 5 } };
-	find_weights(v, m);
-	find_layouts(q, v->out->base->copies, v->out->now.fits, m);
-	m->n_cache = m->cache[1] < m->cache[0] ? 2 : 1;
-	m->n_drafts = q->draft > 0 ? 1 : 4;
-}
-
-static void advise_many_mix(const struct mixture *m, const struct pick *p, struct way *out)
-{
-	const struct layout *l = &m->layouts[p->layout];
-
-	*out = *m->weights[p->weights];
+	*out = *(p->of[0] ? p->of[0]->way : v->out->base);
 	out->q.ask.arch = &out->q.arch;
-	out->q.ask.cache_bytes = m->cache[p->cache];
-	out->q.ask.cache_name = m->cache_names[p->cache];
-	out->q.ask.tp = l->tp;
-	out->q.ask.pp = l->pp;
-	out->copies = l->copies;
-	out->q.ask.draft = m->drafts[p->draft];
+	if (cache) {
+		out->q.ask.cache_bytes = cache->q.ask.cache_bytes;
+		out->q.ask.cache_name = cache->q.ask.cache_name;
+	}
+	if (layout) {
+		out->q.ask.tp = layout->q.ask.tp;
+		out->q.ask.pp = layout->q.ask.pp;
+		out->copies = layout->copies;
+	}
+	if (draft)
+		out->q.ask.draft = draft->q.ask.draft;
 }
 
 /* a better than b for the goal by more than a thousandth. */
@@ -116,91 +54,37 @@ static bool better(const struct advise_outcome *a, const struct advise_outcome *
 	return goal_less(goal) ? x < y * 0.999 : x > y * 1.001;
 }
 
-/* What may be changed: bits of enum change_kind. */
-static struct pick best_pick(struct adviser *v, const struct mixture *m, unsigned allowed)
-{
-	struct pick best = { 0 }, p;
-	struct advise_outcome top, o;
-	struct way way;
+struct best {
+	unsigned allowed; /* bits of enum change_kind */
+	struct pick pick;
+	struct advise_outcome top;
+};
 
-	advise_many_mix(m, &best, &way);
-	way_outcome(&way.q.ask, way.copies, &top);
-	for (p.weights = 0; p.weights < (allowed & 1u << CHANGE_WEIGHTS ? m->n_weights : 1);
-	     p.weights++)
-		for (p.cache = 0; p.cache < (allowed & 1u << CHANGE_CACHE ? m->n_cache : 1);
-		     p.cache++)
-			for (p.layout = 0;
-			     p.layout < (allowed & 1u << CHANGE_LAYOUT ? m->n_layouts : 1);
-			     p.layout++)
-				for (p.draft = 0;
-				     p.draft < (allowed & 1u << CHANGE_DRAFT ? m->n_drafts : 1);
-				     p.draft++) {
-					advise_many_mix(m, &p, &way);
-					way_outcome(&way.q.ask, way.copies, &o);
-					v->out->tried++;
-					if (better(&o, &top, v->out->goal)) {
-						top = o;
-						best = p;
-					}
-				}
-	return best;
-}
-
-/* Adds one part to what is said of all. */
-static void advise_many_add_part(struct adviser *v, const struct mixture *m, struct trial *t,
-				 enum change_kind kind, const struct pick *alone, const char *what,
-				 const char *options)
+/* All picks of the kinds from this one on. */
+static void find_best(struct adviser *v, int kind, struct pick *p, struct best *b)
 {
-	struct way way;
 	struct advise_outcome o;
-	struct schedule plan;
-	double gain;
+	struct way way;
 
-	advise_many_mix(m, alone, &way);
-	way_simulated(v->arena, &way.q.ask, way.copies, &o, &plan);
-	gain = outcome_gain(&v->out->now, &o, v->out->goal);
-	t->parts *= gain > 0 ? gain : NAN;
-	t->kinds |= 1u << kind;
-	t->what = t->what ? arena_printf(v->arena, "%s + %s", t->what, what) : what;
-	t->options = t->options ? arena_printf(v->arena, "%s %s", t->options, options) : options;
-}
-
-static void advise_many_describe(struct adviser *v, const struct mixture *m, const struct pick *p,
-				 struct trial *t)
-{
-	const struct layout *l = &m->layouts[p->layout];
-	struct arena *a = v->arena;
-
-	if (p->weights)
-		advise_many_add_part(v, m, t, CHANGE_WEIGHTS,
-				     &(struct pick){ .weights = p->weights },
-				     arena_printf(a, "weights in %s",
-						  m->weights[p->weights]->q.ask.weights->name),
-				     arena_printf(a, "--weights %s", m->names[p->weights]));
-	if (p->cache)
-		advise_many_add_part(v, m, t, CHANGE_CACHE, &(struct pick){ .cache = p->cache },
-				     arena_printf(a, "KV cache in %s", m->cache_names[p->cache]),
-				     arena_printf(a, "--kv %s", m->cache_names[p->cache]));
-	if (p->layout)
-		advise_many_add_part(
-			v, m, t, CHANGE_LAYOUT, &(struct pick){ .layout = p->layout },
-			arena_printf(a, "%d x tensor parallelism %d, pipeline stages %d", l->copies,
-				     l->tp, l->pp),
-			arena_printf(a, "--tp %d --pp %d --copies %d", l->tp, l->pp, l->copies));
-	if (p->draft)
-		advise_many_add_part(v, m, t, CHANGE_DRAFT, &(struct pick){ .draft = p->draft },
-				     arena_printf(a, "%d speculative token%s", m->drafts[p->draft],
-						  m->drafts[p->draft] == 1 ? "" : "s"),
-				     arena_printf(a, "--draft %d", m->drafts[p->draft]));
-}
-
-static int parts_of(unsigned kinds)
-{
-	int n = 0;
-
-	for (; kinds; kinds &= kinds - 1)
-		n++;
-	return n;
+	if (kind == MIXED) {
+		mix(v, p, &way);
+		way_outcome(&way.q.ask, way.copies, &o);
+		v->out->tried++;
+		if (better(&o, &b->top, v->out->goal)) {
+			b->top = o;
+			b->pick = *p;
+		}
+		return;
+	}
+	find_best(v, kind + 1, p, b);
+	if (!(b->allowed & 1u << mixed[kind]))
+		return;
+	for (size_t i = 0; i < v->n_singles; i++)
+		if (v->singles[i].kind == mixed[kind]) {
+			p->of[kind] = &v->singles[i];
+			find_best(v, kind + 1, p, b);
+		}
+	p->of[kind] = NULL;
 }
 
 static bool known(const struct serve_advice *o, const char *options)
@@ -219,20 +103,32 @@ static struct way *at_acceptance(struct adviser *v, const struct way *way, doubl
 	return w;
 }
 
-static void add_together(struct adviser *v, const struct mixture *m, unsigned allowed)
+static void add_together(struct adviser *v, unsigned allowed)
 {
 	struct serve_advice *o = v->out;
-	struct pick p = best_pick(v, m, allowed);
+	struct best b = { .allowed = allowed };
+	struct pick p = { 0 };
 	struct way *way = ARENA_NEW(v->arena, struct way);
 	struct trial t = { .kind = CHANGE_SEVERAL, .way = way, .parts = 1 };
 	struct serve_change c;
+	int n = 0;
 
-	advise_many_mix(m, &p, way);
-	way->q.ask.arch = &way->q.arch;
-	advise_many_describe(v, m, &p, &t);
-	if (parts_of(t.kinds) < 2 || known(o, t.options))
+	find_best(v, 0, &p, &b);
+	for (int k = 0; k < MIXED; k++) {
+		const struct serve_change *s = b.pick.of[k];
+
+		if (!s)
+			continue;
+		t.what = n ? arena_printf(v->arena, "%s + %s", t.what, s->what) : s->what;
+		t.options = n ? arena_printf(v->arena, "%s %s", t.options, s->options) : s->options;
+		t.parts *= s->gain[o->goal].value > 0 ? s->gain[o->goal].value : NAN;
+		t.kinds |= 1u << mixed[k];
+		n++;
+	}
+	if (n < 2 || known(o, t.options))
 		return;
-	if (p.draft && !v->facts->accept_told) {
+	mix(v, &b.pick, way);
+	if (b.pick.of[3] && !v->facts->accept_told) {
 		t.worst = at_acceptance(v, way, ADVISE_ACCEPT_LOW);
 		t.best = at_acceptance(v, way, ADVISE_ACCEPT_HIGH);
 	}
@@ -247,14 +143,13 @@ static void add_together(struct adviser *v, const struct mixture *m, unsigned al
 static void advise_together(struct adviser *v)
 {
 	const unsigned weights = 1u << CHANGE_WEIGHTS, cache = 1u << CHANGE_CACHE,
-		       layout = 1u << CHANGE_LAYOUT, draft = 1u << CHANGE_DRAFT;
-	struct mixture m;
+		       layout = 1u << CHANGE_LAYOUT,
+		       draft = v->out->base->q.ask.draft > 0 ? 0 : 1u << CHANGE_DRAFT;
 
-	find_mixture(v, &m);
-	add_together(v, &m, weights | cache | layout | draft);
-	add_together(v, &m, weights | cache | layout);
-	add_together(v, &m, layout | draft); /* every answer stays what it is */
-	add_together(v, &m, weights | layout);
+	add_together(v, weights | cache | layout | draft);
+	add_together(v, weights | cache | layout);
+	add_together(v, layout | draft); /* every answer stays what it is */
+	add_together(v, weights | layout);
 }
 
 /* Changes of one thing each, the machine and the model staying as they are. */
@@ -668,7 +563,7 @@ static void advise_machines(struct adviser *v)
 int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e)
 {
-	struct adviser v = { a, w, fits, facts, out };
+	struct adviser v = { a, w, fits, facts, out, NULL, 0 };
 	struct way *base = ARENA_NEW(a, struct way);
 	struct query one;
 	int r = question_make(a, w, fits, &base->q, e);
@@ -737,23 +632,13 @@ static void try_model(struct adviser *v, const struct arch *a)
 /* The three best stay: the list is long, and one is as good an example as the next. */
 enum { MODELS_KEPT = 3 };
 
-static void keep_best_models(struct serve_advice *o, size_t from)
+static int by_outcome(const void *x, const void *y, void *how)
 {
-	for (size_t i = from; i < o->n && i < from + MODELS_KEPT; i++)
-		for (size_t k = i + 1; k < o->n; k++) {
-			struct serve_change t = o->changes[i];
+	enum goal goal = *(const enum goal *)how;
+	double p = outcome_of(&((const struct serve_change *)x)->after, goal);
+	double q = outcome_of(&((const struct serve_change *)y)->after, goal);
 
-			if (outcome_of(&o->changes[k].after, o->goal) ==
-			    outcome_of(&t.after, o->goal))
-				continue;
-			if ((outcome_of(&o->changes[k].after, o->goal) <
-			     outcome_of(&t.after, o->goal)) != goal_less(o->goal))
-				continue;
-			o->changes[i] = o->changes[k];
-			o->changes[k] = t;
-		}
-	if (o->n > from + MODELS_KEPT)
-		o->n = from + MODELS_KEPT;
+	return p < q ? (goal_less(goal) ? -1 : 1) : p > q ? (goal_less(goal) ? 1 : -1) : 0;
 }
 
 void advise_models(struct adviser *v)
@@ -766,5 +651,9 @@ void advise_models(struct adviser *v)
 	     m++)
 		if (rival(&m->a, &own, date ? date : "2025"))
 			try_model(v, &m->a);
-	keep_best_models(v->out, from);
+	if (v->out->n > from)
+		qsort_r(v->out->changes + from, v->out->n - from, sizeof(*v->out->changes),
+			by_outcome, &v->out->goal);
+	if (v->out->n > from + MODELS_KEPT)
+		v->out->n = from + MODELS_KEPT;
 }

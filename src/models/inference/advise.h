@@ -43,6 +43,7 @@ extern const char *const confidence_names[CONFIDENCES];
 
 struct serve_change {
 	enum change_kind kind;
+	const struct way *way;
 	const char *what;    /* "weights in nvfp4 instead of bf16" */
 	const char *options; /* of predict and advise, that ask for it: "--weights nvfp4" */
 	struct advise_outcome after;
@@ -107,6 +108,8 @@ struct adviser {
 	const struct fits *fits;
 	const struct advise_facts *facts;
 	struct serve_advice *out;
+	struct serve_change *singles; /* all that were tried, good or not */
+	size_t n_singles;
 };
 
 struct trial {

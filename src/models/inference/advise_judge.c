@@ -253,9 +253,11 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change
 	const struct way *ends[] = { t->worst, t->best };
 	struct schedule plan;
 
-	*c = (struct serve_change){
-		.kind = t->kind, .what = t->what, .options = t->options, .parts = t->parts
-	};
+	*c = (struct serve_change){ .kind = t->kind,
+				    .way = t->way,
+				    .what = t->what,
+				    .options = t->options,
+				    .parts = t->parts };
 	way_simulated(v->arena, &t->way->q.ask, t->way->copies, &c->after, &plan);
 	for (int g = 0; g < GOALS; g++)
 		c->gain[g] = advise_judge_gain_of(v, t, (enum goal)g, now, &c->after);
@@ -286,6 +288,8 @@ void adviser_try(struct adviser *v, const struct trial *t)
 	struct serve_change c;
 
 	adviser_judge(v, t, &c);
+	v->singles = arena_grow(v->arena, v->singles, v->n_singles, sizeof(*v->singles));
+	v->singles[v->n_singles++] = c;
 	if (!c.after.fits || (o->now.fits && c.gain[o->goal].value < WORTH))
 		return;
 	o->changes = arena_grow(v->arena, o->changes, o->n, sizeof(*o->changes));

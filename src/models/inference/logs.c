@@ -249,7 +249,7 @@ static const char *text(struct log_walk *w, const json_t *j, const char *key)
 	return s && *s && strlen(s) <= TEXT_MAX ? arena_strdup(w->a, s) : NULL;
 }
 
-/* A number, or a text that is one (llama-bench's SQL and vLLM's "inf" have texts). 0: none. */
+/* A number, or a text that is one (vLLM's "inf" is a text). 0: none. */
 static double logs_number(const json_t *j, const char *key)
 {
 	const json_t *v = json_object_get(j, key);

@@ -7,7 +7,7 @@
  * Read are (versions whose formats were looked at): vLLM 0.6 to 0.14 "bench serve" (page and
  * --save-result), "bench latency" and "bench throughput" (page and JSON); SGLang 0.4 to 0.5
  * bench_serving, bench_one_batch and bench_one_batch_server (page and JSON lines); llama.cpp b5000
- * to b11000 llama-bench (Markdown, CSV, JSON, JSON lines, SQL) and the timings of llama-server and
+ * to b11000 llama-bench (Markdown, CSV, JSON, JSON lines) and the timings of llama-server and
  * llama-cli; TensorRT-LLM 0.15 to 1.2 trtllm-bench (page and --report_json).
  */
 #ifndef INFERENCE_LOGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * llama.cpp: rows of llama-bench in each of its formats (Markdown, CSV, SQL; JSON comes from
- * logs.c), and the timings that llama-server and llama-cli print.
+ * llama.cpp: rows of llama-bench (Markdown, CSV; JSON comes from logs.c), and the timings that
+ * llama-server and llama-cli print.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -317,56 +317,6 @@ static bool markdown(struct log_walk *w, const char *line)
 	return true;
 }
 
-/* --- SQL -------------------------------------------------------------------------------------- */
-
-/* Names or quoted values up to the closing bracket; returns what follows it. */
-static const char *sql_list(struct log_walk *w, const char *s, const char **out, size_t *n)
-{
-	*n = 0;
-	while (*s && *s != ')' && *n < COLUMNS_MAX) {
-		size_t len;
-
-		s += strspn(s, " ,");
-		if (*s == '\'') {
-			s++;
-			/* Apostrophes in names are not doubled by llama-bench: a value ends with
-			 * one before a comma or a bracket. */
-			for (len = 0; s[len] && !(s[len] == '\'' && strchr(",)", s[len + 1]));)
-				len++;
-			out[(*n)++] = arena_strndup(w->a, s, len);
-			s += len + (s[len] == '\'');
-			continue;
-		}
-		len = strcspn(s, ",)");
-		out[(*n)++] = arena_strndup(w->a, s, len);
-		s += len;
-	}
-	return *s == ')' ? s + 1 : s;
-}
-
-static bool sql(struct log_walk *w, const char *line)
-{
-	const char *head[COLUMNS_MAX], *cells[COLUMNS_MAX], *s;
-	struct named_row r = { .head = head, .cell = cells };
-	size_t n;
-
-	if (!str_starts(line, "INSERT INTO llama_bench ("))
-		return false;
-	s = sql_list(w, strchr(line, '(') + 1, head, &r.n);
-	s = strstr(s, "VALUES (");
-	if (!s) {
-		w->failed = err_set(w->e, -EINVAL, "%s:%ld: no VALUES", w->file, w->line);
-		return true;
-	}
-	sql_list(w, s + 8, cells, &n);
-	if (n != r.n)
-		w->failed = err_set(w->e, -EINVAL, "%s:%ld: %zu columns, but %zu values", w->file,
-				    w->line, r.n, n);
-	else
-		named(w, &r);
-	return true;
-}
-
 /* --- timings ---------------------------------------------------------------------------------- */
 
 /* "... = 123.45 ms / 14 tokens (...": milliseconds and how many. */
@@ -414,7 +364,7 @@ bool log_llama_line(struct log_walk *w, const char *line)
 		last->speculative = true;
 		return true;
 	}
-	return sql(w, line) || markdown(w, line);
+	return markdown(w, line);
 }
 
 /*

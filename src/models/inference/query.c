@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "look/stack/inventory.h"
+
 static void note(struct query *q, const char *text)
 {
 	if (q->n_notes < QUESTION_NOTES)
@@ -166,6 +168,39 @@ static void query_find_engine(struct arena *a, const struct infer_options *w, st
 	}
 	k->engine = k->weights->gguf ? ENGINE_LLAMACPP : ENGINE_VLLM;
 	note(q, arena_printf(a, "engine: %s (default)", engine_names[k->engine]));
+}
+
+static const struct {
+	enum engine engine;
+	enum hardware hardware;
+	const char *first, *last, *read;
+} releases[] = {
+#include "models/inference/engine_releases.rows"
+};
+
+/* "vllm@0.28": no rows tell one release's constants from another's, so the answer says whose they
+ * are. */
+static void query_release(struct arena *a, const struct infer_options *w, struct query *q)
+{
+	const char *at = w->engine ? strchr(w->engine, '@') : NULL;
+	const char *name = engine_names[q->ask.engine];
+
+	if (!at || !at[1])
+		return;
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++) {
+		const char *first = releases[i].first, *last = releases[i].last;
+
+		if (releases[i].engine != q->ask.engine ||
+		    releases[i].hardware != hardware_of(q->ask.place.gpu))
+			continue;
+		note(q, arena_printf(a, "%s %.20s: %s measurements of %s to %s (%s)", name, at + 1,
+				     version_compare(at + 1, last) > 0	  ? "newer than the"
+				     : version_compare(at + 1, first) < 0 ? "older than the"
+									  : "among the",
+				     first, last, releases[i].read));
+		return;
+	}
+	note(q, arena_printf(a, "%s %.20s: no measurement here names its release", name, at + 1));
 }
 
 /* A stage has a layer at least. */
@@ -375,6 +410,7 @@ int question_make(struct arena *a, const struct infer_options *w, const struct f
 	query_find_engine(a, w, q);
 	if ((r = query_find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
 		return r;
+	query_release(a, w, q);
 	query_numbers(a, w, q);
 	q->ask.arch = &q->arch;
 	bytes_of_files(a, w, q);

@@ -5,9 +5,8 @@
  * tells neither operations nor bytes. Exports of profilers are somebody else's data: bounded and
  * checked. Pure but for the reading of an SQLite file.
  *
- * Read are: nsys 2022.1 to 2025.5 "stats --format csv" (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum,
- * cuda_gpu_mem_size_sum, cuda_gpu_trace, one or several in a file) and its SQLite export; ncu
- * 2022.1 to 2025.3 "--csv", pages details and raw (with the row of units).
+ * Read are: the SQLite export of nsys 2022.1 to 2025.5 (nsys stats makes one); ncu 2022.1 to 2025.3
+ * "--csv", pages details and raw (with the row of units).
  */
 #ifndef INFERENCE_ROOFLINE_H
 #define INFERENCE_ROOFLINE_H
@@ -88,7 +87,7 @@ struct roof_point {
 };
 
 struct roof_profile {
-	const char *source; /* "nsys stats, cuda_gpu_kern_sum" */
+	const char *source; /* "nsys, SQLite export" */
 	const char *gpu;    /* as the export names it; NULL: it does not */
 	struct roof_point *points;
 	size_t n;
@@ -111,8 +110,6 @@ void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p);
 
 /* name: for messages. text is NUL-terminated. -EINVAL with "name:line: ..."; -ENODATA: nothing in
  * it is known. */
-int roof_read_nsys(struct arena *a, const char *name, const char *text, struct roof_profile *out,
-		   struct err *e);
 int roof_read_ncu(struct arena *a, const char *name, const char *text, struct roof_profile *out,
 		  struct err *e);
 /*

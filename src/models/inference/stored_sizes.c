@@ -13,7 +13,12 @@
 #include "models/inference/config.h"
 #include "models/inference/name_match.h"
 
-/* Matching names of modules. A small subset of expressions suffices for what checkpoints write. */
+#define NAME 256
+
+/* Matching names of modules. */
+
+enum name_kind { NAME_PLAIN, NAME_GLOB, NAME_EXPRESSION };
+
 static enum name_kind name_kind_of(const char *pattern)
 {
 	return str_starts(pattern, "re:") ? NAME_EXPRESSION
@@ -34,12 +39,13 @@ static bool name_plain(const char *pattern, const char *module)
 	return false;
 }
 
-/* * is anything, ? one character; what matches a holder matches what it holds. */
-static bool name_glob(const char *p, const char *s, long *left)
+/* * is anything, ? one character; what matches a holder matches what it holds. (fnmatch() has no
+ * limit to the time that somebody's pattern may take.) */
+static bool name_glob(const char *p, const char *s)
 {
 	const char *star = NULL, *again = NULL;
 
-	while (--*left > 0) {
+	for (;;) {
 		if (*p == '*') {
 			star = p++;
 			again = s;
@@ -55,150 +61,46 @@ static bool name_glob(const char *p, const char *s, long *left)
 			return false;
 		}
 	}
-	return false;
 }
 
-/* Characters of one element of an expression: "a", ".", "\\.", "[0-9]". */
-static size_t element(const char *p)
+bool name_expression(const char *pattern, regex_t *out)
 {
-	const char *end;
+	char text[2 * NAME];
+	size_t n = 0;
 
-	if (*p == '\\' && p[1])
-		return 2;
-	if (*p != '[')
-		return 1;
-	end = p[1] ? strchr(p + 2, ']') : NULL;
-	return end ? (size_t)(end - p) + 1 : 1;
-}
+	if (strlen(pattern) >= NAME)
+		return false;
+	for (const char *p = pattern; *p; p++) {
+		bool behind = p > pattern && strchr("*+?", p[-1]);
 
-static bool name_match_in_set(const char *p, size_t n, char c)
-{
-	bool not = p[1] == '^', in = false;
-
-	for (size_t i = not ? 2 : 1; i + 1 < n; i++) {
-		if (p[i + 1] == '-' && i + 3 < n) {
-			in |= c >= p[i] && c <= p[i + 2];
-			i += 2;
-		} else {
-			in |= c == p[i];
+		if (*p == '{' || (p[0] == '(' && p[1] == '?' && p[2] != ':') ||
+		    (p[0] == '\\' && isdigit((unsigned char)p[1])))
+			return false;
+		if (p[0] == '\\' && p[1] == 'd') {
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "[0-9]");
+			p++;
+		} else if (*p == '\\' && p[1]) {
+			text[n++] = *p++;
+			text[n++] = *p;
+		} else if (*p != '?' || !behind) { /* a match is a match, the shortest or not */
+			text[n++] = *p;
+			p += str_starts(p, "(?:") ? 2 : 0;
 		}
 	}
-	return in != not ;
+	text[n] = '\0';
+	return regcomp(out, text, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
-static bool name_match_one(const char *p, size_t n, char c)
-{
-	if (!c)
-		return false;
-	if (*p == '\\' && n == 2)
-		return p[1] == 'd'   ? isdigit((unsigned char)c)
-		       : p[1] == 'w' ? isalnum((unsigned char)c) || c == '_'
-				     : p[1] == c;
-	if (*p == '[' && n > 1)
-		return name_match_in_set(p, n, c);
-	return *p == '.' || *p == c;
-}
-
-/* depth: of the stack; a pattern has at most 256 characters. */
-static bool name_match_here(const char *p, const char *s, long *left)
-{
-	size_t n;
-	const char *from = s;
-	char times;
-
-	for (;; p += n) {
-		if (--*left <= 0)
-			return false;
-		if (!*p || (*p == '$' && !p[1]))
-			return !*p || !*s;
-		n = element(p);
-		times = p[n];
-		if (times == '*' || times == '+' || times == '?')
-			break;
-		if (!name_match_one(p, n, *s))
-			return false;
-		s++;
-	}
-	for (from = s; name_match_one(p, n, *s) && (times != '?' || s == from); s++)
-		;
-	for (;; s--) {
-		if ((times != '+' || s > from) && name_match_here(p + n + 1, s, left))
-			return true;
-		if (s == from || *left <= 0)
-			return false;
-	}
-}
-
-bool name_expression(const char *pattern, const char *module, long *left)
-{
-	if (*pattern == '^')
-		return name_match_here(pattern + 1, module, left);
-	for (const char *s = module;; s++) {
-		if (name_match_here(pattern, s, left))
-			return true;
-		if (!*s || *left <= 0)
-			return false;
-	}
-}
-
-/* The group's words, each between what stands before and after it. */
-static size_t with_group(const char *pattern, const char *open, const char *close, char (*out)[256],
-			 size_t most)
-{
-	const char *word = open + (str_starts(open, "(?:") ? 3 : 1), *end;
-	size_t n = 0, before = (size_t)(open - pattern);
-
-	if (strchr("*+?{", close[1]) && close[1])
-		return 0;
-	for (;; word = end + 1) {
-		char joined[256];
-		size_t len, more;
-
-		end = word + strcspn(word, "|)");
-		len = (size_t)(end - word);
-		if (before + len + strlen(close + 1) >= sizeof(joined))
-			return 0;
-		memcpy(joined, pattern, before);
-		memcpy(joined + before, word, len);
-		strcpy(joined + before + len, close + 1);
-		more = name_alternatives(joined, out + n, most - n);
-		n += more;
-		if (!more)
-			return 0;
-		if (end == close)
-			return n;
-	}
-}
-
-size_t name_alternatives(const char *pattern, char (*out)[256], size_t most)
-{
-	const char *open = strchr(pattern, '('), *close;
-
-	if (!most || strlen(pattern) >= 256)
-		return 0;
-	if (!open) {
-		if (strpbrk(pattern, "|){"))
-			return 0;
-		strcpy(out[0], pattern);
-		return 1;
-	}
-	close = strchr(open, ')');
-	if (!close || (open[1] == '?' && open[2] != ':') ||
-	    memchr(open + 1, '(', (size_t)(close - open - 1)) ||
-	    (open > pattern && open[-1] == '\\'))
-		return 0;
-	return with_group(pattern, open, close, out, most);
-}
-
-#define NAME 256
-#define ALTERNATIVES 64
 #define STEPS 50000000
+/* Of them: an expression's, one match's. */
+#define COMPILED 5000
+#define TRIED 100
 
 /* The matrices of a layer: their names in checkpoints, and their shares of a part. */
 
 enum part { ATTENTION, LINEAR, DENSE, EXPERTS, SHARED, PARTS };
 
-#define MODULES 24
+#define MODULES (sizeof(module_rows) / sizeof(module_rows[0]))
 
 struct module {
 	enum part part;
@@ -206,129 +108,72 @@ struct module {
 	double share;	   /* of its part in a layer */
 };
 
-struct list {
-	const struct arch *arch;
-	struct module *out;
-	size_t n;
+/* Which share of its part a matrix is. */
+enum share {
+	Q, /* queries, keys (and values), what follows attention */
+	KEY,
+	OUT,
+	LATENT_QA,
+	LATENT_QB,
+	LATENT_Q,
+	LATENT_KVA,
+	LATENT_KVB,
+	LATENT_OUT,
+	LINEAR_IN,
+	LINEAR_GATE,
+	GATE,
+	UP,
+	SHARES,
 };
 
-static void module(struct list *k, enum part part, double share, const char *names)
+static const struct {
+	enum part part;
+	enum share share;
+	const char *names;
+} module_rows[] = {
+#include "models/inference/modules.rows"
+};
+
+static void shares_of(const struct arch *a, double *s)
 {
-	if (share > 0 && k->n < MODULES)
-		k->out[k->n++] = (struct module){ part, names, share };
-}
+	double h = a->hidden, n = a->heads, qk = a->nope_dim + a->rope_dim, all = 0;
 
-static void attention_modules(struct list *k)
-{
-	const struct arch *a = k->arch;
-	double h = a->hidden, q = arch_query_params(a, a->head_dim),
-	       kv = h * a->kv_heads * a->head_dim, o = h * a->heads * a->head_dim,
-	       all = q + 2 * kv + o;
-
-	module(k, ATTENTION, q / all,
-	       "self_attn.q_proj self_attn.qkv_proj attention.q_proj attn.q_proj attn.qkv_proj "
-	       "mixer.q_proj self_attention.query_key_value");
-	module(k, ATTENTION, kv / all,
-	       "self_attn.k_proj self_attn.qkv_proj attention.k_proj attn.k_proj attn.qkv_proj "
-	       "mixer.k_proj self_attention.query_key_value");
-	module(k, ATTENTION, kv / all,
-	       "self_attn.v_proj self_attn.qkv_proj attention.v_proj attn.v_proj attn.qkv_proj "
-	       "mixer.v_proj self_attention.query_key_value");
-	module(k, ATTENTION, o / all,
-	       "self_attn.o_proj self_attn.out_proj self_attn.dense attention.o_proj attn.o_proj "
-	       "mixer.o_proj self_attention.dense");
-}
-
-static void latent_modules(struct list *k)
-{
-	const struct arch *a = k->arch;
-	double h = a->hidden, n = a->heads, qk = a->nope_dim + a->rope_dim;
-	double qa = h * a->q_lora, qb = a->q_lora * n * qk, q = a->q_lora ? 0 : h * n * qk;
-	double kva = h * (a->kv_lora + a->rope_dim),
-	       kvb = a->kv_lora * n * (a->nope_dim + a->v_dim);
-	double o = n * a->v_dim * h, all = qa + qb + q + kva + kvb + o;
-
-	module(k, ATTENTION, qa / all,
-	       "self_attn.q_a_proj self_attn.fused_qkv_a_proj self_attn.fused_qkv_a_proj_with_mqa");
-	module(k, ATTENTION, qb / all, "self_attn.q_b_proj");
-	module(k, ATTENTION, q / all, "self_attn.q_proj");
-	module(k, ATTENTION, kva / all,
-	       "self_attn.kv_a_proj_with_mqa self_attn.kv_a_proj self_attn.fused_qkv_a_proj "
-	       "self_attn.fused_qkv_a_proj_with_mqa");
-	module(k, ATTENTION, kvb / all, "self_attn.kv_b_proj");
-	module(k, ATTENTION, o / all, "self_attn.o_proj");
-}
-
-/* Their widths are not kept apart: about so much of such a layer in the models that are known. */
-static void linear_modules(struct list *k)
-{
-	module(k, LINEAR, 0.46,
-	       "linear_attn.in_proj_qkv linear_attn.in_proj_qkvz mixer.in_proj mamba.in_proj "
-	       "conv.in_proj short_conv.in_proj");
-	module(k, LINEAR, 0.27,
-	       "linear_attn.in_proj_z linear_attn.in_proj_qkvz mixer.in_proj mamba.in_proj "
-	       "conv.in_proj short_conv.in_proj");
-	module(k, LINEAR, 0.27,
-	       "linear_attn.out_proj mixer.out_proj mamba.out_proj conv.out_proj "
-	       "short_conv.out_proj");
-}
-
-static void dense_modules(struct list *k, double gate, double other)
-{
-	module(k, DENSE, gate,
-	       "mlp.gate_proj mlp.gate_up_proj mlp.w1 feed_forward.gate_proj feed_forward.w1");
-	module(k, DENSE, other,
-	       "mlp.up_proj mlp.gate_up_proj mlp.w3 mlp.fc1 mlp.dense_h_to_4h "
-	       "feed_forward.up_proj feed_forward.w3 mixer.up_proj");
-	module(k, DENSE, other,
-	       "mlp.down_proj mlp.w2 mlp.fc2 mlp.dense_4h_to_h feed_forward.down_proj "
-	       "feed_forward.w2 mixer.down_proj");
-}
-
-static void expert_modules(struct list *k, double gate, double other)
-{
-	module(k, EXPERTS, gate,
-	       "mlp.experts.0.gate_proj mlp.experts.gate_up_proj mlp.experts.gate_proj "
-	       "block_sparse_moe.experts.0.w1 feed_forward.experts.gate_up_proj "
-	       "feed_forward.experts.0.gate_proj");
-	module(k, EXPERTS, other,
-	       "mlp.experts.0.up_proj mlp.experts.gate_up_proj mlp.experts.up_proj "
-	       "block_sparse_moe.experts.0.w3 feed_forward.experts.gate_up_proj "
-	       "feed_forward.experts.0.up_proj mixer.experts.0.up_proj");
-	module(k, EXPERTS, other,
-	       "mlp.experts.0.down_proj mlp.experts.down_proj block_sparse_moe.experts.0.w2 "
-	       "feed_forward.experts.down_proj feed_forward.experts.0.down_proj "
-	       "mixer.experts.0.down_proj");
-	module(k, SHARED, gate,
-	       "mlp.shared_expert.gate_proj mlp.shared_experts.gate_proj "
-	       "mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_up_proj "
-	       "mlp.shared_mlp.gate_proj feed_forward.shared_expert.gate_proj "
-	       "block_sparse_moe.shared_experts.gate_proj");
-	module(k, SHARED, other,
-	       "mlp.shared_expert.up_proj mlp.shared_experts.up_proj "
-	       "mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_up_proj "
-	       "mlp.shared_mlp.up_proj feed_forward.shared_expert.up_proj "
-	       "block_sparse_moe.shared_experts.up_proj mixer.shared_experts.up_proj");
-	module(k, SHARED, other,
-	       "mlp.shared_expert.down_proj mlp.shared_experts.down_proj "
-	       "mlp.shared_mlp.down_proj feed_forward.shared_expert.down_proj "
-	       "block_sparse_moe.shared_experts.down_proj mixer.shared_experts.down_proj");
+	if (a->kv_lora) {
+		s[LATENT_QA] = h * a->q_lora;
+		s[LATENT_QB] = a->q_lora * n * qk;
+		s[LATENT_Q] = a->q_lora ? 0 : h * n * qk;
+		s[LATENT_KVA] = h * (a->kv_lora + a->rope_dim);
+		s[LATENT_KVB] = a->kv_lora * n * (a->nope_dim + a->v_dim);
+		s[LATENT_OUT] = n * a->v_dim * h;
+	} else {
+		s[Q] = arch_query_params(a, a->head_dim);
+		s[KEY] = h * a->kv_heads * a->head_dim;
+		s[OUT] = h * n * a->head_dim;
+		all = s[KEY]; /* values are as many */
+	}
+	for (enum share i = Q; i <= LATENT_OUT; i++)
+		all += s[i];
+	for (enum share i = Q; i <= LATENT_OUT; i++)
+		s[i] /= all;
+	/* Their widths are not kept apart: about so much of such a layer in known models. */
+	s[LINEAR_IN] = 0.46;
+	s[LINEAR_GATE] = 0.27;
+	s[GATE] = a->ffn_mats == 2 ? 0 : 1.0 / 3;
+	s[UP] = (1 - s[GATE]) / 2;
 }
 
 /* Their number; the shape has to have heads of some width. */
 static size_t config_modules(const struct arch *a, struct module *out)
 {
-	double gate = a->ffn_mats == 2 ? 0 : 1.0 / 3;
-	struct list l = { .arch = a, .out = out };
+	double share[SHARES] = { 0 };
+	size_t n = 0;
 
-	if (a->kv_lora)
-		latent_modules(&l);
-	else
-		attention_modules(&l);
-	linear_modules(&l);
-	dense_modules(&l, gate, (1 - gate) / 2);
-	expert_modules(&l, gate, (1 - gate) / 2);
-	return l.n;
+	shares_of(a, share);
+	for (size_t i = 0; i < MODULES; i++)
+		if (share[module_rows[i].share] > 0)
+			out[n++] = (struct module){ module_rows[i].part, module_rows[i].names,
+						    share[module_rows[i].share] };
+	return n;
 }
 
 /* Of a module in a layer: which part of it was named, and its bytes a parameter by that part. */
@@ -344,7 +189,6 @@ struct stored_sizes {
 	int layers;
 	double of[PARTS]; /* layers that have the part */
 	struct cell *cell;
-	char (*each)[NAME];  /* of one expression */
 	long left;	     /* work that may still be done for names that somebody else wrote */
 	const char *unknown; /* the first name that means nothing known */
 	size_t unknowns;
@@ -366,28 +210,15 @@ struct stored_sizes *stored_sizes_new(struct arena *a, const struct arch *arch)
 	k->modules = config_modules(arch, k->module);
 	k->cell = arena_alloc(a, sizeof(*k->cell) * k->modules * (size_t)k->layers);
 	memset(k->cell, 0, sizeof(*k->cell) * k->modules * (size_t)k->layers);
-	k->each = arena_alloc(a, sizeof(*k->each) * ALTERNATIVES);
 	return k;
 }
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* What is no matrix of a layer of the language model, or stays as it is in every format. */
-static bool elsewhere(const char *s)
+static bool has_word(const char *s, const char *const *words)
 {
-	static const char *const words[] = {
-		"norm",	     "embed",	 "lm_head",	"router",      "gate",	    "conv1d",
-		"visual",    "vision",	 "audio",	"speech",      "image",	    "mtp",
-		"projector", "merger",	 "rotary",	"A_log",       "dt_",	    "in_proj_a",
-		"in_proj_b", "bias",	 "indexer",	"shared_head", "eh_proj",   "wte",
-		"wpe",	     "ln_",	 "patch",	"talker",      "code2wav",  "score",
-		"nextn",     "mm_",	 "multi_modal", "encoder",     "x_proj",    "f_a_proj",
-		"f_b_proj",  "g_a_proj", "g_b_proj",	"b_proj",      "connector", "latent_proj",
-		"output",    "dora",	 "lora"
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(s, words[i]))
+	for (; *words; words++)
+		if (strstr(s, *words))
 			return true;
 	return false;
 }
@@ -396,12 +227,25 @@ static bool elsewhere(const char *s)
 static bool other_model(const char *s)
 {
 	static const char *const words[] = { "visual", "vision", "audio",    "speech", "image",
-					     "mtp",    "talker", "code2wav", "nextn" };
+					     "mtp",    "talker", "code2wav", "nextn",  NULL };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(s, words[i]))
-			return true;
-	return false;
+	return has_word(s, words);
+}
+
+/* What is no matrix of a layer of the language model, or stays as it is in every format. */
+static bool elsewhere(const char *s)
+{
+	static const char *const words[] = {
+		"norm",	     "embed",	  "lm_head",  "router",	  "gate",	 "conv1d",
+		"projector", "merger",	  "rotary",   "A_log",	  "dt_",	 "in_proj_a",
+		"in_proj_b", "bias",	  "indexer",  "eh_proj",  "shared_head", "wte",
+		"wpe",	     "ln_",	  "patch",    "score",	  "mm_",	 "multi_modal",
+		"encoder",   "x_proj",	  "f_a_proj", "f_b_proj", "g_a_proj",	 "g_b_proj",
+		"b_proj",    "connector", "output",   "dora",	  "lora",	 "latent_proj",
+		NULL
+	};
+
+	return other_model(s) || has_word(s, words);
 }
 
 /* A dot as names and as expressions write it: its characters. */
@@ -434,6 +278,7 @@ static long number_behind(const char *s, const char *word, const char **at, cons
 struct pattern {
 	enum name_kind kind;
 	char text[NAME];
+	regex_t expression;
 	double part;   /* of the experts of a layer; 1: not one of them */
 	long layer;    /* the only one; -1: any */
 	bool by_layer; /* may mean some layers and not others */
@@ -469,9 +314,10 @@ static bool stored_sizes_prepare(const struct stored_sizes *k, const char *s, en
 
 static bool matches(struct stored_sizes *k, const struct pattern *p, const char *name)
 {
+	k->left -= TRIED;
 	return p->kind == NAME_PLAIN  ? name_plain(p->text, name)
-	       : p->kind == NAME_GLOB ? name_glob(p->text, name, &k->left)
-				      : name_expression(p->text, name, &k->left);
+	       : p->kind == NAME_GLOB ? name_glob(p->text, name)
+				      : regexec(&p->expression, name, 0, NULL, 0) == 0;
 }
 
 /* head: "layers.N.", of so many characters. */
@@ -538,7 +384,6 @@ static bool hits(struct stored_sizes *k, const struct pattern *p, long layer, bo
 	bool any = false;
 
 	for (size_t m = 0; m < k->modules; m++) {
-		k->left -= 40;
 		hit[m] = k->of[k->module[m].part] > 0 && names_module(k, p, head, n, &k->module[m]);
 		any |= hit[m];
 	}
@@ -555,6 +400,11 @@ static bool stored_sizes_add_one(struct stored_sizes *k, const char *text, enum 
 		return false;
 	if (p.layer >= k->layers)
 		return true; /* layers that guess ahead stand behind the others */
+	if (kind == NAME_EXPRESSION) {
+		k->left -= COMPILED;
+		if (k->left <= 0 || !name_expression(p.text, &p.expression))
+			return false;
+	}
 	for (long l = p.layer < 0 ? 0 : p.layer; l < k->layers && k->left > 0; l++) {
 		if (l == 0 || l == p.layer || p.by_layer)
 			any |= some = hits(k, &p, l, hit);
@@ -563,6 +413,8 @@ static bool stored_sizes_add_one(struct stored_sizes *k, const char *text, enum 
 		if (l == p.layer || (!some && !p.by_layer))
 			break;
 	}
+	if (kind == NAME_EXPRESSION)
+		regfree(&p.expression);
 	return any;
 }
 
@@ -582,19 +434,12 @@ static void stored_sizes_not_understood(struct stored_sizes *k, const char *name
 void stored_sizes_add(struct stored_sizes *k, const char *name, double bytes)
 {
 	enum name_kind kind = name_kind_of(name);
-	size_t n = 1;
-	bool any = false;
+	bool any;
 
 	if (!k->layers || other_model(name))
 		return;
-	if (kind == NAME_EXPRESSION && k->left > 0) {
-		k->left -= 1000;
-		name += strlen("re:");
-		n = name_alternatives(name, k->each, ALTERNATIVES);
-	}
-	for (size_t i = 0; i < n && k->left > 0; i++)
-		any |= stored_sizes_add_one(k, kind == NAME_EXPRESSION ? k->each[i] : name, kind,
-					    bytes);
+	name += kind == NAME_EXPRESSION ? strlen("re:") : 0;
+	any = k->left > 0 && stored_sizes_add_one(k, name, kind, bytes);
 	if (k->left <= 0 || (!any && !elsewhere(name)))
 		stored_sizes_not_understood(k, name);
 }
