@@ -125,7 +125,8 @@ static int engine_check(const char *text, struct err *e)
 }
 
 static const struct ask_row infer_engine_rows[] = {
-	{ "engine", "vllm, sglang, tensorrt-llm, llama.cpp or ollama; vllm@0.28 names a release", ASK_TEXT(infer_options, engine),
+	{ "engine", "vllm, sglang, tensorrt-llm, llama.cpp or ollama; vllm@0.28 names a release",
+	  ASK_TEXT(infer_options, engine),
 	  .arg = "ENGINE", .names = engine_names, .n_names = ENGINES, .check = engine_check },
 	{ "rounds", "sequential requests per user; 1: all start at once",
 	  ASK_REAL(infer_options, rounds, 1, 1e6) },
