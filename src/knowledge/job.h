@@ -31,13 +31,17 @@ extern const struct row_table setting_use_table;
 extern const struct setting_use setting_uses[];
 extern const size_t n_setting_uses;
 
-/* A value of a variable of the job's environment that may make it faster and changes no result. */
+/* A value of a variable of the job's environment, or of an argument that its command has, which may
+ * make it faster. */
 struct job_var {
-	const char *name; /* "NAME=VALUE"; {cores}: physical cores. Of a hint: an id */
+	/* "NAME=VALUE" or "--argument=VALUE"; {cores}: physical cores, {workers}: of them for each
+	 * GPU. Of a hint: an id */
+	const char *name;
 	const char
 		*library; /* of which a file is mapped, by the beginning of its name; NULL: any */
 	unsigned uses;	  /* the job has to use one of these; 0: whatever it uses */
 	int gpus, cores;  /* at least so many */
+	bool rounds;	  /* results change within rounding */
 	bool hint;	  /* nothing to set: what a person may do in the job itself */
 	const char *does;
 	const char *source;

@@ -703,13 +703,16 @@ const struct row_table setting_use_table =
 		  .finish = finish_use);
 
 static const struct row_column job_var_columns[] = {
-	ROW_NAME(J, name, .meaning = "NAME=VALUE, {cores} for physical cores; of a hint an id"),
+	ROW_NAME(J, name,
+		 .meaning = "NAME=VALUE or --argument=VALUE, {cores} for physical cores, {workers} "
+			    "for those of a GPU; of a hint an id"),
 	ROW_TEXT(J, library, "library",
 		 .meaning = "beginning of a mapped file's name; not given: any program"),
 	ROW_SET(J, uses, "uses", .choices = job_use_names,
 		.meaning = "the job must use one of these"),
 	ROW_COUNT(J, gpus, "gpus", .max = 64, .meaning = "at least this many GPUs"),
 	ROW_COUNT(J, cores, "cores", .max = 4096, .meaning = "at least this many cores"),
+	ROW_FLAG(J, rounds, "rounds", .meaning = "results change within rounding"),
 	ROW_FLAG(J, hint, "hint", .meaning = "a person does it in the job; nothing is set"),
 	ROW_TEXT(J, does, "does", .required = true, .meaning = "what it does"),
 	ROW_TEXT(J, source, "source", .required = true, .meaning = "source"),

@@ -29,7 +29,8 @@ struct window {
 	size_t main; /* the figure that decides; the others are its guards */
 	/* The loss that a guard allows, as a share; 0: the smallest effect that matters. */
 	double tolerance[WINDOW_FIGURES];
-	/* NAME=VALUE that a command gets besides our environment; NULL ends them. NULL: none. */
+	/* What a command gets: NAME=VALUE besides our environment, --argument=VALUE in place of the
+	 * value that it has; NULL ends them. NULL: none. */
 	const char **variables;
 	double seconds; /* how long one takes, without its set-up; 0: as long as it takes */
 	/* 0. -EINTR: stopped. -EBADMSG: what ran went wrong, or its result was (*e says how): a
@@ -76,6 +77,11 @@ enum { WORDS_MAX = 1024 };
 /* Quotes and backslashes as a shell reads them; what a shell would expand or redirect is refused
  * (-EINVAL and *e) rather than passed on. NULL-terminated. */
 int words_split(struct arena *a, const char *line, char ***argv, struct err *e);
+
+/* The words with these arguments' values in place of their own. */
+const char *const *words_with(struct arena *a, const char *const *argv, const char *const *values);
+/* The value of "--x" in "--x V" or "--x=V"; NULL: none. */
+const char *words_value(const char *const *argv, const char *name);
 
 /* --- workload.c ------------------------------------------------------------------------------- */
 struct metric;

@@ -363,6 +363,49 @@ int words_split(struct arena *a, const char *line, char ***argv, struct err *e)
 	return r;
 }
 
+/* The word that has the argument's value, and where in it; -1: none. */
+static int word_of(const char *const *argv, const char *name, size_t *from)
+{
+	for (int i = 0; argv[i]; i++) {
+		const char *at = argv[i], *of = name;
+
+		for (; *at && *of != '=' && *at == *of; at++)
+			of++;
+		if (*of && *of != '=')
+			continue;
+		*from = *at == '=' ? (size_t)(at - argv[i]) + 1 : 0;
+		if (*from || (!*at && argv[i + 1]))
+			return *from ? i : i + 1;
+	}
+	return -1;
+}
+
+const char *words_value(const char *const *argv, const char *name)
+{
+	size_t from;
+	int i = word_of(argv, name, &from);
+
+	return i < 0 ? NULL : argv[i] + from;
+}
+
+const char *const *words_with(struct arena *a, const char *const *argv, const char *const *values)
+{
+	const char **out;
+	size_t n = 0, from;
+
+	while (argv[n])
+		n++;
+	out = arena_array(a, n + 1, sizeof(*out));
+	memcpy(out, argv, n * sizeof(*out));
+	for (; values && *values; values++) {
+		int i = **values == '-' ? word_of(argv, *values, &from) : -1;
+
+		if (i >= 0)
+			out[i] = from ? *values : *values + strcspn(*values, "=") + 1;
+	}
+	return out;
+}
+
 enum { OUTPUT_MAX = 256 << 10, SAID = 160 };
 
 struct running {
@@ -406,9 +449,11 @@ static char **workload_environment(struct arena *a, const char *const *more)
 	while (more[k])
 		k++;
 	out = arena_array(a, n + k + 1, sizeof(*out));
+	k = 0;
 	/* The first of a name counts. */
-	for (size_t i = 0; i < k; i++)
-		out[i] = arena_strdup(a, more[i]);
+	for (; *more; more++)
+		if (**more != '-')
+			out[k++] = arena_strdup(a, *more);
 	memcpy(out + k, environ, n * sizeof(*out));
 	return out;
 }
@@ -422,7 +467,8 @@ static int workload_measure(struct window *w, struct window_reading *out, struct
 				       .stop = s->w.stop,
 				       .env = workload_environment(&own, w->variables) };
 	struct command_result result = { 0 };
-	int r = command_run_own(&own, s->argv, &how, &result);
+	char **argv = (char **)(uintptr_t)words_with(&own, w->argv, w->variables);
+	int r = command_run_own(&own, argv, &how, &result);
 
 	if (r == 0)
 		r = workload_judge(s, &own, &result, out, e);

@@ -13,17 +13,25 @@
 /* About what writing, reading back and noting a state takes. */
 #define SWITCH_S 0.05
 
-static const char *const profiles[TUNE_PROFILES] = { "default", "vendor", "published" };
+static const char *const profiles[] = { "default", "vendor", "published" };
+enum { OURS = sizeof(profiles) / sizeof(profiles[0]) };
 
 int tune_look(struct tuning *t)
 {
 	struct door *d = t->g.d;
 	const struct findings *f = &t->planned[0].findings;
+	size_t more;
+	const char *const *beside = door_words(d, t->ask->beside, &more);
 
-	for (size_t i = 0; i < TUNE_PROFILES; i++) {
-		const struct profile_ask ask = { profiles[i], t->ask->narrow.only,
-						 t->ask->narrow.skip };
+	if (OURS + more > TUNE_PROFILES)
+		return door_refuse(d, EXIT_USAGE, "--beside takes at most %d profiles",
+				   TUNE_PROFILES - OURS);
+	for (size_t i = 0; i < OURS + more; i++) {
+		const struct profile_ask ask = { i < OURS ? profiles[i] : beside[i - OURS],
+						 t->ask->narrow.only, t->ask->narrow.skip };
 		int code = door_profile(d, &ask, &t->planned[i].profile);
+
+		t->n_profiles = i + 1;
 
 		t->planned[i].m = t->planned[0].m;
 		code = code ? code : door_plan(d, t->g.h, t->ask->allow.allow, &t->planned[i]);
@@ -123,7 +131,7 @@ static void add_settings(struct tuning *t)
 
 	p->n = 0;
 	p->changes = NULL;
-	for (size_t i = 0; i < TUNE_PROFILES; i++) {
+	for (size_t i = 0; i < t->n_profiles; i++) {
 		/* A setting may have several changes on one target. */
 		const struct plan before = *p;
 
@@ -144,7 +152,7 @@ static size_t add_values(struct tuning *t)
 	struct plan *p = &t->g.planned.plan;
 	size_t first = p->n;
 
-	for (size_t i = 1; i < TUNE_PROFILES; i++)
+	for (size_t i = 1; i < t->n_profiles; i++)
 		for (size_t k = 0; k < t->planned[i].plan.n; k++) {
 			struct change c = t->planned[i].plan.changes[k];
 
@@ -182,6 +190,18 @@ static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t
 	return NULL;
 }
 
+static const char *var_value(struct tuning *t, const char *value)
+{
+	long long cores = machine_cores(t->g.planned.m);
+	size_t gpus = t->g.planned.m->gpu.gpus.n;
+
+	if (strcmp(value, "{workers}") == 0)
+		cores /= gpus ? (long long)gpus : 1;
+	else if (strcmp(value, "{cores}") != 0)
+		return value;
+	return arena_printf(t->g.d->arena, "%lld", cores > 0 ? cores : 1);
+}
+
 static void add_variables(struct tuning *t)
 {
 	struct arena *a = t->g.d->arena;
@@ -190,8 +210,8 @@ static void add_variables(struct tuning *t)
 		const struct job_var *v = &job_vars[i];
 		size_t n = strcspn(v->name, "=");
 		const char *name = arena_strndup(a, v->name, n),
-			   *id = arena_printf(a, "env.%s", name),
-			   *value = v->name[n] ? v->name + n + 1 : "";
+			   *id = arena_printf(a, "%s.%s", *name == '-' ? "arg" : "env",
+					      name + strspn(name, "-"));
 		struct setting *s = arena_alloc(a, sizeof(*s));
 		struct change c = { .s = s,
 				    .target = "",
@@ -200,14 +220,18 @@ static void add_variables(struct tuning *t)
 				    .source = v->source };
 		const struct setting made = { .id = id, .title = v->does, .source = v->source };
 
-		if (v->hint)
+		c.before = *name == '-' ? words_value(t->g.proof.window.argv, name) : NULL;
+		if (v->hint || (*name == '-' && !c.before))
 			continue;
 		memcpy(s, &made, sizeof(made));
-		c.after = strcmp(value, "{cores}")
-				  ? value
-				  : arena_printf(a, "%lld", machine_cores(t->g.planned.m));
+		c.after = var_value(t, v->name[n] ? v->name + n + 1 : "");
 		c.refusal = var_refusal(t, v, i, name);
 		c.gate = c.refusal ? "not-used" : NULL;
+		if (!c.gate && c.before && strcmp(c.before, c.after) == 0)
+			refuse(&c, "not-used", "it has this value");
+		else if (!c.gate && v->rounds && !is_allowed(t, id))
+			refuse(&c, "not-safe",
+			       "results change within rounding: --allow ID tries it");
 		add_change(t, &c);
 	}
 }
@@ -250,12 +274,13 @@ static void value_rivals(struct tuning *t, size_t first)
 	}
 }
 
-static void profile_rivals(struct tuning *t)
+static void profile_rivals(struct tuning *t, size_t first, size_t end)
 {
 	struct arena *a = t->g.d->arena;
 	const struct plan *p = &t->g.planned.plan;
 
-	for (size_t i = 0; i < TUNE_PROFILES; i++) {
+	for (size_t i = first; i < end; i++) {
+		const char *name = t->planned[i].profile.name;
 		bool *on = arena_array(a, p->n, sizeof(*on));
 		size_t n = 0;
 
@@ -265,10 +290,9 @@ static void profile_rivals(struct tuning *t)
 			n += on[k];
 		}
 		if (n > 1)
-			*add_rival(t) =
-				(struct rival){ .name = arena_printf(a, "profile %s", profiles[i]),
-						.id = arena_printf(a, "profile:%s", profiles[i]),
-						.on = on };
+			*add_rival(t) = (struct rival){ .name = arena_printf(a, "profile %s", name),
+							.id = arena_printf(a, "profile:%s", name),
+							.on = on };
 	}
 }
 
@@ -284,8 +308,10 @@ void tune_candidates(struct tuning *t)
 	for (size_t i = first; i < p->n; i++)
 		t->spare[i] = true;
 	t->g.engine.spare = t->spare;
+	/* What was asked for comes first: the time may be over. */
+	profile_rivals(t, OURS, t->n_profiles);
 	value_rivals(t, first);
-	profile_rivals(t);
+	profile_rivals(t, 0, OURS);
 }
 
 /* --- what the budget allows ------------------------------------------------------------------- */
@@ -379,11 +405,11 @@ static const char *from_text(const struct tuning *t, const struct change *c)
 	const char *out = NULL;
 
 	if (c->knob.kind == KNOB_NONE)
-		return "environment";
-	for (size_t i = 0; i < TUNE_PROFILES; i++)
+		return c->before ? "arguments" : "environment";
+	for (size_t i = 0; i < t->n_profiles; i++)
 		if (has_change(&t->planned[i].plan, c, true))
 			out = arena_printf(t->g.d->arena, "%s%s%s", out ? out : "", out ? ", " : "",
-					   profiles[i]);
+					   t->planned[i].profile.name);
 	return out ? out : "";
 }
 
@@ -527,10 +553,44 @@ static void manual_notes(struct tuning *t)
 			note(t, &t->manual, &t->n_manual, job_vars[i].name, job_vars[i].does);
 }
 
-void tune_items(struct tuning *t)
+/* The job with what is kept of its own: "env NAME=VALUE COMMAND"; NULL: nothing is. */
+static const char *run_line(struct tuning *t)
 {
 	struct arena *a = t->g.d->arena;
 	const struct plan *p = &t->g.planned.plan;
+	const char **kept = arena_array(a, p->n + 1, sizeof(*kept)), *env = "";
+	const char *const *argv;
+	TEXT_AUTO line = { 0 };
+	size_t n = 0;
+	bool args = false;
+
+	for (size_t i = 0; i < p->n && t->g.good && t->g.proof.verdict == RULING_HELPS; i++) {
+		const struct change *c = &p->changes[i];
+
+		if (!t->g.good[i] || c->gate || c->knob.kind != KNOB_NONE)
+			continue;
+		note(t, &t->variables, &t->n_variables, c->knob.name, c->after);
+		kept[n] = arena_printf(a, "%s=%s", c->knob.name, c->after);
+		if (*c->knob.name == '-')
+			args = true;
+		else
+			env = arena_printf(a, "%s%s ", *env ? env : "env ", kept[n]);
+		n++;
+	}
+	if (!n || !args)
+		return n ? arena_printf(a, "%s%s", env, t->ask->command) : NULL;
+	for (argv = words_with(a, t->g.proof.window.argv, kept); *argv; argv++) {
+		text_printf(&line, "%s%s", line.len ? " " : "", **argv ? "" : "''");
+		for (const char *c = *argv; *c; c++)
+			text_printf(&line, "%s%c",
+				    strchr(" \t'\"\\|&;<>()$`*?[]#~!{}", *c) ? "\\" : "", *c);
+	}
+	return arena_printf(a, "%s%s", env, line.s);
+}
+
+void tune_items(struct tuning *t)
+{
+	struct arena *a = t->g.d->arena;
 
 	setting_items(t);
 	for (size_t i = 0; i < t->g.engine.n_rivals; i++) {
@@ -543,15 +603,7 @@ void tune_items(struct tuning *t)
 		judge_rival(x, r);
 	}
 	manual_notes(t);
-	for (size_t i = 0; i < p->n && t->g.good && t->g.proof.verdict == RULING_HELPS; i++)
-		if (t->g.good[i] && !p->changes[i].gate && p->changes[i].knob.kind == KNOB_NONE) {
-			note(t, &t->variables, &t->n_variables, p->changes[i].knob.name,
-			     p->changes[i].after);
-			t->run = arena_printf(a, "%s%s=%s ", t->run ? t->run : "env ",
-					      p->changes[i].knob.name, p->changes[i].after);
-		}
-	if (t->run)
-		t->run = arena_printf(a, "%s%s", t->run, t->ask->command);
+	t->run = run_line(t);
 	if (t->g.proof.kept) {
 		t->undo = arena_printf(a, "sudo gputune undo %lu", t->g.proof.txn);
 		t->keep = "sudo gputune persist install";

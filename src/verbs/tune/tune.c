@@ -32,6 +32,8 @@ static const struct ask_row tune_ask_rows[] = {
 	  ASK_TIME(tune_ask, settle_s) },
 	{ "seed", "the order of an earlier run again (default: by chance)",
 	  ASK_TEXT(tune_ask, pairs.seed), .arg = "N" },
+	{ "beside", "profiles to try and compare as a whole: built-in ones or INI files, by commas",
+	  ASK_TEXT(tune_ask, beside), .arg = "LIST", .files = true },
 	{ "resume", "continue the run that was interrupted", ASK_FLAG(tune_ask, resume) },
 	{ "contribute", "also write the results to this file, without names, paths and commands",
 	  ASK_TEXT(tune_ask, contribute), .arg = "FILE", .files = true },
@@ -47,7 +49,7 @@ static const struct ask_shape tune_ask_shape = ASK_SHAPE(tune_ask, "Measurement"
 
 /* The first line of its file. */
 struct tune_head {
-	const char *command, *metric, *only, *skip, *allow, *seed, *candidates;
+	const char *command, *metric, *only, *skip, *allow, *beside, *seed, *candidates;
 	bool lower;
 	double min_effect, budget_s, limit_s, settle_s;
 	double seconds, before, spread;
@@ -81,6 +83,7 @@ static const struct shape_row head_rows[] = {
 	{ "only", NULL, SHAPE_TEXT(tune_head, only), .unknown = SHAPE_NULL },
 	{ "skip", NULL, SHAPE_TEXT(tune_head, skip), .unknown = SHAPE_NULL },
 	{ "allow", NULL, SHAPE_TEXT(tune_head, allow), .unknown = SHAPE_NULL },
+	{ "beside", NULL, SHAPE_TEXT(tune_head, beside), .unknown = SHAPE_NULL },
 	{ "seed", NULL, SHAPE_TEXT(tune_head, seed) },
 	{ "candidates", NULL, SHAPE_TEXT(tune_head, candidates) },
 	{ "lower", NULL, SHAPE_FLAG(tune_head, lower) },
@@ -134,6 +137,7 @@ static int tune_begin(struct tune_run *r)
 				  .only = ask->narrow.only,
 				  .skip = ask->narrow.skip,
 				  .allow = ask->allow.allow,
+				  .beside = ask->beside,
 				  .seed = arena_printf(t->g.d->arena, "%llu",
 						       (unsigned long long)p->seed),
 				  .candidates = candidates_digest(t),
@@ -214,6 +218,7 @@ static int tune_resume(struct tune_run *r)
 	r->ask.better = h->metric ? h->lower : t->ask->better;
 	r->ask.narrow = (struct narrow_ask){ h->only, h->skip };
 	r->ask.allow.allow = h->allow;
+	r->ask.beside = h->beside;
 	r->ask.pairs = (struct pairs_ask){ .budget_s = h->budget_s,
 					   .min_effect = h->min_effect,
 					   .limit_s = h->limit_s,

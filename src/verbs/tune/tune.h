@@ -8,7 +8,7 @@
 #include "verbs/prove/prove.h"
 
 struct tune_ask {
-	const char *command, *metric, *contribute;
+	const char *command, *metric, *contribute, *beside;
 	unsigned better; /* 1: lower */
 	bool resume;
 	double settle_s; /* 0: not given */
@@ -42,7 +42,7 @@ struct tune_note {
 	const char *id, *says;
 };
 
-enum { TUNE_LOOKS = 3, TUNE_RUNS = 5, TUNE_RUNS_MAX = 12, TUNE_PROFILES = 3 };
+enum { TUNE_LOOKS = 3, TUNE_RUNS = 5, TUNE_RUNS_MAX = 12, TUNE_PROFILES = 8 };
 
 /* One run, which is its answer afterwards. */
 struct tuning {
@@ -65,6 +65,7 @@ struct tuning {
 	const char *undo, *keep, *run; /* commands; NULL: none */
 	struct use_row *uses;
 	struct planned planned[TUNE_PROFILES];
+	size_t n_profiles;
 	bool *spare; /* by change: another value than the one that is screened */
 	struct tape *tape;
 	struct prove_ask prove; /* what the proof is asked */
