@@ -82,6 +82,33 @@ def dry():
     expect("dry run: a variable that is set stays", "MALLOC_TOP_PAD_=1 is set and stays" in out, out)
 
 
+def arguments():
+    """What the command has as arguments is tried with other values; what changes results only where it is allowed."""
+    w = World()
+    work = put(w.folder / "args.sh", "x=1000\nfor a; do case $a in --num-workers=20) x=$((x + 40));; esac; done\n"
+               "dd if=/dev/zero of=/dev/null bs=4M count=1 2> /dev/null\necho \"score: $((x + $$ % 3))\"\n")
+    job = f"sh {work} --num-workers=1 --tf32 False 'a b'"
+    code, out, err = w.tune("--only", "net.tcp-fastopen", *SCORE, job=job)
+    j = fits("arguments", out, "tune", err)
+    if not j:
+        return
+    i = items(j)
+    expect("arguments: what helps is kept", kept(j) == {"arg.num-workers"} and i["arg.num-workers"]["before"] == "1", (kept(j), j["proof"]["why"]))
+    expect("arguments: the command with them", j["run"] == f"sh {work} --num-workers=20 --tf32 False a\\ b", j["run"])
+    expect("arguments: what rounds needs leave", not any(x == "arg.tf32" and i[x]["state"] != "not-tried" for x in i), i.keys())
+
+
+def beside():
+    w = World()
+    path = put(w.folder / "site.ini", "[profile]\nbase = default\nonly = memory.swappiness,memory.vfs-cache-pressure\n"
+               "[memory.swappiness]\nwant = 10\n[memory.vfs-cache-pressure]\nwant = 40\n")
+    code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--beside", path)
+    j = fits("beside", out, "tune", err)
+    expect("beside: a profile as a whole", j and f"profile {path}" in items(j), err)
+    refuses("beside: no such profile", ["tune", "--for", w.job, *w.on, *QUICK, *SCORE, "--beside", "no-such"], 2, "no-such")
+    refuses("beside: too many", ["tune", "--for", w.job, *w.on, *QUICK, *SCORE, "--beside", ",".join(["vendor"] * 6)], 2, "at most 5")
+
+
 def planted():
     w = World()
     shared = w.folder / "shared.jsonl"
@@ -182,6 +209,8 @@ def interrupted():
 
 
 dry()
+arguments()
+beside()
 planted()
 refused()
 interrupted()

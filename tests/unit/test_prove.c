@@ -16,6 +16,7 @@
 #define SWAP_FILE "/proc/sys/vm/swappiness"
 #define DEPTH LAB_QUEUE "nr_requests"
 #define SCHEDULER LAB_QUEUE "scheduler"
+#define TAPE "/var/lib/gputune/tune.jsonl"
 #define RMEM "net.ipv4.tcp_rmem"
 
 /* A workload that looks at the machine as any program would, by a door of its own. */
@@ -613,9 +614,12 @@ static void test_many_short(void **state)
 enum { POINTS = 500 };
 
 /* A short proof of three changes; the door fails or the process ends at operation at. */
-static size_t cut(struct world *w, struct fault_plan fault, bool many)
+static size_t cut(struct world *w, struct fault_plan fault, bool many, bool taped)
 {
-	const struct engine_clock clock = { now, wait_for, w };
+	const struct engine_clock own = { now, wait_for, w };
+	struct engine_clock clock = own;
+	const char *head = NULL;
+	struct tape *tape = NULL;
 	const bool on[LAB_CHANGES] = { true, true, true };
 	struct err e = { 0 };
 	const bool *good;
@@ -626,8 +630,15 @@ static size_t cut(struct world *w, struct fault_plan fault, bool many)
 	lab_change(&w->lab, "gpu.clocks", KNOB_NVML, "gpu-clock-lock", "1000,1500");
 	w->lab.h = fault_open(w->lab.h, fault);
 	w->swap = 0.2;
+	if (taped && (host_own_dir(w->lab.h, "/var/lib/gputune") ||
+		      tape_open(&w->lab.a, w->lab.h, TAPE, &tape, &head, &e) ||
+		      (!head && tape_begin(tape, "{\"head\":1}", &e))))
+		return 0;
+	if (taped)
+		tape_clock(tape, &own, &clock);
 	if (try_begin(w, &clock, &e))
 		return 0;
+	w->engine.tape = tape;
 	if (many)
 		engine_prove_many(&w->engine, &good);
 	else
@@ -653,7 +664,7 @@ static void one_point(size_t at, int way, bool many)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		cut(&w, fault, many);
+		cut(&w, fault, many, false);
 		if (getenv("PROVE_TELL"))
 			printf("%s: %s; %s; %s\n", ruling_name(w.proof.verdict), w.proof.why,
 			       w.proof.trouble, fault_where(w.lab.h));
@@ -688,7 +699,7 @@ static void test_cut_off(void **state)
 		size_t operations, step;
 
 		open_world(&w, 20);
-		operations = cut(&w, (struct fault_plan){ 0 }, many);
+		operations = cut(&w, (struct fault_plan){ 0 }, many, false);
 		close_world(&w);
 		/* Never a multiple of what one switch takes, and one way after the other. */
 		step = operations * 2 / points;
@@ -700,6 +711,49 @@ static void test_cut_off(void **state)
 	}
 	print_message("%zu points, all as before\n", done);
 	assert_true(done >= points);
+}
+
+/* Killed at an operation of any kind, also while the run's file or the journal is written: it goes
+ * on where it was, to the verdict that it would have come to, and all is as before. */
+static void test_resumed(void **state)
+{
+	const char *asked = getenv("PROVE_POINTS");
+	size_t points = asked ? strtoul(asked, NULL, 10) : 60, operations, step, whole;
+	struct world w;
+
+	(void)state;
+	open_world(&w, 20);
+	operations = cut(&w, (struct fault_plan){ 0 }, true, true);
+	whole = w.windows;
+	assert_int_equal(w.proof.verdict, RULING_HELPS);
+	close_world(&w);
+	step = operations / points ? (operations / points) | 1 : 1;
+	for (size_t at = 1; at <= operations; at += step) {
+		struct fault_plan fault = { .at = at, .torn = at % 2 };
+		int status;
+		pid_t pid;
+
+		open_world(&w, 20);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			cut(&w, fault, true, true);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		lab_next(&w.lab);
+		/* As the next command does: it puts back what is open. */
+		(void)lab_undo(&w.lab, (struct txn_select){ .all = true });
+		assert_true(lab_is_original(&w.lab));
+		lab_next(&w.lab);
+		cut(&w, (struct fault_plan){ 0 }, true, true);
+		if (w.proof.verdict != RULING_HELPS || w.windows > whole + 12)
+			fail_msg("killed at %zu of %zu: %s, %zu of %zu windows: %s", at, operations,
+				 ruling_name(w.proof.verdict), w.windows, whole, w.proof.why);
+		lab_next(&w.lab);
+		assert_true(lab_is_original(&w.lab));
+		close_world(&w);
+	}
 }
 
 int main(void)
@@ -714,6 +768,7 @@ int main(void)
 		cmocka_unit_test(test_many),	     cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_many_nothing), cmocka_unit_test(test_many_little),
 		cmocka_unit_test(test_many_short),   cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
