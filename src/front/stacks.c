@@ -16,7 +16,14 @@
 #include "front/terminal.h"
 #include "models/hang/hang.h"
 
-enum { EVERY_MS = 50, LOOKED_MAX = 256, PLACES_MAX = 4096, REFRESH = 20, TRIES_MAX = 5 };
+enum {
+	EVERY_MS = 50,
+	LOOKED_MAX = 256,
+	PLACES_MAX = 4096,
+	MODULES_MAX = 1024,
+	REFRESH = 20,
+	TRIES_MAX = 5
+};
 
 /* What a process was in, at one line of the user's program. */
 struct place {
@@ -24,6 +31,13 @@ struct place {
 	const char *kind, *file, *function, *source;
 	int line;
 	unsigned samples;
+};
+
+/* A module of an installed package that a process had in its stack: "peft/tuners/lora". */
+struct module {
+	size_t process;
+	const char *name;
+	unsigned samples, last; /* last: the sample that it was counted in */
 };
 
 /* A process of the job; its reader has an arena of its own. */
@@ -42,7 +56,8 @@ struct stack_samples {
 	atomic_bool end;
 	struct looked_at at[LOOKED_MAX];
 	struct place places[PLACES_MAX];
-	size_t n, n_places;
+	struct module modules[MODULES_MAX];
+	size_t n, n_places, n_modules;
 	double cpu_s;
 	const char *missing;
 };
@@ -98,6 +113,40 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 						   .samples = 1 };
 }
 
+/* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
+static int module_of(const char *file, const char **name)
+{
+	const char *at = strstr(file, "-packages/");
+	int n = 0;
+
+	if (!at)
+		return 0;
+	*name = at + strlen("-packages/");
+	for (int parts = 0; (*name)[n] && (*name)[n] != '.'; n++)
+		if ((*name)[n] == '/' && ++parts == 4)
+			break;
+	return n;
+}
+
+static void count_module(struct stack_samples *s, size_t process, const char *file)
+{
+	const char *name = "";
+	int n = module_of(file, &name);
+	size_t i = 0;
+
+	while (i < s->n_modules &&
+	       (s->modules[i].process != process ||
+		strncmp(s->modules[i].name, name, (size_t)n) != 0 || s->modules[i].name[n]))
+		i++;
+	if (!n || i == MODULES_MAX)
+		return;
+	if (i == s->n_modules)
+		s->modules[s->n_modules++] =
+			(struct module){ process, arena_printf(&s->a, "%.*s", n, name), 0, 0 };
+	s->modules[i].samples += s->modules[i].last != s->at[process].samples;
+	s->modules[i].last = s->at[process].samples;
+}
+
 static void sample(struct stack_samples *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -117,6 +166,10 @@ static void sample(struct stack_samples *s)
 			hang_classify(&scratch, &p.at, 0, &p);
 			count(s, i, &p);
 			at->samples++;
+			/* A module that is imported does not work yet. */
+			for (size_t k = 0;
+			     strcmp(p.kind, "importing") != 0 && k < p.at.threads[0].n; k++)
+				count_module(s, i, p.at.threads[0].frames[k].file);
 		}
 		arena_free(&scratch);
 	}
@@ -160,8 +213,12 @@ static int by_samples(const void *x, const void *y)
 
 static json_t *process_json(const struct stack_samples *s, size_t i)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *modules = json_object();
 
+	for (size_t k = 0; k < s->n_modules; k++)
+		if (s->modules[k].process == i)
+			json_object_set_new(modules, s->modules[k].name,
+					    json_integer((json_int_t)s->modules[k].samples));
 	for (size_t k = 0; k < s->n_places; k++) {
 		const struct place *p = &s->places[k];
 
@@ -172,9 +229,9 @@ static json_t *process_json(const struct stack_samples *s, size_t i)
 							"function", p->function, "source",
 							p->source, "line", p->line));
 	}
-	return json_pack("{si si si si sf so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
+	return json_pack("{si si si si sf so so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
 			 "rank", s->at[i].rank, "samples", (int)s->at[i].samples, "every_s",
-			 EVERY_MS / 1e3, "places", list);
+			 EVERY_MS / 1e3, "places", list, "modules", modules);
 }
 
 static size_t stack_samples_write(const struct stack_samples *s, FILE *f)

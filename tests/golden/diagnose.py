@@ -120,10 +120,27 @@ for name, which in {"fp32": "precision", "loader": "loader", "batch-1": "small-b
     expect(f"trainer-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
 j = diagnose("training", data / "trainer-none/run.log", data / "trainer-none/run.rec", "--model", shape, code=0, what="trainer-none")
 expect("trainer-none: healthy by busy GPUs, even steps and MFU", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
-for name, which in {"fp32": "precision", "loader": "loader", "recompute": "recompute"}.items():
-    j = diagnose("training", data / f"traced-{name}", "--model", shape, code=1, what=f"traced-{name}")
-    expect(f"traced-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
-j = diagnose("training", data / "traced-none", "--model", shape, code=0, what="traced-none")
+j = diagnose("training", data / "traced-loader", "--model", shape, code=1, what="traced-loader")
+expect("traced-loader: named", j["runs"][0]["bottleneck"] == "loader", j["runs"][0]["sentence"])
+# A model of 210 M, batches of 12: recorded when the rules stood.
+shape = data / "trainer-210m.json"
+for name, which in {"none": None, "fp32": "precision", "loader": "loader", "recompute": "recompute", "batch-1": "small-batch"}.items():
+    j = diagnose("training", data / f"aside-{name}", "--model", shape, code=1 if which else 0, what=f"aside-{name}")
+    expect(f"aside-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+j = diagnose("training", data / "aside-fp32", "--model", shape, code=1, what="aside-fp32, idle")
+expect("launches that wait when a look begins are no idle time", j["runs"][0]["step"]["parts"]["idle_s"] < 0.05 * j["runs"][0]["step"]["step_s"], j["runs"][0]["step"])
+# What the modules of the stacks show: other work is named, and its batch is its own.
+for modules, work in (({"peft/tuners/lora/layer": 90}, "fine-tuning of adapters (LoRA)"),
+                      ({"transformers/generation/utils": 90, "torch/autograd/graph": 9}, "reinforcement learning (it generates and trains)"),
+                      ({"transformers/generation/utils": 90}, "generation"), ({"torch/nn/modules/conv": 9}, "training of a convolutional network"),
+                      ({"transformers/trainer": 90, "torch/autograd/graph": 9}, None), ({"transformers/generation/utils": "x"}, None)):
+    stacks = file("work.stacks", json.dumps({"gputune_stacks": 1, "pid": 1, "rank": -1, "samples": 100, "every_s": 0.05, "places": [], "modules": modules},
+                                            separators=(",", ":")) + "\n")
+    plain = [data / f"aside-batch-1/run.{x}" for x in ("log", "rec.trace")]
+    j = diagnose("training", *plain, stacks, "--model", shape, what=f"work: {work}")
+    r = j["runs"][0]
+    expect(f"work: {work}", r["work"] == work and (r["bottleneck"] == "small-batch") <= (work is None), (r["work"], r["sentence"]))
+j = diagnose("training", data / "traced-none", "--model", data / "trainer-435m.json", code=0, what="traced-none")
 expect("traced-none: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
 broken = file("broken.trace", '{"gputune_trace":1,"pid":1,"rank":-1,"ns":1\n')
 p = run("training", broken)

@@ -546,9 +546,9 @@ static void test_smi(void **state)
 	assert_int_equal(want(&b, FIGURE_GPU_POWER_W, 310.5, 4)->rank, 0);
 	drop(&b);
 
+	/* Not as nvidia-smi writes it: what can be read is. */
 	take(&b, "smi-broken.csv");
-	assert_int_equal(b.code, -EBADMSG);
-	assert_non_null(strstr(b.e.text, "smi-broken.csv:2:"));
+	want(&b, FIGURE_GPU_UTIL, 0.98, 2);
 	drop(&b);
 }
 

@@ -130,6 +130,7 @@ enum trait_kind {
 	TRAIT_NCCL_WARNING, /* what an NCCL WARN says */
 	TRAIT_WRONG,	    /* results that a test of collectives found wrong: count */
 	TRAIT_PLACE,	    /* where a process was, of sampled stacks; value: share of samples */
+	TRAIT_WORK,	    /* what it does other than training a transformer's own weights */
 	TRAIT_KINDS,
 };
 

@@ -116,6 +116,8 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 					       "%%)",
 					       100 * r->sums[FIGURE_GPU_UTIL].mean, 100 * r->mfu)
 				: "no checked cause costs 5 % of a step";
+	if (r->traits[TRAIT_WORK])
+		v->verdict = arena_printf(a, "%s: %s", r->traits[TRAIT_WORK]->text, v->verdict);
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
@@ -180,6 +182,20 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 				100 * most);
 }
 
+/* Work that is no pre-training has the batch that its purpose asks for. */
+static void other_work(const struct judging *j, struct judged_cause *c)
+{
+	const struct run_attribute *work = j->r->traits[TRAIT_WORK];
+
+	if (!work || c->how > IS_POSSIBLE ||
+	    (strcmp(c->row->id, "small-batch") != 0 && strcmp(c->row->id, "launch") != 0))
+		return;
+	c->how = IS_POSSIBLE;
+	c->against =
+		arena_printf(j->a, "this is %s: its batch follows from its purpose", work->text);
+	judged_cite_trait(j, c, work);
+}
+
 /* The causes in the order of cause_rows. */
 static void judge_causes(struct arena *a, const struct run_summary *r, const struct scaling *scale,
 			 struct run_verdict *v)
@@ -196,6 +212,7 @@ static void judge_causes(struct arena *a, const struct run_summary *r, const str
 		*c = (struct judged_cause){ .row = row, .how = IS_UNSEEN, .share = NAN };
 		row->rule(&j, c);
 		judge_places(&j, c);
+		other_work(&j, c);
 		doubt(a, r, c);
 		v->found += is_found(c);
 		if (c->how == IS_UNSEEN && c->says && row->measure)

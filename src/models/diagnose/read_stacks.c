@@ -2,6 +2,7 @@
 /* What "gputune record --stacks" leaves (src/front/stacks.c): a line of JSON for each process, with
  * what its main thread was in, and where. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -36,6 +37,44 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 		   share);
 }
 
+/* What the modules in its stack show it to do: the first row of which both are there. */
+static const struct {
+	const char *module, *beside, *work;
+	double least; /* share of samples */
+} works[] = {
+	{ "trl/trainer/grpo_trainer", NULL, "reinforcement learning (GRPO)", 0.2 },
+	{ "transformers/generation", "torch/autograd/graph",
+	  "reinforcement learning (it generates and trains)", 0.1 },
+	{ "transformers/generation", NULL, "generation", 0.1 },
+	{ "peft/tuners", NULL, "fine-tuning of adapters (LoRA)", 0.05 },
+	{ "diffusers", NULL, "diffusion", 0.1 },
+	{ "torch/nn/modules/conv", NULL, "training of a convolutional network", 0.03 },
+};
+
+static double stacks_module(const json_t *o, const char *begins, double samples)
+{
+	json_t *modules = json_object_get(o, "modules"), *n;
+	const char *key;
+	double most = 0;
+
+	json_object_foreach(modules, key, n) if (str_starts(key, begins)) most =
+		fmax(most, json_number_value(n));
+	return most / samples;
+}
+
+static void stacks_work(const struct read_place *at, const json_t *o, double samples)
+{
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
+		double share = stacks_module(o, works[i].module, samples);
+
+		if (share < works[i].least ||
+		    (works[i].beside && !(stacks_module(o, works[i].beside, samples) > 0)))
+			continue;
+		read_trait(at, TRAIT_WORK, works[i].work, share);
+		return;
+	}
+}
+
 static int stacks_read_file(struct run_evidence *ev, size_t file, const char *text, size_t size,
 			    struct err *e)
 {
@@ -56,6 +95,8 @@ static int stacks_read_file(struct run_evidence *ev, size_t file, const char *te
 		json_array_foreach((json_t *)(uintptr_t)list, i,
 				   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
 			stacks_place(&at, p, samples);
+		if (samples >= SAMPLES_LEAST)
+			stacks_work(&at, o, samples);
 		ev->files[file].used++;
 		json_decref(o);
 	}

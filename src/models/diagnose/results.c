@@ -123,10 +123,19 @@ static const char *run_verdict_name(const void *object)
 	return run_verdict_names[v->main ? 0 : v->healthy ? 1 : 2];
 }
 
+static const char *run_work(const void *object)
+{
+	const struct run_attribute *t = ((const struct run_verdict *)object)->run->traits[TRAIT_WORK];
+
+	return t ? t->text : NULL;
+}
+
 #define OF_RUN SHAPE_VIA(run_verdict, run, run_summary)
 
 static const struct shape_row run_verdict_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(run_summary, name), OF_RUN, .title = "run" },
+	{ "work", "What the job does, where it is not the training of a transformer.",
+	  SHAPE_TEXT_OF(run_work), .unknown = SHAPE_NULL, .title = "work" },
 	{ "verdict", NULL, SHAPE_TEXT_OF(run_verdict_name), SHAPE_NAMES(run_verdict_names) },
 	{ "bottleneck", "Id of the cause.", A_TEXT(cause_row, id), SHAPE_VIA(run_verdict, main, cause_row) },
 	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict), .title = "bottleneck" },
