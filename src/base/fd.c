@@ -59,3 +59,22 @@ int fd_open_input(const char *path)
 	close(fd);
 	return r;
 }
+
+int fd_read_input(const char *path, size_t max, struct text *out)
+{
+	int fd = fd_open_input(path), r = 0;
+	char room[16384];
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return fd;
+	text_add(out, "");
+	while (r == 0 && n) {
+		n = read(fd, room, sizeof(room));
+		if (n > 0)
+			text_addn(out, room, (size_t)n);
+		r = n < 0 && errno != EINTR ? -errno : out->len > max ? -EFBIG : 0;
+	}
+	close(fd);
+	return r;
+}

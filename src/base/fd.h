@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/text.h"
+
 /* All of it, however often that takes; 0 or -errno, -EIO where the kernel takes nothing and says no
  * more. What was written before a failure stays. */
 int fd_write_all(int fd, const void *data, size_t len);
@@ -15,5 +17,7 @@ int fd_nameless(const void *data, size_t len);
  * waits for a writer: a pipe without one is empty. -EINVAL for a folder or device, or -errno.
  */
 int fd_open_input(const char *path);
+/* All of what fd_open_input opens, NUL-terminated. -EFBIG: more than max bytes. */
+int fd_read_input(const char *path, size_t max, struct text *out);
 
 #endif

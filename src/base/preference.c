@@ -3,15 +3,15 @@
 #include "base/preference.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/ini_file.h"
 #include "base/text.h"
 
-enum { LINES_MAX = 1000 };
+enum { FILE_BYTES = 64 << 10 };
 
 /* Values that a key takes, ended by NULL; no list: any. */
 static const struct {
@@ -36,50 +36,41 @@ static bool is_known(const char *key, const char *value)
 	return false;
 }
 
-/* 0, with *value where the line has the key and it had none yet; -EINVAL. */
-static int take_line(struct arena *a, const char *line, const char *key, const char **value)
-{
-	const char *sign = strchr(line, '='), *at;
-	size_t n;
+struct asked {
+	struct arena *a;
+	const char *key, **value;
+	struct ini_file file;
+};
 
-	at = str_trim(line, strcspn(line, "\n"), &n);
-	if (!n || *at == '#' || *at == ';' || (*at == '[' && at[n - 1] == ']'))
-		return 0;
-	if (!sign)
-		return -EINVAL;
-	at = str_trim(line, (size_t)(sign - line), &n);
-	line = arena_strndup(a, at, n);
-	at = str_trim(sign + 1, strcspn(sign + 1, "\n"), &n);
-	at = arena_strndup(a, at, n);
-	if (!is_known(line, at))
-		return -EINVAL;
-	if (!*value && strcmp(line, key) == 0)
-		*value = at;
-	return 0;
+/* Sections are there for the eye. */
+static int preference_key(void *ctx, const char *section, const char *key, const char *value)
+{
+	struct asked *x = ctx;
+
+	(void)section;
+	if (!is_known(key, value))
+		return ini_bad(&x->file, "%s = %s: not a line of a configuration", key, value);
+	if (!*x->value && strcmp(key, x->key) == 0)
+		*x->value = arena_strdup(x->a, value);
+	return 1;
 }
 
 static int read_one(struct arena *a, const char *path, const char *key, const char **value,
 		    struct err *e)
 {
-	int fd = fd_open_input(path), r = 0, number = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[1024];
+	struct asked x = { .a = a, .key = key, .value = value, .file = { .path = path, .e = e } };
+	TEXT_AUTO t = { 0 };
+	int r = fd_read_input(path, FILE_BYTES, &t);
 
-	if (fd == -ENOENT || fd == -ENOTDIR)
+	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
-	if (!f)
-		return err_set(e, fd < 0 ? fd : -ENOMEM, "%s: %s", path,
-			       strerror(fd < 0 ? -fd : ENOMEM));
-	while (r == 0 && number < LINES_MAX && fgets(line, sizeof(line), f)) {
-		number++;
-		r = take_line(a, line, key, value);
-	}
-	fclose(f);
-	if (!r)
-		return 0;
-	err_set(e, r, "%s:%d: not a line of a configuration", path, number);
-	err_hint(e, "a line is \"key = value\": profile, waivers, color (auto, never), ascii (yes, "
-		    "no)");
+	if (r)
+		return err_set(e, r, "%s: %s", path, strerror(-r));
+	r = ini_file_read(&x.file, t.s, t.len, preference_key, &x);
+	if (r)
+		err_hint(e,
+			 "a line is \"key = value\": profile, waivers, color (auto, never), ascii "
+			 "(yes, no)");
 	return r;
 }
 

@@ -70,9 +70,8 @@ static int verb_boot_look(struct boot *b, size_t i, struct persist_targets *cach
 /* The unit's share of the request as a plan; returns how many devices are not there (yet). */
 static size_t verb_boot_make_plan(struct boot *b)
 {
-	static const char *const all[] = { "*" };
 	const struct profile none = { .name = "" };
-	const struct plan_target w = { .profile = &none, .allow = all, .n_allow = 1 };
+	const struct plan_target w = door_target(b->d, b->h, &none, "*");
 	struct persist_targets cache = { 0 };
 	size_t missing = 0;
 

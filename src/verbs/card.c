@@ -64,6 +64,7 @@ static void look_at_changes(struct door *d, struct host *h, struct card_answer *
 static int card_answer(struct door *d, struct card_answer *out)
 {
 	const struct door_look how = { .lean = true };
+	struct plan_target w;
 	struct host *h;
 	int code = door_profile(d, &(const struct profile_ask){ 0 }, &out->profile);
 
@@ -74,8 +75,9 @@ static int card_answer(struct door *d, struct card_answer *out)
 		return -EXIT_USAGE;
 	out->m = door_machine(d, h, &how);
 	settings_check(d->arena, out->m, &out->profile, door_read_knob, h, &out->findings);
-	plan_make(d->arena, out->m, &(struct plan_target){ .profile = &out->profile },
-		  &out->findings, door_read_knob, door_exact_knob, h, &out->plan);
+	w = door_target(d, h, &out->profile, NULL);
+	plan_make(d->arena, out->m, &w, &out->findings, door_read_knob, door_exact_knob, h,
+		  &out->plan);
 	look_at_changes(d, h, out);
 	host_close(h);
 	return EXIT_CLEAN;

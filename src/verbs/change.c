@@ -123,11 +123,27 @@ struct machine *door_change_machine(struct door *d, struct host *h)
 	return door_machine(d, h, &how);
 }
 
+struct plan_target door_target(struct door *d, struct host *h, const struct profile *p,
+			       const char *allow)
+{
+	struct plan_target w = { .profile = p, .agent = d->agent };
+	struct site *site = ARENA_NEW(d->arena, struct site);
+	struct err e = { 0 };
+
+	/* What cannot be read lets nobody change anything. */
+	if (site_load(h, d->arena, site, &e)) {
+		d->say(d->ctx, 0, &e);
+		site->apply.none = true;
+	}
+	w.site = site;
+	w.allow = door_words(d, allow, &w.n_allow);
+	return w;
+}
+
 int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out)
 {
-	struct plan_target w = { .profile = &out->profile };
+	const struct plan_target w = door_target(d, h, &out->profile, allow);
 
-	w.allow = door_words(d, allow, &w.n_allow);
 	if (door_check_ids(d, w.allow, w.n_allow))
 		return -EXIT_USAGE;
 	out->m = out->m ? out->m : door_change_machine(d, h);
@@ -138,29 +154,16 @@ int door_plan(struct door *d, struct host *h, const char *allow, struct planned 
 	return 0;
 }
 
-/* The whole file, but no more than a plan can be. */
 static json_t *read_plan(const char *file, json_error_t *why)
 {
-	int fd = fd_open_input(file);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *room = f ? arena_room(PLAN_FILE_MAX + 1) : NULL;
-	size_t n = room ? fread(room, 1, PLAN_FILE_MAX + 1, f) : 0;
-	json_t *j = NULL;
+	TEXT_AUTO t = { 0 };
+	int r = fd_read_input(file, PLAN_FILE_MAX, &t);
 
 	*why = (json_error_t){ .line = 0 };
-	if (fd < 0)
-		snprintf(why->text, sizeof(why->text), "unreadable: %s", strerror(-fd));
-	else if (!room || ferror(f))
-		snprintf(why->text, sizeof(why->text), "cannot be read");
-	else if (n > PLAN_FILE_MAX)
-		snprintf(why->text, sizeof(why->text), "too large for a plan");
-	else
-		j = json_loadb(room, n, JSON_REJECT_DUPLICATES, why);
-	if (room)
-		arena_drop(room);
-	if (f)
-		fclose(f);
-	return j;
+	if (!r)
+		return json_loadb(t.s, t.len, JSON_REJECT_DUPLICATES, why);
+	snprintf(why->text, sizeof(why->text), "unreadable: %s", strerror(-r));
+	return NULL;
 }
 
 /* Without what --only and --skip leave out; the gates look at the rest alone. */
@@ -183,10 +186,9 @@ static void narrow_plan(struct plan *p, const struct profile *only)
 static int plan_of_json(struct door *d, struct host *h, const json_t *j, const char *name,
 			const char *allow, struct planned *out)
 {
-	struct plan_target w = { .profile = &out->profile };
+	const struct plan_target w = door_target(d, h, &out->profile, allow);
 	struct err e = { 0 };
 
-	w.allow = door_words(d, allow, &w.n_allow);
 	out->m = door_change_machine(d, h);
 	if (plan_from_json(d->arena, out->m, j, name, &out->plan, &e))
 		return door_fail(d, EXIT_USAGE, &e);
@@ -296,7 +298,7 @@ static size_t add_value(struct door *d, struct host *h, struct planned *planned,
 			    .value = value,
 			    .target = target,
 			    .beside = beside };
-	struct plan_target w = { .profile = &planned->profile };
+	struct plan_target w;
 
 	for (size_t i = 0; i < p->n; i++)
 		x.planned = x.planned || p->changes[i].s == x.s;
@@ -306,7 +308,7 @@ static size_t add_value(struct door *d, struct host *h, struct planned *planned,
 		return 0;
 	setting_subjects(d->arena, planned->m, x.s, add_change, &x);
 	if (x.n) {
-		w.allow = door_words(d, allow, &w.n_allow);
+		w = door_target(d, h, &planned->profile, allow);
 		plan_sort(p);
 		plan_gates(d->arena, planned->m, &w, p);
 	}

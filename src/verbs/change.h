@@ -37,6 +37,9 @@ bool door_believes(struct door *d, struct host *h);
 int believed_code(bool believed, int code);
 /* A captured machine takes changes into an overlay alone: 0, or as answers. */
 int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_run);
+/* For planning with a profile: what --allow lifts, and what the site's policy lets be done. */
+struct plan_target door_target(struct door *d, struct host *h, const struct profile *p,
+			       const char *allow);
 /* A plan of out->profile for out->m (NULL: the machine is looked at), or of a file. */
 int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out);
 int door_plan_file(struct door *d, struct host *h, const char *file,

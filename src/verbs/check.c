@@ -45,6 +45,7 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 	const struct door_look how = { .deep = ask->deep,
 				       .lean = !ask->settings.profile && !ask->since.since,
 				       .open = true };
+	struct plan_target w;
 	struct machine *m;
 	struct host *h;
 	int code;
@@ -57,9 +58,10 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 	if (!code) {
 		settings_check(d->arena, m, &out->profile, door_read_knob, h, &out->findings);
 		/* It reads each place again: for the page alone. */
+		w = door_target(d, h, &out->profile, NULL);
 		if (d->page)
-			plan_make(d->arena, m, &(struct plan_target){ .profile = &out->profile },
-				  &out->findings, door_read_knob, door_exact_knob, h, &out->plan);
+			plan_make(d->arena, m, &w, &out->findings, door_read_knob, door_exact_knob,
+				  h, &out->plan);
 		out->m = m;
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);

@@ -16,7 +16,7 @@
 #include "knowledge/knowledge.h"
 #include "knowledge/package.h"
 #include "look/probe/probe.h"
-#include "look/settings/profile.h"
+#include "look/settings/site.h"
 #include "look/settings/settings.h"
 #include "machine/knob/io.h"
 #include "machine/write/write.h"
@@ -263,33 +263,48 @@ int door_narrow(struct door *d, const char *only, const char *skip, struct profi
 	return 0;
 }
 
-/* A site's waivers, but of settings of which the profile itself says something. */
-static int add_waivers(struct arena *a, struct profile *p, struct err *e)
+/* Waivers that hold for every profile, but of settings of which the profile itself says something.
+ */
+static void add_waivers(struct arena *a, struct profile *p, const struct profile *from)
 {
-	const char *path;
-	struct profile site;
-	int r = preference_get(a, "waivers", &path, e);
-
-	if (r || !path)
-		return r;
-	r = profile_load(a, path, &site, e);
-	for (size_t i = 0; r == 0 && i < site.n_overrides; i++) {
-		if (!site.overrides[i].waive || profile_override_of(p, site.overrides[i].s))
+	for (size_t i = 0; i < from->n_overrides; i++) {
+		if (!from->overrides[i].waive || profile_override_of(p, from->overrides[i].s))
 			continue;
 		p->overrides = arena_grow(a, p->overrides, p->n_overrides, sizeof(*p->overrides));
-		p->overrides[p->n_overrides++] = site.overrides[i];
+		p->overrides[p->n_overrides++] = from->overrides[i];
+	}
+}
+
+/* By name, by preference, of the site's policy, or the default one; then waivers. */
+static int load_profile(struct door *d, const char *name, struct profile *p, struct err *e)
+{
+	const char *path = NULL;
+	struct profile own = { 0 };
+	struct site site;
+	struct host *h = d->live(d->ctx);
+	int r = site_load(h, d->arena, &site, e);
+
+	host_close(h);
+	r = r || name ? r : preference_get(d->arena, "profile", &name, e);
+	if (!r && !name && site.has_profile)
+		*p = site.profile;
+	else
+		r = r ? r : profile_load(d->arena, name ? name : "default", p, e);
+	r = r ? r : preference_get(d->arena, "waivers", &path, e);
+	if (!r && path)
+		r = profile_load(d->arena, path, &own, e);
+	if (!r) {
+		add_waivers(d->arena, p, &own);
+		add_waivers(d->arena, p, &site.profile);
 	}
 	return r;
 }
 
 int door_profile(struct door *d, const struct profile_ask *ask, struct profile *p)
 {
-	const char *name = ask->profile;
 	struct err e = { 0 };
-	int r = name ? 0 : preference_get(d->arena, "profile", &name, &e);
 
-	r = r ? r : profile_load(d->arena, name ? name : "default", p, &e);
-	if (r || add_waivers(d->arena, p, &e))
+	if (load_profile(d, ask->profile, p, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	return door_narrow(d, ask->only, ask->skip, p);
 }

@@ -35,6 +35,7 @@ struct door {
 	bool to_file;	  /* the result is written to a file that was named */
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	long long asker;	       /* the process whose request it is; 0: this one */
+	bool agent;		       /* it asks through gputune mcp */
 	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
 	bool attended;		       /* a person answers what agree asks */

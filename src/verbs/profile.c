@@ -8,9 +8,11 @@
 #include "base/text.h"
 #include "knowledge/package.h"
 #include "look/settings/findings.h"
+#include "look/settings/site.h"
 #include "machine/write/write.h"
 #include "render/shape_page.h"
 #include "tune/txn/txn.h"
+#include "tune/watch/policy.h"
 #include "verbs/change.h"
 
 #define SITE_PROFILES "/etc/gputune/profiles"
@@ -170,6 +172,37 @@ static int profile_check_answer(struct door *d, const struct profile_verb_ask *a
 		code = EXIT_FINDINGS;
 	}
 	return code;
+}
+
+static int profile_policy_answer(struct door *d, const struct profile_verb_ask *ask,
+				 struct profile_answer *out)
+{
+	struct host *h = door_host(d, &ask->machine);
+	const char *user = ask->name ? ask->name : site_caller(d->arena);
+	struct policy watch;
+	struct site site;
+	bool named;
+	struct err e = { 0 };
+	int code = h ? policy_load(h, d->arena, WATCH_CONF, &watch, &e) : -EXIT_USAGE;
+
+	if (h && !code)
+		code = site_load(h, d->arena, &site, &e);
+	host_close(h);
+	if (code)
+		return h ? door_fail(d, EXIT_USAGE, &e) : code;
+	named = strcmp(user, "root") == 0 || (site.apply.users && site_lets_user(&site, user));
+	out->result = (struct profile_view){
+		.name = site.has_profile ? SITE_POLICY : "default",
+		.path = site.there ? SITE_POLICY : NULL,
+		.why = arena_printf(
+			d->arena, "%s; %s",
+			site.there ? "the file is valid" : "there is no site policy",
+			named ? arena_printf(d->arena, "%s may apply and undo", user)
+			: site.apply.users
+				? arena_printf(d->arena, "%s may not apply or undo", user)
+				: "users: not given, whoever becomes root may apply")
+	};
+	return named ? EXIT_CLEAN : EXIT_NOT_APPLIED;
 }
 
 /* --- recommend, active ------------------------------------------------------------------------ */
@@ -383,6 +416,7 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 VERB_ANSWER(show_any, profile_show_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(diff_any, profile_diff_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(check_any, profile_check_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(policy_any, profile_policy_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(recommend_any, profile_recommend_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(active_any, profile_active_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(new_any, profile_new_answer, profile_verb_ask, profile_answer)
@@ -406,6 +440,11 @@ static const struct ask_row diff_rows[] = { NAME_ROW(name, "NAME"), NAME_ROW(oth
 					    MACHINE_ROW };
 static const struct ask_row name_rows[] = { NAME_ROW(name, "NAME") };
 static const struct ask_row machine_rows[] = { MACHINE_ROW };
+static const struct ask_row policy_rows[] = {
+	{ "USER", "whether this user may apply and undo (default: who runs this)",
+	  ASK_TEXT(profile_verb_ask, name), .argument = true },
+	MACHINE_ROW,
+};
 static const struct ask_row new_rows[] = {
 	{ "NAME", "the new profile", ASK_TEXT(profile_verb_ask, name), .argument = true,
 	  .required = true },
@@ -416,6 +455,7 @@ static const struct ask_shape show_shape = ASK_SHAPE(profile_verb_ask, NULL, sho
 static const struct ask_shape diff_shape = ASK_SHAPE(profile_verb_ask, NULL, diff_rows);
 static const struct ask_shape name_shape = ASK_SHAPE(profile_verb_ask, NULL, name_rows);
 static const struct ask_shape only_machine_shape = ASK_SHAPE(profile_verb_ask, NULL, machine_rows);
+static const struct ask_shape policy_shape = ASK_SHAPE(profile_verb_ask, NULL, policy_rows);
 static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_rows);
 
 #define PROFILE_VERB(called, line, more, asked, function, ...)                                     \
@@ -452,6 +492,12 @@ static const struct verb check_verb = PROFILE_VERB(
 	"Reads the file line by line; names the first error, and each waiver that has expired.",
 	name_shape, check_any, { "profile check mine.ini", "before it is used" },
 	{ "profile check site", "of /etc/gputune/profiles" });
+static const struct verb policy_verb =
+	PROFILE_VERB("policy", "check the site's policy, and who may apply",
+		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
+		     "gputune-profile(5) has its keys.",
+		     policy_shape, policy_any, { "profile policy", "as who runs this" },
+		     { "profile policy root", "of another user" });
 static const struct verb edit_verb =
 	PROFILE_VERB("edit", "open a profile in $EDITOR, then check it",
 		     "Opens the file of a profile of your own.", name_shape, edit_any,
@@ -463,9 +509,9 @@ static const struct verb new_verb = PROFILE_VERB(
 	new_shape, new_any, { "profile new mine --base inference", "from a built-in one" },
 	{ "profile new mine", "from default" });
 
-static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb, &recommend_verb,
-						   &active_verb, &new_verb,  &edit_verb,
-						   &check_verb,	 NULL };
+static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb,   &recommend_verb,
+						   &active_verb, &new_verb,    &edit_verb,
+						   &check_verb,	 &policy_verb, NULL };
 
 const struct verb profile_verb = {
 	.name = "profile",

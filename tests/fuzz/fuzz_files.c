@@ -26,7 +26,7 @@
 #include "look/monitor/recording.h"
 #include "tune/persist/persist.h"
 #include "models/inference/roofline.h"
-#include "look/settings/profile.h"
+#include "look/settings/site.h"
 #include "look/stack/wheelhouse.h"
 #include "tune/watch/policy.h"
 
@@ -59,8 +59,10 @@ static void policy(struct arena *a, const unsigned char *data, size_t n)
 	static struct fuzz_host h;
 	enum reaction reaction;
 	struct policy p;
+	struct site site;
 	struct err e = { 0 };
-	char *text = arena_printf(a, "@@%s\n", WATCH_CONF);
+	/* Files of an odd length are the site's. */
+	char *text = arena_printf(a, "@@%s\n", n % 2 ? SITE_POLICY : WATCH_CONF);
 	size_t head = strlen(text);
 	int limit = 0;
 
@@ -77,6 +79,11 @@ static void policy(struct arena *a, const unsigned char *data, size_t n)
 	if (p.limit < 0 || p.limit > POLICY_LIMIT_MAX || p.interval_ms <= 0 ||
 	    p.max_interval_ms <= 0)
 		abort();
+	if (site_load(&h.host, a, &site, &e))
+		abort();
+	SETTING_FOR_EACH (s)
+		site_forbids(a, &site, true, "default", s);
+	site_lets_user(&site, "nobody");
 	policy_of(&p, "cpu.governor", &reaction, &limit);
 	if (limit < 0 || limit > POLICY_LIMIT_MAX || reaction > REACT_BACK_OFF)
 		abort();

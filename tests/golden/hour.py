@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import common
-from common import alone, end_suite, expect, no_namespaces, refuses, run, says, scratch, skip
+from common import PLAIN, alone, end_suite, expect, no_namespaces, refuses, run, says, scratch, skip
 
 STATE = pathlib.Path("/var/lib/gputune")
 ONE = "net.tcp-slow-start-after-idle"
@@ -129,6 +129,67 @@ def config(user, home):
     path.unlink()
 
 
+POLICY = """[profile]
+base = published
+[apply]
+users = nobody, @games
+profiles = default, published
+risk = service
+skip = net.rmem-max
+[agents]
+only = memory
+risk = low
+[watch]
+policy = re-apply
+interval = 20s
+[gpu]
+policy = back-off
+[net.wmem-max]
+waive = measured here
+expires = 2099-03-31
+"""
+
+
+def policy(user):
+    """One file for profiles, waivers, who may change what, agents and watch."""
+    for words in (["cp", "-a", "/etc", "/var/lib/etc"], ["mount", "--bind", "/var/lib/etc", "/etc"], ["mkdir", "-p", "/etc/gputune"]):
+        subprocess.run(words, check=True)
+    path = pathlib.Path("/etc/gputune/policy.ini")
+    on = ["--host", "demo:dgx-spark"]
+    says("no policy", ["profile", "policy", "alice"], 3, "no site policy")
+    path.write_text(POLICY)
+    says("it is sound", ["profile", "policy", "root"], 0, "valid", "root may")
+    for who, code, words in (("nobody", 0, "nobody may apply"), ("games", 0, "games may"), ("daemon", 3, "daemon may not")):
+        says(f"{who} by name, by group, or not", ["profile", "policy", who], code, words)
+    says("its profile counts", ["plan", *on], 1, "profile /etc/gputune/policy.ini")
+    says("and not where one is named", ["plan", "--profile", "default", *on], 1, "profile default")
+    code, out, _ = run("check", "--only", "net.wmem-max", "--all", *on)
+    expect("its waiver holds", code == 0 and "waived until 2099-03-31: measured here" in " ".join(out.split()), (code, out))
+    says("so it does for Slurm", ["slurm", "prolog", "--exit-only", "--only", "net.wmem-max", "--scontrol", "/nowhere"], 0)
+    one = ["--only", "net.rmem-max", "--profile"]
+    for words, code, said in ((["plan", *one, "default"], 1, "forbids changes of net.rmem-max"), (["plan", "--profile", "inference"], 1, "forbids the profile inference"),
+                              (["plan", "--profile", "published", "--only", "net.rmem-max", "--allow", "net.rmem-max"], 1, "forbids changes of net.rmem-max")):
+        code, out, err = run(*words)
+        expect(f"{words}: {said}", said in " ".join((out + err).split()), (code, out, err))
+    change = ["--profile", "published", "--only", ONE, "--yes"]
+    for env, code in (({"SUDO_UID": "1"}, 3), ({"PKEXEC_UID": "1"}, 3), ({"SUDO_UID": "65534"}, 0), ({}, 0)):
+        said = "forbids user daemon" if code else "made"
+        says(f"apply as {env}", ["apply", *change], code, said, env={**PLAIN, **env})
+        says(f"undo as {env}", ["undo", "--yes"], code, env={**PLAIN, **env})
+    says("watch reads it", ["watch", "--once"], 0, "watching")
+    for text, line, said in (("[apply]\nuser = x\n", 2, "unknown key"), ("[apply]\nrisk = high\n", 2, "unknown risk"), ("[agents]\nchanges = maybe\n", 2, "yes or no"),
+                             ("[watch]\npolicy = fight\n", 2, "policy must be"), ("[memory.nope]\nwant = 1\n", 2, "unknown setting"),
+                             ("[memory.swappiness]\nexpires = 2027-01-01\n", 2, "no waive"), ("[apply]\nonly = nope\n", 2, "nope"), ("x", 1, "expected")):
+        path.write_text(text)
+        refuses(f"wrong: {text!r}", ["profile", "policy"], 2, f"policy.ini:{line}: ", said)
+    expect("and nothing is changed meanwhile", run("apply", *change)[0] in (2, 3))
+    path.write_text("[agents]\nchanges = no\n")
+    refuses("agents may change nothing", ["mcp", "--allow-changes"], 3, "agents may change nothing")
+    path.chmod(0o666)
+    refuses("whoever may write it", ["plan"], 2, "others than root")
+    subprocess.run(["umount", "/etc"], check=True)
+
+
 why = no_namespaces("ip")
 if why:
     skip("a user's hour", why)
@@ -150,4 +211,5 @@ full(here)
 demo(here, home)
 profiles(here, home)
 config(here, home)
+policy(here)
 end_suite()

@@ -190,7 +190,7 @@ static void test_bounds(void **state)
 	for (size_t i = 0; i < 2 << 20; i += 2)
 		memcpy(big + i, ";\n", 2);
 	load(&l, big, 2 << 20);
-	assert_int_equal(l.r, -EINVAL);
+	assert_int_equal(l.r, -EFBIG);
 	assert_non_null(strstr(l.e.text, "larger than 1 MiB"));
 	arena_free(&l.a);
 	/* Bytes that are no text. */

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "front/mcp/mcp.h"
 #include "front/result_part.h"
+#include "look/settings/site.h"
 #include "many/cluster/rsh.h"
 #include "verbs/verbs.h"
 
@@ -135,6 +136,7 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 	};
 	run_open_door(&r);
 	r.door.asker = c->pid;
+	r.door.agent = true;
 	if (call->node)
 		ask_node(s, &r, call);
 	if (call->tool->loads || strcmp(call->tool->name, "compare") == 0)
@@ -513,13 +515,26 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	return remove(path);
 }
 
-static int check_ask(const struct mcp_ask *how)
+static int check_ask(struct arena *a, const struct mcp_ask *how)
 {
+	struct host *live = host_open_live();
+	struct site site = { 0 };
+	struct err e = { 0 };
+	int bad = how->changes ? site_load(live, a, &site, &e) : 0;
+
+	host_close(live);
+	if (bad)
+		return complain(EXIT_USAGE, &e);
 	if (how->files && how->socket)
 		return complain_text(EXIT_USAGE, "--files is of standard input: who comes by "
 						 "--socket may not read what this user may");
 	if (how->group && !how->socket)
 		return complain_text(EXIT_USAGE, "--group goes with --socket");
+	if (how->changes && site.agents.none)
+		return complain_text(EXIT_NOT_APPLIED,
+				     "%s: agents may change nothing: --allow-changes "
+				     "is refused",
+				     SITE_POLICY);
 	if (how->overlay && !how->changes)
 		return complain_text(EXIT_USAGE, "--overlay goes with --allow-changes");
 	if (chdir(how->files ? how->files : "/"))
@@ -532,7 +547,7 @@ static int verb_mcp(struct run *r)
 {
 	const struct sigaction ended = { .sa_handler = end_server };
 	struct server *s = ARENA_NEW(&r->arena, struct server);
-	int code = check_ask(r->ask);
+	int code = check_ask(&r->arena, r->ask);
 
 	*s = (struct server){ .r = r, .how = r->ask, .listener = -1 };
 	if (code || (s->how->socket && (code = open_socket(s)) != 0))

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,60 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* inih cuts longer lines without saying so; we refuse them instead. */
-enum { LINE_MAX_BYTES = 190, FILE_MAX_BYTES = 1 << 20 };
-
-struct loading {
-	struct arena *a;
-	struct profile *p;
-	FILE *f;
-	const char *path;
-	int line, complained; /* the line that is read, and the one that was wrong */
-	size_t bytes;
-	struct err *e;
-	int result;
-};
-
-static int profile_bad(struct loading *l, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* The first complaint is kept: later ones usually follow from it. 0 tells inih that the line
- * failed. */
-static int profile_bad(struct loading *l, const char *fmt, ...)
-{
-	char what[400];
-	va_list ap;
-
-	if (l->result)
-		return 0;
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	l->complained = l->line;
-	l->result = err_set(l->e, -EINVAL, "%s:%d: %s", l->path, l->line, what);
-	return 0;
-}
-
-static char *profile_next_line(char *buf, int cap, void *stream)
-{
-	struct loading *l = stream;
-	char line[4096];
-	size_t n;
-
-	if (l->result || !fgets(line, sizeof(line), l->f))
-		return NULL;
-	l->line++;
-	n = strlen(line);
-	l->bytes += n;
-	if (l->bytes > FILE_MAX_BYTES)
-		profile_bad(l, "the file is larger than 1 MiB");
-	else if (n > LINE_MAX_BYTES || n >= (size_t)cap)
-		profile_bad(l, "the line exceeds %d characters", LINE_MAX_BYTES);
-	if (l->result)
-		return NULL;
-	memcpy(buf, line, n + 1);
-	return buf;
-}
+enum { FILE_MAX_BYTES = 1 << 20 };
 
 static void add_patterns(struct arena *a, const char ***list, size_t *n, const char *text)
 {
@@ -115,7 +61,7 @@ void profile_one(struct arena *a, struct profile *p, const char *id)
 	p->n_within = 0;
 }
 
-static int profile_key(struct loading *l, const char *key, const char *value)
+static int profile_key(struct profile_file *l, const char *key, const char *value)
 {
 	struct err e = { 0 };
 	int id;
@@ -123,20 +69,20 @@ static int profile_key(struct loading *l, const char *key, const char *value)
 	if (strcmp(key, "base") == 0) {
 		id = profile_parse(value);
 		if (id < 0)
-			return profile_bad(l, "base \"%s\" is not a built-in profile", value);
+			return ini_bad(&l->ini, "base \"%s\" is not a built-in profile", value);
 		l->p->base = (enum profile_id)id;
 		return 1;
 	}
 	if (strcmp(key, "only") == 0 || strcmp(key, "skip") == 0) {
 		if (profile_narrow(l->a, l->p, value, key[0] == 's', &e))
-			return profile_bad(l, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
+			return ini_bad(&l->ini, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
 		return 1;
 	}
-	return profile_bad(l, "unknown key \"%s\" in [profile]; expected base, only, skip", key);
+	return ini_bad(&l->ini, "unknown key \"%s\" in [profile]; expected base, only, skip", key);
 }
 
 /* "10", ">= 10", "<= 10", "not 1", "one of none mq-deadline", "leave" */
-static int parse_want(struct loading *l, struct profile_override *o, const char *value)
+static int parse_want(struct profile_file *l, struct profile_override *o, const char *value)
 {
 	static const struct {
 		const char *prefix;
@@ -158,37 +104,37 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 		}
 	value += strspn(value, " ");
 	if (!*value)
-		return profile_bad(l, "[%s]: want is empty", o->s->id);
+		return ini_bad(&l->ini, "[%s]: want is empty", o->s->id);
 	if (strcmp(value, "leave") == 0)
 		rel = WANT_LEAVE;
 	if (o->s->wish && rel != WANT_LEAVE) {
 		const char *said = value;
 
 		if (!(value = o->s->wish(l->a, said)))
-			return profile_bad(l, "[%s]: want must be %s, not \"%s\"", o->s->id,
-					   o->s->wish_form, said);
+			return ini_bad(&l->ini, "[%s]: want must be %s, not \"%s\"", o->s->id,
+				       o->s->wish_form, said);
 	}
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
-		return profile_bad(l,
-				   "[%s]: want must be a whole number after >= or <=, not \"%s\"",
-				   o->s->id, value);
+		return ini_bad(&l->ini,
+			       "[%s]: want must be a whole number after >= or <=, not \"%s\"",
+			       o->s->id, value);
 	if (o->s->judge && !o->s->n_opinions)
-		return profile_bad(l, "[%s] is a check without a target value; it can be waived",
-				   o->s->id);
+		return ini_bad(&l->ini, "[%s] is a check without a target value; it can be waived",
+			       o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
 	    parse_i64(value, &number))
-		return profile_bad(l, "[%s]: want must be a whole number, not \"%s\"", o->s->id,
-				   value);
+		return ini_bad(&l->ini, "[%s]: want must be a whole number, not \"%s\"", o->s->id,
+			       value);
 	o->o = (struct recommendation){ .rel = rel,
 					.value = arena_strdup(l->a, value),
-					.because = arena_printf(l->a, "requested by %s:%d", l->path,
-								l->line) };
+					.because = arena_printf(l->a, "requested by %s:%d",
+								l->ini.path, l->ini.line) };
 	o->has_want = true;
 	return 1;
 }
 
-static struct profile_override *override_for(struct loading *l, const struct setting *s)
+static struct profile_override *override_for(struct profile_file *l, const struct setting *s)
 {
 	struct profile *p = l->p;
 
@@ -196,11 +142,11 @@ static struct profile_override *override_for(struct loading *l, const struct set
 		if (p->overrides[i].s == s)
 			return &p->overrides[i];
 	p->overrides = arena_grow(l->a, p->overrides, p->n_overrides, sizeof(*p->overrides));
-	p->overrides[p->n_overrides] = (struct profile_override){ .s = s, .line = l->line };
+	p->overrides[p->n_overrides] = (struct profile_override){ .s = s, .line = l->ini.line };
 	return &p->overrides[p->n_overrides++];
 }
 
-static int setting_key(struct loading *l, const struct setting *s, const char *key,
+static int setting_key(struct profile_file *l, const struct setting *s, const char *key,
 		       const char *value)
 {
 	struct profile_override *o = override_for(l, s);
@@ -210,14 +156,14 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		return parse_want(l, o, value);
 	if (strcmp(key, "waive") == 0) {
 		if (!*value)
-			return profile_bad(l, "a waiver requires a reason");
+			return ini_bad(&l->ini, "a waiver requires a reason");
 		o->waive = arena_strdup(l->a, value);
 		return 1;
 	}
 	if (strcmp(key, "expires") == 0) {
 		if (waive_deadline(value, &deadline))
-			return profile_bad(l, "expires must be a date like 2027-01-31, not \"%s\"",
-					   value);
+			return ini_bad(&l->ini,
+				       "expires must be a date like 2027-01-31, not \"%s\"", value);
 		o->expires = arena_strdup(l->a, value);
 		return 1;
 	}
@@ -225,64 +171,54 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		o->target = arena_strdup(l->a, value);
 		return 1;
 	}
-	return profile_bad(l, "unknown key \"%s\" in [%s]; expected want, waive, expires, target",
-			   key, s->id);
+	return ini_bad(&l->ini, "unknown key \"%s\" in [%s]; expected want, waive, expires, target",
+		       key, s->id);
 }
 
-static int profile_on_key(void *user, const char *section, const char *key, const char *value)
+int profile_on_key(void *user, const char *section, const char *key, const char *value)
 {
-	struct loading *l = user;
+	struct profile_file *l = user;
 	const struct setting *s;
 	const char *near;
 
 	if (strcmp(section, "profile") == 0)
 		return profile_key(l, key, value);
 	if (!*section)
-		return profile_bad(l, "\"%s\" is before any section", key);
+		return ini_bad(&l->ini, "\"%s\" is before any section", key);
 	s = setting_find(section);
 	if (s)
 		return setting_key(l, s, key, value);
 	near = setting_suggest(section);
-	return profile_bad(l, "[%s]: unknown setting%s%s%s", section,
-			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+	return ini_bad(&l->ini, "[%s]: unknown setting%s%s%s", section,
+		       near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 }
 
-static int check_waivers(struct loading *l)
+int profile_check_waivers(struct profile_file *l)
 {
 	for (size_t i = 0; i < l->p->n_overrides; i++) {
 		const struct profile_override *o = &l->p->overrides[i];
 
-		l->line = o->line;
+		l->ini.line = o->line;
 		if ((o->expires || o->target) && !o->waive)
-			profile_bad(l, "[%s] has %s but no waive", o->s->id,
-				    o->expires ? "expires" : "target");
+			ini_bad(&l->ini, "[%s] has %s but no waive", o->s->id,
+				o->expires ? "expires" : "target");
 	}
-	return l->result;
+	return l->ini.result;
 }
 
 static int load_file(struct arena *a, const char *path, struct profile *out, struct err *e)
 {
-	struct loading l = { .a = a, .p = out, .path = arena_strdup(a, path), .e = e };
-	int fd, r;
+	struct profile_file l = { .a = a,
+				  .p = out,
+				  .ini = { .path = arena_strdup(a, path), .e = e } };
+	TEXT_AUTO t = { 0 };
+	int r = fd_read_input(path, FILE_MAX_BYTES, &t);
 
-	fd = fd_open_input(path);
-	l.f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!l.f)
-		return err_set(e, fd < 0 ? fd : -ENOMEM, "profile %s: %s", path,
-			       fd < 0 ? strerror(-fd) : "out of memory");
-	r = ini_parse_stream(profile_next_line, &l, profile_on_key, &l);
-	if (!l.result && ferror(l.f))
-		l.result = err_set(e, -EIO, "profile %s is unreadable", path);
-	fclose(l.f);
-	/* A line that is no INI is passed over by the parser; what follows from it must not hide
-	 * it. */
-	if (r > 0 && l.complained > r)
-		l.result = 0;
-	if (!l.result && r) {
-		l.line = r > 0 ? r : l.line;
-		profile_bad(&l, "expected \"key = value\", \"[section]\" or a comment");
-	}
-	return l.result ? l.result : check_waivers(&l);
+	if (r)
+		return err_set(e, r, "profile %s: %s", path,
+			       r == -EFBIG ? "larger than 1 MiB" : strerror(-r));
+	r = ini_file_read(&l.ini, t.s, t.len, profile_on_key, &l);
+	return r ? r : profile_check_waivers(&l);
 }
 
 int profile_load(struct arena *a, const char *name, struct profile *out, struct err *e)

@@ -8,6 +8,7 @@
 #define SETTINGS_PROFILE_H
 
 #include "base/err.h"
+#include "base/ini_file.h"
 #include "look/settings/settings.h"
 
 struct profile_override {
@@ -35,6 +36,15 @@ struct profile {
 /* Name of a built-in profile, or the path of a file (recognised by a slash or an existing file name
  * in the profile directories). -EINVAL, -ENOENT, ... and *e. */
 int profile_load(struct arena *a, const char *name_or_path, struct profile *out, struct err *e);
+/* A profile's part of a file that has more: its keys, as ini_key, and in the end whether its
+ * waivers are whole. */
+struct profile_file {
+	struct arena *a;
+	struct profile *p;
+	struct ini_file ini;
+};
+int profile_on_key(void *file, const char *section, const char *key, const char *value);
+int profile_check_waivers(struct profile_file *f);
 /* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. A
  * list that names none is no list for --only; for --skip it skips nothing. */
 int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);

@@ -245,25 +245,14 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e)
 {
-	int fd = fd_open_input(path);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *room = f ? arena_room(FILE_MAX + 1) : NULL;
-	size_t n = room ? fread(room, 1, FILE_MAX + 1, f) : 0;
-	bool bad = f && ferror(f);
-	json_t *j;
+	TEXT_AUTO t = { 0 };
 	struct err why = { 0 };
-	int r;
+	int r = fd_read_input(path, FILE_MAX, &t);
+	json_t *j;
 
-	if (f)
-		fclose(f);
-	if (!room || bad || n > FILE_MAX) {
-		r = fd < 0 ? fd : !f ? -ENOMEM : n > FILE_MAX ? -EFBIG : -EIO;
-		if (room)
-			arena_drop(room);
+	if (r)
 		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
-	}
-	j = json_loadb(room, n, JSON_REJECT_DUPLICATES, NULL);
-	arena_drop(room);
+	j = json_loadb(t.s, t.len, JSON_REJECT_DUPLICATES, NULL);
 	r = cluster_read(a, j, out, &why);
 	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", path, why.text) : 0;

@@ -15,6 +15,7 @@
 enum { GATE_NODES_MAX = 64 };
 
 struct gates {
+	const struct plan_target *w;
 	struct arena *a;
 	const struct machine *m;
 	const struct plan *p;
@@ -24,17 +25,6 @@ struct gates {
 };
 
 static const char perf[] = "pcie_bus_perf";
-
-/* One of the blank-separated words. */
-static bool gate_has_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = strstr(words, word); n && at; at = strstr(at + 1, word))
-		if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-			return true;
-	return false;
-}
 
 /* --- the present value ------------------------------------------------------------------------ */
 
@@ -164,14 +154,16 @@ static const char *plan_gate_dropped(const struct machine *m, const struct chang
 	static const char *const managers[] = { "NetworkManager.service",
 						"systemd-networkd.service", "openibd.service" };
 
-	if (c->knob.kind == KNOB_LINK && resets_link(c) && gate_has_word(links, c->knob.object))
+	if (c->knob.kind == KNOB_LINK && resets_link(c) &&
+	    words_have(links, c->knob.object, strlen(c->knob.object)))
 		return c->knob.object;
 	for (size_t i = 0; c->knob.kind == KNOB_UNIT && i < 3; i++)
 		if (strcmp(c->knob.name, managers[i]) == 0)
 			return links;
 	if (c->effect == EFFECT_DRIVER_RELOAD && c->knob.kind == KNOB_MODPARAM)
 		LIST_FOR_EACH (struct nic, n, &m->net.nics)
-			if (is_driver_of(n, c->knob.name) && gate_has_word(links, n->name))
+			if (is_driver_of(n, c->knob.name) &&
+			    words_have(links, n->name, strlen(n->name)))
 				return n->name;
 	return NULL;
 }
@@ -233,14 +225,6 @@ static const char *out_of_bounds(struct gates *g, const struct change *c)
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
-
-static bool is_allowed(const struct plan_target *w, const struct setting *s)
-{
-	for (size_t i = 0; i < w->n_allow; i++)
-		if (id_matches(s->id, w->allow[i]))
-			return true;
-	return false;
-}
 
 /* Isolation that leaves nobody to do the kernel's own work. See kernel-parameters: isolcpus,
  * nohz_full, rcu_nocbs. */
@@ -528,7 +512,7 @@ static const char *plan_gate_below(struct gates *g, const struct change *c, long
 
 static const char *no_such_word(struct gates *g, const struct change *c, const char *words)
 {
-	if (gate_has_word(words, c->after))
+	if (words_have(words, c->after, strlen(c->after)))
 		return NULL;
 	return arena_printf(g->a, "%s offers %s, not %s", knob_text(g->a, &c->knob), words,
 			    c->after);
@@ -759,11 +743,26 @@ static const char *gate_limit(struct gates *g, const struct change *c)
 	}
 }
 
+bool plan_allows(const struct plan_target *w, const struct setting *s)
+{
+	for (size_t i = 0; i < w->n_allow; i++)
+		if (id_matches(s->id, w->allow[i]))
+			return true;
+	return false;
+}
+
+static const char *policy_forbids(struct gates *g, const struct change *c)
+{
+	return g->w->site ? site_forbids(g->a, g->w->site, g->w->agent, g->w->profile->name, c->s)
+			  : NULL;
+}
+
 static const struct {
 	const char *code;
 	bool lifts; /* by --allow */
 	const char *(*why)(struct gates *g, const struct change *c);
 } rows[] = {
+	{ GATE_POLICY, false, policy_forbids },
 	{ GATE_UNREADABLE, false, unreadable },
 	{ GATE_OVERRIDDEN, false, overridden },
 	{ GATE_LIMIT, false, gate_limit },
@@ -780,11 +779,11 @@ static const struct {
 void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
 		struct plan *p)
 {
-	struct gates g = { .a = a, .m = m, .p = p };
+	struct gates g = { .a = a, .m = m, .w = w, .p = p };
 
 	for (g.i = 0; g.i < p->n; g.i++) {
 		struct change *c = &p->changes[g.i];
-		bool allowed = is_allowed(w, c->s);
+		bool allowed = plan_allows(w, c->s);
 
 		for (size_t k = 0; !c->gate && k < sizeof(rows) / sizeof(rows[0]); k++) {
 			const char *why = allowed && rows[k].lifts ? NULL : rows[k].why(&g, c);

@@ -13,12 +13,14 @@
 #include "base/shape.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
+#include "look/settings/site.h"
 #include "machine/knob/knob.h"
 #include "machine/model/machine.h"
 
 /* Why a change is not made unless somebody says so; stable codes, see gate.c. */
 #define GATE_ALLOW "needs-allow"		/* dangerous: --allow ID */
 #define GATE_GPU_BUSY "gpu-busy"		/* running jobs would feel it: --allow ID */
+#define GATE_POLICY "site-policy"		/* the site's policy; nothing lifts it */
 #define GATE_LIMIT "beyond-limit"		/* the hardware cannot; nothing lifts it */
 #define GATE_HOUSEKEEPING "no-housekeeping-cpu" /* nothing lifts it */
 #define GATE_OWN_LINK "own-link"     /* would drop the link that the user came in over: --allow */
@@ -83,6 +85,8 @@ struct plan_target {
 	const struct profile *profile;
 	const char *const *allow;
 	size_t n_allow;
+	const struct site *site; /* NULL: no policy */
+	bool agent;		 /* it is asked for through gputune mcp */
 };
 
 /* read answers as settings_check's reader does, exact as knob_get does. */
@@ -103,6 +107,8 @@ void plan_sort(struct plan *p);
 /* gate.c: fills gate and refusal of every change. */
 void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
 		struct plan *p);
+/* Whether --allow names the setting. */
+bool plan_allows(const struct plan_target *w, const struct setting *s);
 /* Whether --allow ID lifts this gate. */
 bool gate_can_be_lifted(const char *gate);
 /* owner.c: who sets the knob today, and who wins at boot; from the facts of

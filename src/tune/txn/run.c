@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "look/settings/site.h"
 #include "machine/write/write.h"
 #include "tune/txn/journal.h"
 #include "tune/txn/txn.h"
@@ -101,6 +102,20 @@ static int txn_run_recover(struct txn_run *r, struct err *e)
 			       "see gputune status");
 }
 
+/* The site's policy says who may write. */
+static int let_caller(struct host *h, struct arena *a, struct err *e)
+{
+	struct site site;
+	int code = site_load(h, a, &site, e);
+
+	if (code || !site.apply.users || site_lets_user(&site, site_caller(a)))
+		return code;
+	err_set(e, -EPERM, "the site's policy forbids user %s to change this machine",
+		site_caller(a));
+	err_hint(e, "%s names who may: %s", SITE_POLICY, site.apply.users);
+	return -EPERM;
+}
+
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,
 	     struct txn_report *report, struct txn_how how, struct err *e)
 {
@@ -114,7 +129,8 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 			       .writer = { .h = h, .dry = how.dry } };
 	if (code)
 		return code;
-	code = state_check(h, e);
+	code = how.dry ? 0 : let_caller(h, a, e);
+	code = code ? code : state_check(h, e);
 	if (code == 0)
 		code = journal_load(h, a, how.all, &r->journal, e);
 	if (code)

@@ -3,15 +3,14 @@
  * named with its line. */
 #include "tune/watch/policy.h"
 
-#include <ini.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ini_file.h"
 #include "base/text.h"
-#include "look/settings/settings.h"
+#include "look/settings/site.h"
 
-/* inih cuts longer lines without saying so; they are refused instead. */
-enum { LINE_BYTES = 190, FILE_BYTES = 64 << 10, ROWS_MAX = 1000 };
+enum { FILE_BYTES = 64 << 10, ROWS_MAX = 1000 };
 enum { INTERVAL_MS = 30000, MAX_INTERVAL_MS = 300000, DAY_MS = 86400000, LEAST_MS = 100 };
 
 static const char *const reactions[] = { "report", "re-apply", "back-off" };
@@ -19,9 +18,8 @@ static const char *const reactions[] = { "report", "re-apply", "back-off" };
 struct reading {
 	struct arena *a;
 	struct policy *p;
-	const char *path, *rest; /* of the text */
-	int line, complained, result;
-	struct err *e;
+	struct ini_file file;
+	bool site; /* it is the site's policy, which has more */
 };
 
 void policy_default(struct policy *p)
@@ -70,44 +68,6 @@ int interval_parse(const char *text, long long *ms)
 	return -EINVAL;
 }
 
-static int policy_bad(struct reading *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* The first complaint is kept. 0 tells inih that the line failed. */
-static int policy_bad(struct reading *r, const char *fmt, ...)
-{
-	char what[400];
-	va_list ap;
-
-	if (r->result)
-		return 0;
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	r->complained = r->line;
-	r->result = err_set(r->e, -EINVAL, "%s:%d: %s", r->path, r->line, what);
-	return 0;
-}
-
-static char *policy_next_line(char *buf, int cap, void *stream)
-{
-	struct reading *r = stream;
-	size_t n = strcspn(r->rest, "\n");
-
-	n += r->rest[n] == '\n';
-	if (r->result || !n)
-		return NULL;
-	r->line++;
-	if (n > LINE_BYTES || n >= (size_t)cap) {
-		policy_bad(r, "the line exceeds %d characters", LINE_BYTES);
-		return NULL;
-	}
-	memcpy(buf, r->rest, n);
-	buf[n] = '\0';
-	r->rest += n;
-	return buf;
-}
-
 static bool any_setting(const char *pattern)
 {
 	SETTING_FOR_EACH (s)
@@ -126,12 +86,12 @@ static struct policy_row *row_for(struct reading *r, const char *pattern)
 			return &p->rows[i];
 	if (!any_setting(pattern)) {
 		near = setting_suggest(pattern);
-		policy_bad(r, "[%s]: unknown setting%s%s%s", pattern,
-			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+		ini_bad(&r->file, "[%s]: unknown setting%s%s%s", pattern,
+			near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 		return NULL;
 	}
 	if (p->n == ROWS_MAX) {
-		policy_bad(r, "more than %d sections", ROWS_MAX);
+		ini_bad(&r->file, "more than %d sections", ROWS_MAX);
 		return NULL;
 	}
 	p->rows = arena_grow(r->a, p->rows, p->n, sizeof(*p->rows));
@@ -150,17 +110,16 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 	if (strcmp(key, "policy") == 0) {
 		*reaction = reaction_parse(value);
 		return *reaction < 0
-			       ? policy_bad(
-					 r,
+			       ? ini_bad(&r->file,
 					 "policy must be report, re-apply or back-off, not \"%s\"",
 					 value)
 			       : 1;
 	}
 	if (strcmp(key, "limit") == 0) {
 		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
-			return policy_bad(
-				r, "limit must be 1 to %d re-applications an hour, not \"%s\"",
-				POLICY_LIMIT_MAX, value);
+			return ini_bad(&r->file,
+				       "limit must be 1 to %d re-applications an hour, not \"%s\"",
+				       POLICY_LIMIT_MAX, value);
 		*limit = (int)n;
 		return 1;
 	}
@@ -181,17 +140,18 @@ static int watch_key(struct reading *r, const char *key, const char *value)
 		r->p->gpu_events = strcmp(value, "on") == 0;
 		return r->p->gpu_events || strcmp(value, "off") == 0
 			       ? 1
-			       : policy_bad(r, "gpu-events must be on or off, not \"%s\"", value);
+			       : ini_bad(&r->file, "gpu-events must be on or off, not \"%s\"",
+					 value);
 	}
 	if (!longest && strcmp(key, "interval") != 0)
-		return policy_bad(r,
-				  "unknown key \"%s\" in [watch]; use policy, limit, interval, "
-				  "max-interval, gpu-events",
-				  key);
+		return ini_bad(&r->file,
+			       "unknown key \"%s\" in [watch]; use policy, limit, interval, "
+			       "max-interval, gpu-events",
+			       key);
 	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
-		return policy_bad(r,
-				  "%s must be a time from 100ms to 24h like 30s or 5m, not \"%s\"",
-				  key, value);
+		return ini_bad(&r->file,
+			       "%s must be a time from 100ms to 24h like 30s or 5m, not \"%s\"",
+			       key, value);
 	return 1;
 }
 
@@ -201,10 +161,10 @@ static int policy_on_key(void *user, const char *section, const char *key, const
 	struct policy_row *row;
 	int code;
 
-	if (r->result)
-		return 0;
+	if (r->site && !site_is_watch(section, key))
+		return 1;
 	if (!*section)
-		return policy_bad(r, "\"%s\" is before any section", key);
+		return ini_bad(&r->file, "\"%s\" is before any section", key);
 	if (strcmp(section, "watch") == 0)
 		return watch_key(r, key, value);
 	row = row_for(r, section);
@@ -212,40 +172,40 @@ static int policy_on_key(void *user, const char *section, const char *key, const
 		return 0;
 	code = common_key(r, key, value, &row->reaction, &row->limit);
 	return code >= 0 ? code
-			 : policy_bad(r, "unknown key \"%s\" in [%s]; use policy, limit", key,
-				      section);
+			 : ini_bad(&r->file, "unknown key \"%s\" in [%s]; use policy, limit", key,
+				   section);
+}
+
+static int read_policy(struct host *h, struct reading *r, const char *path, bool site,
+		       struct err *e)
+{
+	char *text;
+	size_t len;
+	int code = host_read(h, path, FILE_BYTES, r->a, &text, &len);
+
+	r->file = (struct ini_file){ .path = path, .e = e };
+	r->site = site;
+	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
+		return 0;
+	if (code)
+		return err_set(e, code, "%s: %s", path, strerror(-code));
+	return ini_file_read(&r->file, text, len, policy_on_key, r);
 }
 
 int policy_load(struct host *h, struct arena *a, const char *path, struct policy *out,
 		struct err *e)
 {
-	struct reading r = { .a = a, .path = path, .e = e };
 	struct policy p;
-	char *text;
-	size_t len;
-	int code = host_read(h, path, FILE_BYTES, a, &text, &len), line;
+	struct reading r = { .a = a, .p = &p };
+	struct site site;
+	int code = site_load(h, a, &site, e);
 
 	policy_default(&p);
-	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED) {
+	code = code || !site.there ? code : read_policy(h, &r, SITE_POLICY, true, e);
+	code = code ? code : read_policy(h, &r, path, false, e);
+	if (!code)
 		*out = p;
-		return 0;
-	}
-	if (code)
-		return err_set(e, code, "%s: %s", path, strerror(-code));
-	r.p = &p;
-	r.rest = text;
-	line = strlen(text) == len ? ini_parse_stream(policy_next_line, &r, policy_on_key, &r) : 1;
-	/* A line that is no INI is passed over by the parser; what follows must not hide it. */
-	if (line > 0 && r.complained > line)
-		r.result = 0;
-	if (!r.result && line) {
-		r.line = line > 0 ? line : r.line;
-		policy_bad(&r, "expected \"key = value\", \"[section]\" or a comment");
-	}
-	if (r.result)
-		return r.result;
-	*out = p;
-	return 0;
+	return code;
 }
 
 void policy_of(const struct policy *p, const char *id, enum reaction *reaction, int *limit)

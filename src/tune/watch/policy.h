@@ -33,8 +33,9 @@ struct policy {
 };
 
 void policy_default(struct policy *p);
-/* The INI file at path, through the host interface; one that is missing is the default. -EINVAL
- * with the line in *e; *out is untouched then. Texts live in a. */
+/* What the site's policy says (look/settings/site.h), and over it the INI file at path, through the
+ * host interface; without both it is the default. -EINVAL with the line in *e; *out is untouched
+ * then. Texts live in a. */
 int policy_load(struct host *h, struct arena *a, const char *path, struct policy *out,
 		struct err *e);
 /* Of all rows that match the id the longest decides. */

@@ -89,19 +89,8 @@ static unsigned uses_of(const struct change *c)
 	return setting_uses_of(c->s->id, c->s->shown_by);
 }
 
-static bool is_allowed(struct tuning *t, const char *id)
-{
-	size_t n;
-	const char *const *words = door_words(t->g.d, t->ask->allow.allow, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (id_matches(id, words[i]))
-			return true;
-	return false;
-}
-
 /* What may be tried for this job. */
-static void judge_change(struct tuning *t, struct change *c)
+static void judge_change(struct tuning *t, const struct plan_target *w, struct change *c)
 {
 	struct arena *a = t->g.d->arena;
 	unsigned uses = uses_of(c);
@@ -115,7 +104,7 @@ static void judge_change(struct tuning *t, struct change *c)
 		refuse(c, "not-now", "takes effect at the next boot or driver load");
 	else if (!t->ask->machine.capture && geteuid() != 0)
 		refuse(c, "not-root", "needs root: run it with sudo");
-	else if (c->risk >= RISK_SERVICE && !is_allowed(t, c->s->id))
+	else if (c->risk >= RISK_SERVICE && !plan_allows(w, c->s))
 		refuse(c, "not-safe",
 		       c->risk == RISK_DANGER
 			       ? "dangerous: --allow ID tries it"
@@ -127,7 +116,8 @@ static void judge_change(struct tuning *t, struct change *c)
 static void add_settings(struct tuning *t)
 {
 	struct plan *p = &t->g.planned.plan;
-	struct plan_target w = { .profile = &t->planned[0].profile };
+	const struct plan_target w =
+		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 
 	p->n = 0;
 	p->changes = NULL;
@@ -139,16 +129,17 @@ static void add_settings(struct tuning *t)
 			if (!has_change(&before, &t->planned[i].plan.changes[k], false))
 				add_change(t, &t->planned[i].plan.changes[k]);
 	}
-	w.allow = door_words(t->g.d, t->ask->allow.allow, &w.n_allow);
 	plan_sort(p);
 	plan_gates(t->g.d->arena, t->g.planned.m, &w, p);
 	for (size_t i = 0; i < p->n; i++)
-		judge_change(t, &p->changes[i]);
+		judge_change(t, &w, &p->changes[i]);
 }
 
 /* Values of later profiles that differ. */
 static size_t add_values(struct tuning *t)
 {
+	const struct plan_target w =
+		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 	struct plan *p = &t->g.planned.plan;
 	size_t first = p->n;
 
@@ -156,7 +147,7 @@ static size_t add_values(struct tuning *t)
 		for (size_t k = 0; k < t->planned[i].plan.n; k++) {
 			struct change c = t->planned[i].plan.changes[k];
 
-			judge_change(t, &c);
+			judge_change(t, &w, &c);
 			if (!c.gate && !has_change(p, &c, true))
 				add_change(t, &c);
 		}
