@@ -60,14 +60,12 @@ int fd_open_input(const char *path)
 	return r;
 }
 
-int fd_read_input(const char *path, size_t max, struct text *out)
+int fd_read_all(int fd, size_t max, struct text *out)
 {
-	int fd = fd_open_input(path), r = 0;
 	char room[16384];
 	ssize_t n = 1;
+	int r = 0;
 
-	if (fd < 0)
-		return fd;
 	text_add(out, "");
 	while (r == 0 && n) {
 		n = read(fd, room, sizeof(room));
@@ -75,6 +73,16 @@ int fd_read_input(const char *path, size_t max, struct text *out)
 			text_addn(out, room, (size_t)n);
 		r = n < 0 && errno != EINTR ? -errno : out->len > max ? -EFBIG : 0;
 	}
+	return r;
+}
+
+int fd_read_input(const char *path, size_t max, struct text *out)
+{
+	int fd = fd_open_input(path), r;
+
+	if (fd < 0)
+		return fd;
+	r = fd_read_all(fd, max, out);
 	close(fd);
 	return r;
 }

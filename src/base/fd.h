@@ -17,7 +17,9 @@ int fd_nameless(const void *data, size_t len);
  * waits for a writer: a pipe without one is empty. -EINVAL for a folder or device, or -errno.
  */
 int fd_open_input(const char *path);
-/* All of what fd_open_input opens, NUL-terminated. -EFBIG: more than max bytes. */
+/* All that comes, NUL-terminated. -EFBIG: more than max bytes; those are in *out. */
+int fd_read_all(int fd, size_t max, struct text *out);
+/* The same of what fd_open_input opens. */
 int fd_read_input(const char *path, size_t max, struct text *out);
 
 #endif

@@ -3,9 +3,12 @@
  */
 #include "base/json.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 
 /* Values as they stand in our JSON. */
 
@@ -93,4 +96,19 @@ int json_print(FILE *out, const json_t *j, size_t flags)
 int json_add(struct text *out, const json_t *j, size_t flags)
 {
 	return json_dump_callback(j, json_print_add, out, flags);
+}
+
+int json_from_file(const char *path, size_t max, json_t **out, struct err *e)
+{
+	TEXT_AUTO t = { 0 };
+	json_error_t why = { 0 };
+	int r = fd_read_input(path, max, &t);
+
+	*out = r ? NULL : json_loadb(t.s, t.len, JSON_REJECT_DUPLICATES, &why);
+	if (r)
+		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
+	if (*out)
+		return 0;
+	return why.line > 0 ? err_set(e, -EINVAL, "%s:%d: %s", path, why.line, why.text)
+			    : err_set(e, -EINVAL, "%s: %s", path, why.text);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/err.h"
 #include "base/text.h"
 
 /*
@@ -16,6 +17,10 @@
 int json_print(FILE *out, const json_t *j, size_t flags);
 /* The same at the end of a text. -1: j cannot be written. */
 int json_add(struct text *out, const json_t *j, size_t flags);
+
+/* A file that a user names, of at most max bytes. 0, or -errno and *e with the path, and the line
+ * of what is not JSON. */
+int json_from_file(const char *path, size_t max, json_t **out, struct err *e);
 
 /* Values as they stand in our JSON: what is not known is null, never a word or a zero. */
 

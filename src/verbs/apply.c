@@ -120,7 +120,7 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 		      struct apply_verb_answer *out)
 {
 	const struct planned *p = &out->planned;
-	const struct txn_who who = door_who(d, change->reason);
+	const struct txn_who who = txn_who_here(d->arena, change->reason);
 	size_t open = plan_open_changes(&p->plan);
 	struct err e = { 0 };
 	int code;
@@ -178,7 +178,7 @@ static int apply_approved(struct door *d, struct host *h, const struct apply_ask
 static int apply(struct door *d, struct host *h, const struct apply_ask *ask,
 		 struct apply_verb_answer *out)
 {
-	const struct txn_who who = door_who(d, ask->change.reason);
+	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct planned *p = &out->planned;
 	int code = door_recover_first(d, h, &who, out->dry);
 

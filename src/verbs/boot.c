@@ -493,7 +493,8 @@ int boot_verify(struct door *d, struct host *h, struct machine **m, struct verif
 
 static int save_request(struct door *d, struct host *h)
 {
-	const struct reboot asked = { boot_id(d, h), h->id.time_s, door_who(d, NULL).user };
+	const struct reboot asked = { boot_id(d, h), h->id.time_s,
+				      txn_who_here(d->arena, NULL).user };
 	struct err e = { 0 };
 
 	return verb_boot_put_json(h, REBOOT_FILE, shape_object_json(&reboot_shape, &asked), &e)
@@ -605,7 +606,7 @@ int boot_apply(struct door *d, struct host **h, const struct machine_ask *from, 
 
 int boot_plan(struct door *d, struct host *h, const struct change_ask *change, struct planned *out)
 {
-	const struct txn_who who = door_who(d, change->reason);
+	const struct txn_who who = txn_who_here(d->arena, change->reason);
 	struct boot b = { .d = d, .h = h };
 	int code = persist_installed(d, h, &b.rows, &b.n);
 

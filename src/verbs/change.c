@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "verbs/change.h"
-#include "base/fd.h"
+#include "base/json.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
 #include "machine/write/write.h"
@@ -154,18 +154,6 @@ int door_plan(struct door *d, struct host *h, const char *allow, struct planned 
 	return 0;
 }
 
-static json_t *read_plan(const char *file, json_error_t *why)
-{
-	TEXT_AUTO t = { 0 };
-	int r = fd_read_input(file, PLAN_FILE_MAX, &t);
-
-	*why = (json_error_t){ .line = 0 };
-	if (!r)
-		return json_loadb(t.s, t.len, JSON_REJECT_DUPLICATES, why);
-	snprintf(why->text, sizeof(why->text), "unreadable: %s", strerror(-r));
-	return NULL;
-}
-
 /* Without what --only and --skip leave out; the gates look at the rest alone. */
 static void narrow_plan(struct plan *p, const struct profile *only)
 {
@@ -210,7 +198,7 @@ int door_plan_json(struct door *d, struct host *h, const json_t *j, const char *
 int door_plan_file(struct door *d, struct host *h, const char *file,
 		   const struct profile_ask *settings, const char *allow, struct planned *out)
 {
-	json_error_t why;
+	struct err e = { 0 };
 	size_t n;
 	const char *const *words = door_words(d, allow, &n);
 	json_t *j;
@@ -224,11 +212,8 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 	if (door_check_ids(d, words, n) ||
 	    door_narrow(d, settings->only, settings->skip, &out->profile))
 		return -EXIT_USAGE;
-	j = read_plan(file, &why);
-	if (!j && why.line <= 0)
-		return door_refuse(d, EXIT_USAGE, "%s: %s", file, why.text);
-	if (!j)
-		return door_refuse(d, EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
+	if (json_from_file(file, PLAN_FILE_MAX, &j, &e))
+		return door_fail(d, EXIT_USAGE, &e);
 	code = plan_of_json(d, h, j, file, allow, out);
 	json_decref(j);
 	return code;
@@ -343,20 +328,6 @@ int door_agreed(struct door *d, const struct doc *shown, const char *question)
 	if (code == -EXIT_NOT_APPLIED)
 		door_warn(d, "declined: nothing was changed");
 	return code;
-}
-
-struct txn_who door_who(struct door *d, const char *reason)
-{
-	const struct passwd *pw = getpwuid(getuid());
-	const char *user = pw ? pw->pw_name : arena_printf(d->arena, "uid %u", getuid()),
-		   *sudo = getenv("SUDO_USER");
-
-	return (struct txn_who){
-		.user = sudo && *sudo ? arena_printf(d->arena, "%s (sudo: %s)", user, sudo)
-				      : arena_strdup(d->arena, user),
-		.reason = reason,
-		.version = GPUTUNE_VERSION,
-	};
 }
 
 void door_report_lost_at_boot(struct door *d, struct host *h)

@@ -62,8 +62,6 @@ int door_check_ids(struct door *d, const char *const *words, size_t n);
 struct fact_str door_exact_knob(void *ctx, struct arena *a, const struct knob *k);
 /* Whether to go on, with what is shown before (NULL: nothing): 0, or as answers. */
 int door_agreed(struct door *d, const struct doc *shown, const char *question);
-/* Who runs this, for the journal. */
-struct txn_who door_who(struct door *d, const char *reason);
 /* Says it where the journal does not outlive a boot. */
 void door_report_lost_at_boot(struct door *d, struct host *h);
 /* A transaction that a crash left open changes what a plan sees: asks, and rolls it back. */

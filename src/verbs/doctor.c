@@ -417,7 +417,7 @@ static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, con
 				     .named = g->plan.named,
 				     .seconds = g->plan.seconds,
 				     .forbidden = g->plan.forbidden };
-	struct txn_who who = door_who(g->d, g->ask->change.reason);
+	struct txn_who who = txn_who_here(g->d->arena, g->ask->change.reason);
 	struct txn_report report = { 0 };
 	struct record before;
 	const char *why[TESTS] = { 0 };

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/shape.h"
 
 enum { READING_MAX = 64 << 20 };
@@ -47,20 +47,12 @@ static int facts_of(struct arena *a, const char *path, const json_t *j, struct m
 
 static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), ret;
-	json_error_t why;
-	struct stat st;
 	json_t *j;
+	int ret = json_from_file(path, READING_MAX, &j, e);
 
-	if (fd < 0)
-		return err_set(e, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > READING_MAX) {
-		close(fd);
-		return bad(e, path, "invalid file size for a reading");
-	}
-	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
-	close(fd);
-	ret = j ? facts_of(a, path, j, m, e) : bad(e, path, why.text);
+	if (ret)
+		return ret;
+	ret = facts_of(a, path, j, m, e);
 	json_decref(j);
 	return ret;
 }

@@ -60,7 +60,7 @@ static int check_answer(struct door *d, const struct machine_ask *ask,
 static int write_anew(struct door *d, struct host *h, const struct journal_ask *ask,
 		      enum txn_tend how, const char *question, struct journal *j)
 {
-	const struct txn_who who = door_who(d, ask->change.reason);
+	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_report report;
 	struct err e = { 0 };
 	int code = door_agreed(d, NULL, question);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "models/inference/gguf.h"
@@ -41,61 +42,25 @@ static ssize_t read_whole(int fd, char *to, size_t most)
 	return (ssize_t)got;
 }
 
-/* Standard input, whatever it is. */
-static char *door_input(struct door *d, size_t most, size_t *len, bool *cut)
-{
-	TEXT_AUTO t = { 0 };
-	char piece[16384];
-	ssize_t n;
-
-	while ((n = read_whole(STDIN_FILENO, piece, sizeof(piece))) > 0 && t.len <= most)
-		text_addn(&t, piece, (size_t)n);
-	if (n < 0 || (t.len > most && !cut)) {
-		door_refuse(d, EXIT_USAGE, "standard input: %s",
-			    n < 0 ? strerror((int)-n)
-				  : arena_printf(d->arena, "larger than %zu MiB", most >> 20));
-		return NULL;
-	}
-	if (cut)
-		*cut = t.len > most;
-	*len = t.len < most ? t.len : most;
-	return arena_strndup(d->arena, t.s ? t.s : "", *len);
-}
-
 char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool *cut)
 {
-	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO
-					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char *room;
-	ssize_t n;
+	bool input = strcmp(path, "-") == 0;
+	TEXT_AUTO t = { 0 };
+	int r = input ? fd_read_all(STDIN_FILENO, most, &t) : fd_read_input(path, most, &t);
+	bool over = r == -EFBIG;
 
-	if (fd == STDIN_FILENO)
-		return door_input(d, most, len, cut);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
-			    fd < 0 ? strerror(errno) : "not a file");
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
 	if (cut)
-		*cut = (size_t)st.st_size > most;
-	if ((size_t)st.st_size > most && !cut) {
-		close(fd);
+		*cut = over;
+	path = input ? "standard input" : path;
+	if (over && !cut)
 		door_refuse(d, EXIT_USAGE, "%s is larger than %zu MiB", path, most >> 20);
+	else if (r && !over)
+		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
+			    r == -EINVAL ? "not a file" : strerror(-r));
+	if (r && !(over && cut))
 		return NULL;
-	}
-	most = (size_t)st.st_size < most ? (size_t)st.st_size : most;
-	room = arena_alloc(d->arena, most + 1);
-	n = read_whole(fd, room, most);
-	close(fd);
-	if (n < 0) {
-		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path, strerror((int)-n));
-		return NULL;
-	}
-	*len = (size_t)n;
-	return room;
+	*len = over ? most : t.len;
+	return arena_strndup(d->arena, t.s, *len);
 }
 
 /* Folders from the first one that is missing; the last is not for others to write to. */

@@ -77,7 +77,7 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 			   : s->txn    ? arena_printf(d->arena, "Undo transaction %lu?", s->txn)
 			   : s->n_only ? "Undo these settings?"
 				       : "Undo the newest transaction?";
-	const struct txn_who who = door_who(d, ask->change.reason);
+	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_select dry = *s;
 	struct err e = { 0 };
 	int code = 0;

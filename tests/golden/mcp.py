@@ -116,7 +116,7 @@ def protocol():
     c.end()
     old = Client(meta=None)
     expect("nothing before initialize", old.ask("tools/list")["error"]["code"] == -32602)
-    for asked, given in ((LEGACY, LEGACY), ("2025-06-18", "2025-06-18"), ("2024-11-05", LEGACY), (MODERN, LEGACY)):
+    for asked, given in ((LEGACY, LEGACY), ("2025-06-18", LEGACY), ("2024-11-05", LEGACY), (MODERN, LEGACY)):
         j = old.ask("initialize", protocolVersion=asked, capabilities={}, clientInfo={"name": "t", "version": "1"})["result"]
         expect(f"initialize {asked}", j["protocolVersion"] == given and j["serverInfo"]["name"] == "gputune" and "resultType" not in j, j)
     expect("ping", old.ask("ping")["result"] == {})

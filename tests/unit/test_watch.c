@@ -1049,27 +1049,6 @@ static void test_policy_of(void **state)
 	trial_end(&t);
 }
 
-static void test_interval(void **state)
-{
-	long long ms = 7;
-
-	(void)state;
-	assert_int_equal(interval_parse("30s", &ms), 0);
-	assert_int_equal(ms, 30000);
-	assert_int_equal(interval_parse("45", &ms), 0);
-	assert_int_equal(ms, 45000);
-	assert_int_equal(interval_parse("500ms", &ms), 0);
-	assert_int_equal(ms, 500);
-	assert_int_equal(interval_parse("24h", &ms), 0);
-	assert_int_equal(interval_parse("0s", &ms), -ERANGE);
-	assert_int_equal(interval_parse("25h", &ms), -ERANGE);
-	assert_int_equal(interval_parse("999999999999999", &ms), -ERANGE);
-	assert_int_equal(interval_parse("5 s", &ms), -EINVAL);
-	assert_int_equal(interval_parse("-5s", &ms), -EINVAL);
-	assert_int_equal(interval_parse("", &ms), -EINVAL);
-	assert_int_equal(ms, 86400000);
-}
-
 /* --- the service manager and the journal ------------------------------------------------------ */
 
 static int listener(struct trial *t, const char *name, char *path, size_t cap)
@@ -1217,7 +1196,6 @@ int main(void)
 		cmocka_unit_test(test_policy_errors),
 		cmocka_unit_test(test_policy_kept),
 		cmocka_unit_test(test_policy_of),
-		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_clock_lock_in_time),
 		cmocka_unit_test(test_gpu_events),
 		cmocka_unit_test(test_who_in_container),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Model Context Protocol: verbs as tools for programs that think. One JSON-RPC message a line;
- * revision 2026-07-28 (each request says its version) and 2025-11-25 and 2025-06-18 (initialize).
+ * revision 2026-07-28 (each request says its version) and 2025-11-25 (initialize).
  * https://modelcontextprotocol.io/specification/2026-07-28
  */
 #ifndef MCP_MCP_H
@@ -18,7 +18,6 @@
 
 #define MCP_VERSION "2026-07-28"
 #define MCP_LEGACY "2025-11-25"
-#define MCP_LEGACY_BEFORE "2025-06-18"
 
 enum {
 	MCP_LINE_MAX = 1 << 18, /* bytes of one message */

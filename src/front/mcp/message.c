@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "front/mcp/mcp.h"
 
@@ -109,30 +110,23 @@ static json_t *page_text(enum page kind, const char *name)
 		[PAGE_DOC] = { "../share/gputune/docs/%s.md", "../docs/%s.md" },
 		[PAGE_SCHEMA] = { "../share/gputune/schemas/%s.json", "schemas/%s.json" },
 	};
-	char self[2048], tail[256], path[4096];
+	TEXT_AUTO path = { 0 };
+	TEXT_AUTO text = { 0 };
+	char self[2048];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	json_t *text = NULL;
 
 	self[n > 0 ? n : 0] = '\0';
 	if (strrchr(self, '/'))
 		*strrchr(self, '/') = '\0';
-	for (int i = 0; i < 2 && !text; i++) {
-		struct arena a = { 0 };
-		FILE *f;
-		char *room;
-
-		snprintf(tail, sizeof(tail), folders[kind][i], name);
-		snprintf(path, sizeof(path), "%s/%s", self, tail);
-		f = fopen(path, "re");
-		if (!f)
-			continue;
-		room = arena_alloc(&a, FILE_MAX);
-		room[fread(room, 1, FILE_MAX - 1, f)] = '\0';
-		fclose(f);
-		text = json_text(room);
-		arena_free(&a);
+	for (int i = 0; i < 2; i++) {
+		text_clear(&path);
+		text_printf(&path, "%s/", self);
+		text_printf(&path, folders[kind][i], name);
+		text_clear(&text);
+		if (fd_read_input(path.s, FILE_MAX, &text) == 0)
+			return json_text(text.s);
 	}
-	return text;
+	return NULL;
 }
 
 /* --- resources and prompts -------------------------------------------------------------------- */
@@ -264,22 +258,17 @@ static json_t *capabilities(void)
 	return json_pack("{s:{}, s:{}, s:{}}", "tools", "resources", "prompts");
 }
 
-static json_t *initialize(const json_t *params, const struct mcp_request *r)
+static json_t *initialize(const struct mcp_request *r)
 {
-	const char *asked_for = json_string_value(json_object_get(params, "protocolVersion"));
-	const char *version = asked_for && strcmp(asked_for, MCP_LEGACY_BEFORE) == 0
-				      ? MCP_LEGACY_BEFORE
-				      : MCP_LEGACY;
-
 	return mcp_answer(r,
-			  json_pack("{s:s, s:o, s:{s:s, s:s}, s:s}", "protocolVersion", version,
+			  json_pack("{s:s, s:o, s:{s:s, s:s}, s:s}", "protocolVersion", MCP_LEGACY,
 				    "capabilities", capabilities(), "serverInfo", "name", "gputune",
 				    "version", GPUTUNE_VERSION, "instructions", about));
 }
 
 static json_t *versions_json(void)
 {
-	return json_pack("[s, s, s]", MCP_VERSION, MCP_LEGACY, MCP_LEGACY_BEFORE);
+	return json_pack("[s, s]", MCP_VERSION, MCP_LEGACY);
 }
 
 static json_t *discover(const struct mcp_request *r)
@@ -319,7 +308,7 @@ static enum mcp_do request(struct arena *a, const struct mcp_ask *how, struct mc
 {
 	if (!r->modern && strcmp(method, "initialize") == 0) {
 		client->legacy = true;
-		*answer = initialize(params, r);
+		*answer = initialize(r);
 	} else if (!r->modern && strcmp(method, "ping") == 0) {
 		*answer = mcp_answer(r, json_object());
 	} else if (!r->modern && !client->legacy) {

@@ -3,9 +3,7 @@
 #include "front/verbs/ansible.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -239,22 +237,12 @@ static int arguments_from(json_t *j, struct module_args *out, struct err *e)
 
 static int verb_ansible_load(const char *path, json_t **out, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	json_error_t why = { 0 };
-	struct stat st;
+	int r = json_from_file(path, ARGS_MAX, out, e);
 
-	*out = NULL;
-	if (fd < 0)
-		return err_set(e, -EINVAL, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > ARGS_MAX)
-		err_set(e, -EINVAL, "%s is not an argument file", path);
-	else if (!(*out = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why)) || !json_is_object(*out))
-		err_set(e, -EINVAL, "%s: %s", path, *out ? "not a JSON object" : why.text);
-	close(fd);
-	if (!*e->text)
-		return 0;
+	if (r || json_is_object(*out))
+		return r ? -EINVAL : 0;
 	json_decref(*out);
-	return -EINVAL;
+	return err_set(e, -EINVAL, "%s: not a JSON object", path);
 }
 
 /* Without a state the module applies, and the one that only looks checks. */

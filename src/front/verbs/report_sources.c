@@ -323,55 +323,24 @@ static void add_recording(struct run *r, struct report_result_file *g, const cha
 	g->recordings[g->n_recordings++] = path;
 }
 
-/* It may grow or shrink meanwhile: what is not whole does not parse. */
-static bool read_all(int fd, char *to, size_t len)
-{
-	ssize_t n = 1;
-
-	for (size_t done = 0; done < len && n > 0; done += n > 0 ? (size_t)n : 0)
-		n = read(fd, to + done, len - done);
-	return n >= 0;
-}
-
-/* A regular file only, in the run's arena; NULL after complaining. */
-static char *verb_report_sources_read_file(struct run *r, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char *text = NULL;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		complain_text(EXIT_USAGE, "%s: cannot read: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		complain_text(EXIT_USAGE, "%s is neither a capture nor a regular file", path);
-	} else if (st.st_size > REPORT_FILE_MAX) {
-		complain_text(EXIT_USAGE, "%s is too large for a result", path);
-	} else {
-		text = arena_alloc(&r->arena, (size_t)st.st_size + 1);
-		if (!read_all(fd, text, (size_t)st.st_size)) {
-			complain_text(EXIT_USAGE, "%s: cannot read: %s", path, strerror(errno));
-			text = NULL;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
 static int verb_report_sources_add_file(struct run *r, struct report_result_file *g,
 					const char *path)
 {
-	char *text = verb_report_sources_read_file(r, path);
+	TEXT_AUTO t = { 0 };
 	struct err e = { 0 };
 	json_error_t why;
+	int code = fd_read_input(path, REPORT_FILE_MAX, &t);
+	char *text = arena_strndup(&r->arena, t.s ? t.s : "", t.len);
 	const struct result_file_kind *kind;
 	const char *schema;
 	bool another;
 	json_t *j;
-	int code = 0;
 
-	if (!text)
-		return EXIT_USAGE;
+	if (code)
+		return complain_text(EXIT_USAGE, "%s: cannot read: %s", path,
+				     code == -EINVAL  ? "neither a capture nor a file"
+				     : code == -EFBIG ? "too large for a result"
+						      : strerror(-code));
 	j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	schema = json_string_value(json_object_get(j, "schema"));
 	kind = result_file_kind_of(schema, &another);

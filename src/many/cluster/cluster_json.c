@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fd.h"
+#include "base/json.h"
 #include "many/cluster/links.h"
 #include "many/cluster/check.h"
 #include "render/shape_page.h"
@@ -245,14 +245,12 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e)
 {
-	TEXT_AUTO t = { 0 };
 	struct err why = { 0 };
-	int r = fd_read_input(path, FILE_MAX, &t);
 	json_t *j;
+	int r = json_from_file(path, FILE_MAX, &j, e);
 
 	if (r)
-		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
-	j = json_loadb(t.s, t.len, JSON_REJECT_DUPLICATES, NULL);
+		return r;
 	r = cluster_read(a, j, out, &why);
 	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", path, why.text) : 0;

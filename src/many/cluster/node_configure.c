@@ -175,13 +175,10 @@ struct configure {
 
 static struct txn_who who_is(struct arena *a)
 {
-	const struct passwd *pw = getpwuid(getuid());
+	struct txn_who who = txn_who_here(a, "cluster plan");
 
-	return (struct txn_who){ .user = pw ? arena_strdup(a, pw->pw_name)
-					    : arena_printf(a, "uid %u", getuid()),
-				 .reason = "cluster plan",
-				 .version = GPUTUNE_VERSION,
-				 .op = SETUP_OP };
+	who.op = SETUP_OP;
+	return who;
 }
 
 static struct knob *knobs_of(struct arena *a, const struct plan *p)

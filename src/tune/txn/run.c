@@ -3,7 +3,10 @@
 #include "tune/txn/boot.h"
 #include "tune/txn/run.h"
 
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "look/settings/site.h"
 #include "machine/write/write.h"
@@ -100,6 +103,20 @@ static int txn_run_recover(struct txn_run *r, struct err *e)
 		     : err_set(e, -EUCLEAN,
 			       "an interrupted transaction could not be rolled back completely: "
 			       "see gputune status");
+}
+
+struct txn_who txn_who_here(struct arena *a, const char *reason)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *user = pw ? pw->pw_name : arena_printf(a, "uid %u", getuid()),
+		   *sudo = getenv("SUDO_USER");
+
+	return (struct txn_who){
+		.user = sudo && *sudo ? arena_printf(a, "%s (sudo: %s)", user, sudo)
+				      : arena_strdup(a, user),
+		.reason = reason,
+		.version = GPUTUNE_VERSION,
+	};
 }
 
 /* The site's policy says who may write. */

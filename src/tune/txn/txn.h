@@ -18,6 +18,9 @@ struct txn_who {
 			   "apply" */
 };
 
+/* Who runs this process, by name and sudo. */
+struct txn_who txn_who_here(struct arena *a, const char *reason);
+
 enum outcome {
 	OUTCOME_DONE,	     /* written, and read back as wanted */
 	OUTCOME_CLAMPED,     /* written, but the machine took another value; failed */

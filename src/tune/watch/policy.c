@@ -11,7 +11,9 @@
 #include "look/settings/site.h"
 
 enum { FILE_BYTES = 64 << 10, ROWS_MAX = 1000 };
-enum { INTERVAL_MS = 30000, MAX_INTERVAL_MS = 300000, DAY_MS = 86400000, LEAST_MS = 100 };
+enum { INTERVAL_MS = 30000, MAX_INTERVAL_MS = 300000 };
+
+static const double LEAST_S = 0.1;
 
 static const char *const reactions[] = { "report", "re-apply", "back-off" };
 
@@ -40,32 +42,6 @@ int reaction_parse(const char *name)
 const char *reaction_name(enum reaction r)
 {
 	return reactions[r];
-}
-
-int interval_parse(const char *text, long long *ms)
-{
-	static const struct {
-		const char *unit;
-		long long ms;
-	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "", 1000 } };
-	size_t digits = strspn(text, "0123456789");
-	char number[16];
-	long long n;
-
-	if (!digits || digits >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text + digits, units[i].unit) != 0)
-			continue;
-		if (parse_i64(number, &n) || n > DAY_MS || n * units[i].ms < LEAST_MS ||
-		    n * units[i].ms > DAY_MS)
-			return -ERANGE;
-		*ms = n * units[i].ms;
-		return 0;
-	}
-	return -EINVAL;
 }
 
 static bool any_setting(const char *pattern)
@@ -129,6 +105,7 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 static int watch_key(struct reading *r, const char *key, const char *value)
 {
 	bool longest = strcmp(key, "max-interval") == 0;
+	double s;
 	int reaction = (int)r->p->reaction,
 	    code = common_key(r, key, value, &reaction, &r->p->limit);
 
@@ -148,10 +125,11 @@ static int watch_key(struct reading *r, const char *key, const char *value)
 			       "unknown key \"%s\" in [watch]; use policy, limit, interval, "
 			       "max-interval, gpu-events",
 			       key);
-	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
+	if (parse_seconds(value, &s) || s < LEAST_S)
 		return ini_bad(&r->file,
 			       "%s must be a time from 100ms to 24h like 30s or 5m, not \"%s\"",
 			       key, value);
+	*(longest ? &r->p->max_interval_ms : &r->p->interval_ms) = (long long)(1e3 * s + 0.5);
 	return 1;
 }
 

@@ -43,7 +43,5 @@ void policy_of(const struct policy *p, const char *id, enum reaction *reaction, 
 /* -1 when none is called so. */
 int reaction_parse(const char *name);
 const char *reaction_name(enum reaction r);
-/* "30s", "5m", "1h", "500ms" or seconds; 100 ms to a day. */
-int interval_parse(const char *text, long long *ms);
 
 #endif

@@ -108,7 +108,7 @@ static void sleep_s(double seconds)
 
 static int rollback_serve(struct door *d, const void *ask, int in, int out)
 {
-	struct txn_who who = door_who(d, "not confirmed in time");
+	struct txn_who who = txn_who_here(d->arena, "not confirmed in time");
 	struct rollback_report report;
 	struct err e = { 0 };
 	struct host *h;

@@ -45,7 +45,7 @@ static int update_boot(struct persisting *s)
 static int write_files(struct persist_verb_answer *out)
 {
 	struct persisting *s = &out->s;
-	struct txn_who who = door_who(s->d, s->ask->change.reason);
+	struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	int result;
 
 	who.op = "persist";
@@ -63,7 +63,7 @@ static int write_files(struct persist_verb_answer *out)
 static int install(struct persist_verb_answer *out)
 {
 	struct persisting *s = &out->s;
-	const struct txn_who who = door_who(s->d, s->ask->change.reason);
+	const struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	size_t others;
 	/* What is rolled back first is not to be kept. */
 	int code = door_recover_first(s->d, s->h, &who, s->view.dry);

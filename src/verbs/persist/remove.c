@@ -95,7 +95,7 @@ static int persist_now(struct persisting *s, const struct persist_entry *only, s
 		       struct err *e)
 {
 	struct txn_select select = { .all = true, .op = TXN_BOOT, .dry = s->ask->change.dry_run };
-	struct txn_who who = door_who(s->d, s->ask->change.reason);
+	struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	struct knob *knobs;
 	int result;
 
@@ -295,7 +295,7 @@ static int remove_all(struct persist_verb_answer *out)
 {
 	struct persisting *s = &out->s;
 	const struct txn_select select = selection(s);
-	const struct txn_who who = door_who(s->d, s->ask->change.reason);
+	const struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	size_t rest = 0;
 	int result, code = agreed(s, "Remove what gputune keeps for the next boot?");
 
@@ -482,7 +482,7 @@ static int remove_parts(struct persist_verb_answer *out, const struct txn_select
 {
 	struct persisting *s = &out->s;
 	struct txn_report again = { 0 };
-	struct txn_who who = door_who(s->d, s->ask->change.reason);
+	struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	int result = select->n_knobs
 			     ? txn_undo(s->h, s->d->arena, select, &who, &out->report, &out->error)
 			     : 0;

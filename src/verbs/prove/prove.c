@@ -630,7 +630,7 @@ static int prove_answer(struct door *d, const struct prove_ask *ask, struct prov
 	g->d = d;
 	g->ask = ask;
 	g->settings = ask->settings;
-	g->who = door_who(d, ask->change.reason);
+	g->who = txn_who_here(d->arena, ask->change.reason);
 	g->h = door_change_host(d, &(struct machine_ask){ 0 }, ask->change.dry_run);
 	if (!g->h)
 		return -EXIT_USAGE;

@@ -417,7 +417,7 @@ static int tune_answer(struct door *d, const struct tune_ask *ask, struct tuning
 	t->dry = ask->change.dry_run;
 	t->after = NAN;
 	t->g.d = d;
-	t->g.who = door_who(d, ask->change.reason);
+	t->g.who = txn_who_here(d->arena, ask->change.reason);
 	t->g.h = door_change_host(d, &ask->machine, t->dry);
 	if (!t->g.h)
 		return -EXIT_USAGE;
