@@ -195,6 +195,8 @@ static const char *var_value(struct tuning *t, const char *value)
 
 static void add_variables(struct tuning *t)
 {
+	const struct plan_target w =
+		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 	struct arena *a = t->g.d->arena;
 
 	for (size_t i = 0; i < n_job_vars; i++) {
@@ -220,7 +222,7 @@ static void add_variables(struct tuning *t)
 		c.gate = c.refusal ? "not-used" : NULL;
 		if (!c.gate && c.before && strcmp(c.before, c.after) == 0)
 			refuse(&c, "not-used", "it has this value");
-		else if (!c.gate && v->rounds && !is_allowed(t, id))
+		else if (!c.gate && v->rounds && !plan_allows(&w, s))
 			refuse(&c, "not-safe",
 			       "results change within rounding: --allow ID tries it");
 		add_change(t, &c);
