@@ -175,7 +175,9 @@ def jobs_of(step, only_changed):
             return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True)]
         case "history":  # ten thousand machines by a year, a thousand nodes
             return [Job(step, "since-large", ["python3", "tests/golden/since.py", "build/gputune", "10000", "52"], after=["build"], suite=True),
-                    Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True)]
+                    Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True),
+                    Job(step, "kubernetes-real", ["python3", "tests/golden/kubernetes_real.py", "build/gputune",
+                                                  os.environ.get("GPUTUNE_KUBERNETES", "build-kubernetes"), "1000"], after=["build"], suite=True)]
         case "agents":
             return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")] + \
                 [Job(step, "orders", ["python3", "tests/golden/mcp.py", "build/gputune", "--long"], after=["build"], suite=True)]

@@ -13,7 +13,7 @@ import time
 
 import yaml
 
-from common import alone, end_suite, expect, follows, gputune, refuses, root, run, sanitized, says, scratch, start, until
+from common import alone, end_suite, expect, finish, follows, gputune, refuses, root, run, sanitized, says, scratch, start, until
 
 alone()
 folder = scratch("kubernetes")
@@ -147,7 +147,7 @@ def manifests():
     folder = root / "contrib/kubernetes"
     every = [d for f in sorted(folder.rglob("*.yaml")) for d in yaml.safe_load_all(f.read_text())]
     by = {d["kind"]: d for d in every if "kind" in d}
-    pod = by["DaemonSet"]["spec"]["template"]["spec"]
+    pod = next(d for d in every if d.get("kind") == "DaemonSet" and d["metadata"]["name"] == "gputune")["spec"]["template"]["spec"]
     for c in pod["containers"]:
         s = c["securityContext"]
         expect("no rights", s["runAsNonRoot"] and s["readOnlyRootFilesystem"] and not s["allowPrivilegeEscalation"] and s["capabilities"]["drop"] == ["ALL"], s)
@@ -161,6 +161,28 @@ def manifests():
     for f in folder.rglob("kustomization.yaml"):
         k = yaml.safe_load(f.read_text())
         expect(f"{f.parent.name}: files are there", all((f.parent / r).exists() for r in k["resources"]), k)
+
+
+def tunes():
+    """What the package that tunes runs on a node: applied, verified, and its own transactions undone."""
+    mine, before = folder / "transactions", KNOB.read_text()
+    env = {"PATH": f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_TRANSACTIONS": str(mine), "GPUTUNE_APPLY": f"--only {ONLY}"}
+    (folder / "gputune").symlink_to(gputune)
+
+    def does(word):
+        return finish(start("sh", "-s", word, env=env, stdin=(root / "contrib/kubernetes/tune/tune.sh").open()))
+
+    KNOB.write_text("128")
+    says("another's transaction", ["apply", "--yes", "--only", ONLY], 0)
+    says("undone", ["undo", "--yes"], 0)
+    expect("applied", does("apply").code == 0 and KNOB.read_text() != "128\n" and mine.read_text() == "3\n", KNOB.read_text())
+    expect("verified", does("verify").code == 0)
+    ran = does("apply")
+    expect("nothing to do the second time", ran.code == 0 and mine.read_text() == "3\n", (ran, mine.read_text()))
+    ran = does("undo")
+    expect("undone", ran.code == 0 and KNOB.read_text() == "128\n" and not mine.read_text(), ran)
+    expect("and undo again does nothing", does("undo").code == 0)
+    KNOB.write_text(before)
 
 
 def thousand(n):
@@ -188,6 +210,7 @@ if sys.argv[-1].isdigit():
     thousand(int(sys.argv[-1]))
     end_suite()
 looks()
+tunes()
 failures()
 agent()
 manifests()
