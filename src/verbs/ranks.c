@@ -24,12 +24,6 @@ struct verb_ranks {
 	double wait_s;
 };
 
-static const char *from_environment(void *ctx, const char *name)
-{
-	(void)ctx;
-	return getenv(name);
-}
-
 static void report_line(void *ctx, const char *line)
 {
 	door_note((struct door *)ctx, "%s", line);
@@ -48,7 +42,7 @@ int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, struct verb_ra
 	*out = NULL;
 	if (!d->launched || ask->ranks == 1)
 		return 0;
-	if (ranks_from_environment(d->arena, from_environment, NULL, &v->r, &e))
+	if (ranks_find(d->arena, &v->r, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	if (!v->r.ranks)
 		return 0;

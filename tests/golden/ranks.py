@@ -21,7 +21,7 @@ if not (stub / "libraries/libnccl.so.2").exists() or not (stub / "device/libcuda
     end_suite()
 tmp = scratch("ranks")
 gputune = copy_of(common.gputune, tmp)
-launchers = ("OMPI_", "PMI", "SLURM_", "GPUTUNE_", "NCCL_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_")
+launchers = ("HOME", "OMPI_", "PMI", "SLURM_", "GPUTUNE_", "NCCL_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_")
 base = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
 base.update(LD_LIBRARY_PATH=str(stub / "device"), GPUTUNE_LIB_DIR=str(stub / "libraries"),
             GPUTUNE_STUB_CUDA="gpus=3 memory=4000000000")
@@ -138,6 +138,33 @@ codes, j, err = look("a rank that never comes", with_token[:2], "--ranks-wait", 
 expect("it is named, with its machine", j and [u["file"] for u in j["unreadable"]] == ["rank 2 (n3)"], (codes, j and j["unreadable"], err))
 code, out, err = finish(start([gputune, "check", "--ranks", "1", "--format", "json"], with_token[1]))
 fits("--ranks 1 is this machine alone", out, "check", (code, err))
+
+# By PMIx: neither an address nor a secret nor a port is given to them, and no home folder is there.
+
+
+def pmix(i, n, name, locals_=1, **more):
+    """What prterun and srun --mpi=pmix set; the library is the stand-in."""
+    (tmp / name).mkdir(exist_ok=True)
+    return dict(PMIX_NAMESPACE=f"{name}.0", PMIX_RANK=str(i), GPUTUNE_STUB_PMIX=f"{tmp / name} {n} {locals_}", HOME="/nonexistent",
+                LD_LIBRARY_PATH=f"{stub / 'device'}:{stub / 'libraries'}", **more)
+
+
+codes, j, err = look("check by PMIx", [pmix(i, 3, "px") for i in range(3)])
+expect("three answers by PMIx", j and j["summary"]["results"] == 3 and not j["unreadable"], (codes, j and j["summary"], err))
+codes, j, err = look("check by PMIx on one machine", [pmix(i, 3, "po", 3) for i in range(3)])
+expect("looked at once by PMIx", j and j["summary"]["results"] == 1 and not j["unreadable"], (codes, j and j["summary"], err))
+named = [slurm(i, 3) | pmix(i, 3, "ps") | dict(SLURM_STEP_NODELIST="n[1-3]", SLURM_STEP_NUM_NODES="3", SLURM_LOCALID="0") for i in range(3)]
+codes, j, err = look("one of PMIx that never comes", named[:2], "--ranks-wait", "2s")
+expect("it is named by Slurm", j and [u["file"] for u in j["unreadable"]] == ["rank 2 (n3)"], (codes, j and j["unreadable"], err))
+for name, said, words in (("pn", None, "no address of rank 0 within 1 s"), ("pt", "zz 127.0.0.1:1", "no address of rank 0 answers"), ("pe", "", "no address of rank 0")):
+    env = pmix(1, 3, name)
+    if said is not None:
+        (tmp / name / "gputune.meet.0").write_text(said)
+    code, out, err = finish(start([gputune, "check", "--ranks-wait", "1s"], env))
+    expect(f"without rank 0: {words}", code == 5 and words in err and not out, (code, out, err))
+code, out, err = finish(start([gputune, "check", "--format", "json"], pmix(0, 3, "pa") | dict(GPUTUNE_STUB_PMIX="")))
+fits("no server of PMIx: this machine alone", out, "check", (code, err))
+launch("collectives by PMIx", [pmix(i, 2, "pc") for i in range(2)], own=[["--gpus", "0"], ["--gpus", "2"]])
 
 # A prolog that asks Slurm for nothing: the exit code says it.
 for only, wanted in (("net.rmem-max,net.wmem-max", (0, 1)), ("gpu.persistence-mode", (0,))):

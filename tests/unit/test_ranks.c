@@ -331,10 +331,10 @@ static void start(struct rank *all, unsigned n, const char *job, const char *add
 
 		all[i] =
 			(struct rank){ .ask = { .rank = i, .ranks = n, .job = job, .limit_s = 5 } };
-		all[i].ask.token = (struct token){ "0123456789abcdef", 16 };
+		all[i].ask.meet.token = (struct token){ "0123456789abcdef", 16 };
 		if (address)
-			assert_int_equal(net_address_parse(address, true, &all[i].ask.address, &e),
-					 0);
+			assert_int_equal(
+				net_address_parse(address, true, &all[i].ask.meet.address, &e), 0);
 		all[i].join = (struct frame_join){
 			.nccl = 22809, .gpus = 1, .machine = i / 2, .gpu = { 100 + i }, .tool = "1"
 		};
@@ -519,7 +519,7 @@ static void test_missing(void **state)
 	/* Another token is nobody. */
 	start(all, 3, NULL, free_port());
 	all[0].ask.limit_s = 1.5;
-	all[2].ask.token = (struct token){ "another secret...", 17 };
+	all[2].ask.meet.token = (struct token){ "another secret...", 17 };
 	go(all, 3);
 	assert_int_equal(world_open(&all[0].ask, &all[0].join, &w, &e), -ETIME);
 	assert_non_null(strstr(e.text, "rank 2 of 3"));

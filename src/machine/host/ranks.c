@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/command.h"
+#include "machine/host/pmix.h"
 #include "machine/host/ranks.h"
 
 /* Names of variables; NULL: it has none. */
@@ -274,6 +275,29 @@ int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const 
 			return s;
 	}
 	return 0;
+}
+
+static const char *from_environment(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+int ranks_find(struct arena *a, struct ranks *out, struct err *e)
+{
+	static const struct launcher by = { .by = "PMIx", .job = { "PMIX_NAMESPACE" } };
+	const struct reader r = { a, from_environment, NULL };
+	struct pmix_place at;
+	int code = ranks_from_environment(a, from_environment, NULL, out, e);
+
+	if (code == 0 && !out->ranks && pmix_join(&at) == 0 && at.ranks > 1) {
+		*out = (struct ranks){ at.rank, at.ranks, at.local, at.locals, .by = by.by };
+		out->job = at.locals == at.ranks ? job_of(&r, &by) : NULL;
+	}
+	out->pmix = value(&r, "PMIX_NAMESPACE") != NULL;
+	if (!out->ranks)
+		pmix_leave();
+	return code;
 }
 
 /* Other ranks of this machine as processes of their own: this program again, each told its rank. */

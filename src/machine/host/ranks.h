@@ -24,6 +24,7 @@ struct ranks {
 	const char *meet; /* where rank 0 listens: "host", "host:port"; NULL: not known */
 	/* Names of the machines, one a rank, as Slurm writes them; NULL: not known. */
 	const char *hosts;
+	bool pmix; /* its launcher speaks PMIx: machine/host/pmix.h */
 };
 
 /*
@@ -33,6 +34,8 @@ struct ranks {
  */
 int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const char *name),
 			   void *ctx, struct ranks *out, struct err *e);
+/* The same of this process; where no variable tells, by PMIx. */
+int ranks_find(struct arena *a, struct ranks *out, struct err *e);
 /* A name of a list as Slurm writes it: of "n[07-09,12],x" the second is "n08". NULL: none, or a
  * list with several brackets in a name. Pure. */
 const char *ranks_host(struct arena *a, const char *list, unsigned which);

@@ -39,6 +39,11 @@ int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t 
 	return *lib ? 0 : -ELIBACC;
 }
 
+bool vendor_publish(const char *soname)
+{
+	return dlopen(soname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) != NULL;
+}
+
 void vendor_close(void *lib)
 {
 	if (lib)

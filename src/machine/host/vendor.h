@@ -28,6 +28,8 @@ bool vendor_literal(const char *soname);
  */
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib);
+/* The symbols of one that is open are there for libraries that it opens itself. */
+bool vendor_publish(const char *soname);
 void vendor_close(void *lib);
 
 /*

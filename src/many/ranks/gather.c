@@ -6,14 +6,14 @@
 #include "many/ranks/gather.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "machine/host/libraries.h"
+#include "machine/host/pmix.h"
+#include "measure/bench/net/meet.h"
 #include "measure/bench/net/serve.h"
 #include "measure/bench/net/world.h"
 
@@ -162,10 +162,7 @@ static void take_register(struct gather *g, int fd, const struct message_in *m)
 		a->len = 0;
 		return;
 	}
-	if (a->ss.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&a->ss)->sin6_port = htons((uint16_t)m->port);
-	else
-		((struct sockaddr_in *)&a->ss)->sin_port = htons((uint16_t)m->port);
+	net_address_port(a, m->port);
 	net_address_name(a);
 }
 
@@ -370,61 +367,21 @@ int gather_finish(struct gather *g, struct bundle *b, struct err *e)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* The user's own secret, for machines that share the home folder; made by the first that looks. */
-static int own_token(struct token *out, struct err *e)
-{
-	const char *home = getenv("HOME");
-	struct text path = { 0 };
-	uint8_t bits[32];
-	char hex[sizeof(bits) * 2 + 1];
-	int fd, r;
-
-	if (!home || home[0] != '/')
-		return err_set(e, -ENOENT, "ranks on several machines need --token FILE");
-	text_printf(&path, "%s/.gputune-ranks.token", home);
-	r = library_open(LIBRARY_SODIUM, e);
-	if (r == 0 && access(path.s, F_OK)) {
-		struct text mine = { 0 };
-
-		randombytes_buf(bits, sizeof(bits));
-		sodium_bin2hex(hex, sizeof(hex), bits, sizeof(bits));
-		text_printf(&mine, "%s.%08x%d", path.s, bits[0] | (unsigned)bits[1] << 8,
-			    (int)getpid());
-		fd = open(mine.s, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		/* A link is made whole or not at all; who comes second takes the first one's. */
-		if (fd >= 0 && write(fd, hex, sizeof(hex) - 1) == (ssize_t)sizeof(hex) - 1 &&
-		    link(mine.s, path.s) && errno != EEXIST)
-			r = err_set(e, -errno, "%s: %s", path.s, strerror(errno));
-		if (fd >= 0) {
-			close(fd);
-			unlink(mine.s);
-		}
-	}
-	r = r ? r : token_load(path.s, out, e);
-	if (r)
-		err_hint(e, "--token FILE: a secret that all ranks can read and nobody else");
-	text_free(&path);
-	return r;
-}
-
 static int gather_prepare(struct gather *g, struct err *e)
 {
-	const struct ranks *r = g->r;
+	struct meet m;
 	int code;
 
-	if (r->job) {
+	if (g->r->job) {
 		g->token = world_no_secret;
 		return library_open(LIBRARY_SODIUM, e);
 	}
-	if (!r->meet) {
-		err_set(e, -EINVAL, "%s: address of rank 0 missing", r->by);
-		err_hint(e, "MASTER_ADDR in their environment; --ranks 1: this machine alone");
-		return -EINVAL;
-	}
-	code = net_address_parse(r->meet, false, &g->root, e);
-	if (code == 0)
-		code = g->ask.token_file ? token_load(g->ask.token_file, &g->token, e)
-					 : own_token(&g->token, e);
+	code = meet_find(g->r, g->ask.token_file, g->ask.limit_s > 0 ? g->ask.limit_s : GATHER_S,
+			 &m, e);
+	g->root = m.address;
+	g->token = m.token;
+	g->listener = m.listener ? m.listener : -1;
+	explicit_bzero(&m, sizeof(m));
 	return code;
 }
 
@@ -442,7 +399,7 @@ static int gather_listen(struct gather *g, struct err *e)
 		return g->listener < 0 ? g->listener : 0;
 	}
 	if (!g->r->rank)
-		return serve_listen(&at, &g->listener, e);
+		return g->listener < 0 ? serve_listen(&at, &g->listener, e) : 0;
 	/* The address of this machine that rank 0 is reached from. */
 	while ((probe = net_dial(&g->root, 0, &w)) < 0 && net_now_ms() < end)
 		nanosleep(&(struct timespec){ 0, 50 * 1000000 }, NULL);
@@ -452,14 +409,10 @@ static int gather_listen(struct gather *g, struct err *e)
 	at.len = sizeof(at.ss);
 	r = getsockname(probe, (struct sockaddr *)&at.ss, &at.len) ? -errno : 0;
 	close(probe);
-	if (at.ss.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&at.ss)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&at.ss)->sin_port = 0;
+	net_address_port(&at, 0);
 	net_address_name(&at);
 	r = r ? r : serve_listen(&at, &g->listener, e);
-	g->port = ntohs(at.ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at.ss)->sin6_port
-						    : ((struct sockaddr_in *)&at.ss)->sin_port);
+	g->port = net_port(&at);
 	return r;
 }
 
@@ -493,6 +446,7 @@ void gather_close(struct gather *g)
 		return;
 	if (g->listener >= 0)
 		close(g->listener);
+	pmix_leave();
 	explicit_bzero(&g->token, sizeof(g->token));
 	free(g->address);
 	free(g);

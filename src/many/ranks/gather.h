@@ -16,7 +16,7 @@ enum { GATHER_FAN = 32, GATHER_S = 60 };
 
 struct gather_ask {
 	const struct ranks *ranks;
-	const char *token_file; /* NULL: the user's own, made where it is missing */
+	const char *token_file; /* NULL: as meet.h says */
 	double limit_s;		/* for all to answer; 0: GATHER_S */
 	const atomic_bool *stop;
 	/* What is wrong with an answer, for people; NULL: not called. */

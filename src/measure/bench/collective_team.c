@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "machine/host/libraries.h"
+#include "machine/host/pmix.h"
 #include "measure/bench/collective.h"
 #include "measure/bench/ranks.h"
 
@@ -111,21 +112,7 @@ static int ask_of(const struct ranks *r, const char *token_file, struct world_as
 	out->job = r->job;
 	if (r->job)
 		return 0;
-	if (!r->meet) {
-		err_set(e, -EINVAL, "%s: address of rank 0 missing", r->by);
-		err_hint(e, "give --peer HOST[:PORT] on all processes, or set MASTER_ADDR in their "
-			    "environment");
-		return -EINVAL;
-	}
-	if (!token_file) {
-		err_set(e, -EINVAL,
-			"processes on several machines require --token FILE (or "
-			"GPUTUNE_TOKEN_FILE): a shared secret readable only by you");
-		err_hint(e, "on shared storage, mode 600: head -c 32 /dev/urandom | base64 > FILE");
-		return -EINVAL;
-	}
-	code = net_address_parse(r->meet, false, &out->address, e);
-	return code ? code : token_load(token_file, &out->token, e);
+	return meet_find(r, token_file, WORLD_JOIN_S, &out->meet, e);
 }
 
 int team_join(const struct bench_env *env, const struct ranks *r, const char *token_file,
@@ -146,7 +133,9 @@ int team_join(const struct bench_env *env, const struct ranks *r, const char *to
 		ask.limit_s = UNABLE_S;
 	/* Who cannot tells the others too: they need not wait. */
 	code = code ? code : world_open(&ask, &own, &s->world, e);
-	explicit_bzero(&ask.token, sizeof(ask.token));
+	explicit_bzero(&ask.meet, sizeof(ask.meet));
+	/* Another waits for what rank 0 has put; all have it now. */
+	pmix_leave();
 	if (can) {
 		*e = unable;
 		code = can;

@@ -14,12 +14,6 @@
 /* What children get to end by themselves. */
 #define LEAVE_S 5.0
 
-static const char *from_environment(void *ctx, const char *name)
-{
-	(void)ctx;
-	return getenv(name);
-}
-
 static bool is_collective(const char *arg)
 {
 	size_t n = strcspn(arg, "/");
@@ -43,9 +37,7 @@ static int read_ranks(struct door *d, const struct bench_verb_ask *ask, struct r
 
 	*out = (struct ranks){ 0 };
 	if (!ask->ranks && ask->rank < 0)
-		return ranks_from_environment(d->arena, from_environment, NULL, out, &e)
-			       ? door_fail(d, EXIT_USAGE, &e)
-			       : 0;
+		return ranks_find(d->arena, out, &e) ? door_fail(d, EXIT_USAGE, &e) : 0;
 	if (!ask->ranks)
 		return door_refuse(d, EXIT_USAGE,
 				   "--rank requires --ranks, the number of processes");
@@ -166,6 +158,7 @@ int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct b
 	if (env->ask.peer) {
 		ranks.meet = env->ask.peer;
 		ranks.job = NULL;
+		ranks.pmix = false;
 	}
 	code = join(d, env, &ranks, out);
 	if (code)

@@ -32,6 +32,20 @@ void net_address_name(struct net_address *a)
 			 a->ss.ss_family == AF_INET6 ? "[%.50s]:%.6s" : "%.50s:%.6s", host, port);
 }
 
+unsigned net_port(const struct net_address *a)
+{
+	return ntohs(a->ss.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&a->ss)->sin6_port
+						 : ((const struct sockaddr_in *)&a->ss)->sin_port);
+}
+
+void net_address_port(struct net_address *a, unsigned port)
+{
+	if (a->ss.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&a->ss)->sin6_port = htons((uint16_t)port);
+	else
+		((struct sockaddr_in *)&a->ss)->sin_port = htons((uint16_t)port);
+}
+
 /* Cuts the port off; false when the text is no address at all. */
 static bool socket_split(const char *text, char host[256], const char **port)
 {

@@ -35,6 +35,8 @@ struct net_wait {
 /* "host", "host:port", "[v6]:port" or a bare v6 address. numeric: names are refused. */
 int net_address_parse(const char *text, bool numeric, struct net_address *out, struct err *e);
 void net_address_name(struct net_address *a);
+unsigned net_port(const struct net_address *a);
+void net_address_port(struct net_address *a, unsigned port);
 bool net_address_loopback(const struct net_address *a);
 bool net_address_any(const struct net_address *a);
 

@@ -349,11 +349,13 @@ int world_listen_local(const char *job, struct err *e)
 
 static int listen_at(const struct world_ask *ask, struct err *e)
 {
-	struct net_address a = ask->address;
+	struct net_address a = ask->meet.address;
 	int fd = -1, r;
 
 	if (ask->job)
 		return world_listen_local(ask->job, e);
+	if (ask->meet.listener)
+		return ask->meet.listener;
 	r = serve_listen(&a, &fd, e);
 	if (r == -EADDRNOTAVAIL)
 		err_hint(e,
@@ -547,7 +549,7 @@ static int world_dial(struct meeting *m, struct err *e)
 		struct net_wait w = { SHAKE_MS, m->ask->stop };
 
 		fd = m->ask->job ? world_dial_local(m->ask->job)
-				 : net_dial(&m->ask->address, 0, &w);
+				 : net_dial(&m->ask->meet.address, 0, &w);
 		if (fd >= 0 || stopped(m) || net_now_ms() > m->end)
 			break;
 		nanosleep(&nap, NULL);
@@ -555,7 +557,7 @@ static int world_dial(struct meeting *m, struct err *e)
 	if (fd < 0)
 		return err_set(e, fd, "rank 0 does not answer at %s: %s",
 			       m->ask->job ? "this machine's socket of the job"
-					   : m->ask->address.text,
+					   : m->ask->meet.address.text,
 			       strerror(-fd));
 	if (m->ask->job && !world_same_user(fd)) {
 		close(fd);
@@ -579,7 +581,8 @@ static int follow_once(struct meeting *m, const struct frame_join *own, struct e
 	if (m->ask->job)
 		snprintf(lead->name, sizeof(lead->name), "rank 0 on this machine");
 	else
-		snprintf(lead->name, sizeof(lead->name), "rank 0 at %.50s", m->ask->address.text);
+		snprintf(lead->name, sizeof(lead->name), "rank 0 at %.50s",
+			 m->ask->meet.address.text);
 	r = handshake_client(fd, lead->name, m->token, &w, key, e);
 	lead->frames = (struct frames){ .fd = fd };
 	if (r)
@@ -613,7 +616,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 	       struct err *e)
 {
 	struct frame_join join = *own;
-	struct meeting m = { .ask = ask, .token = ask->job ? &world_no_secret : &ask->token };
+	struct meeting m = { .ask = ask, .token = ask->job ? &world_no_secret : &ask->meet.token };
 	int r;
 
 	if (ask->ranks < 2 || ask->ranks > WIRE_RANKS_MAX || ask->rank >= ask->ranks)

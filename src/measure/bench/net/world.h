@@ -9,7 +9,7 @@
 #define NET_WORLD_H
 
 #include "base/arena.h"
-#include "measure/bench/net/handshake.h"
+#include "measure/bench/net/meet.h"
 
 enum { WORLD_JOIN_S = 60, WORLD_QUIET_S = 300 };
 
@@ -17,9 +17,8 @@ struct world_ask {
 	unsigned rank, ranks; /* 2 to WIRE_RANKS_MAX */
 	/* All are on this machine: they meet at a socket of this name. NULL: at address. */
 	const char *job;
-	struct net_address address; /* where rank 0 listens */
-	struct token token;	    /* with an address */
-	double limit_s;		    /* for all to come; 0: WORLD_JOIN_S */
+	struct meet meet; /* without a job */
+	double limit_s;	  /* for all to come; 0: WORLD_JOIN_S */
 	const atomic_bool *stop;
 };
 
