@@ -144,7 +144,7 @@ const char *fleet_unusual(struct arena *a, const struct fleet_bench *b,
 	return t.len ? arena_strdup(a, t.s) : NULL;
 }
 
-enum { CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
+enum { ALONE_ONE_IN = 20 };
 
 /*
  * Far: five robust sigmas, which of a million like machines' figures less than one passes. Sigma is
@@ -206,81 +206,37 @@ static void take_value(struct fleet *f, struct fleet_bench *b, struct fleet_mach
 	*kept = (struct fleet_value){ .machine = m, .bench = b, .value = v, .time = time };
 }
 
-static bool figure_is_valid(const json_t *c, const json_t *j)
+struct taking {
+	struct fleet *f;
+	struct fleet_machine *m;
+	const char *time;
+};
+
+static void take_figure(void *ctx, const struct read_figure *r)
 {
-	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
-		   *unit = get(j, "unit");
+	const struct taking *t = ctx;
+	struct fleet_bench *b = bench_at(
+		t->f, arena_printf(&t->f->store->scratch, "%s %s %s", r->bench, r->name, r->key),
+		t->m->hardware, r->unit_text ? r->unit_text : r->unit, r->version);
 
-	return bench && name && key && unit && get(j, "better") && strlen(unit) <= 48 &&
-	       strlen(bench) + strlen(name) + strlen(key) <= FLEET_TEXT_MAX / 4;
-}
-
-/* Of a valid one. */
-static void take_figure(struct fleet *f, struct fleet_machine *m, const json_t *c, const json_t *j,
-			const char *time)
-{
-	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
-		   *unit = get(j, "unit"), *shown = get(j, "unit_text"), *better = get(j, "better");
-	const json_t *median;
-	struct fleet_bench *b;
-	char median_key[64];
-
-	snprintf(median_key, sizeof(median_key), "median_%s", unit);
-	median = json_object_get(j, median_key);
-	if (!json_is_number(median) || !isfinite(json_number_value(median)))
-		return; /* it was not measured */
-	b = bench_at(f, arena_printf(f->arena, "%s %s %s", bench, name, key), m->hardware,
-		     shown ? shown : unit,
-		     (unsigned)json_integer_value(json_object_get(c, "method_version")));
 	if (!b)
 		return;
-	b->lower = strcmp(better, "lower") == 0;
-	take_value(f, b, m, json_number_value(median), time);
+	b->lower = r->lower;
+	take_value(t->f, b, t->m, r->median, t->time);
 }
 
-/* All of it before anything is taken: a result that is refused makes no machine. */
-static int check_cases(const json_t *j, struct err *e)
+static void take_nothing(void *ctx, const struct read_figure *r)
 {
-	const json_t *cases = json_object_get(j, "cases"), *c, *figure;
-	size_t i, k;
-
-	if (!json_is_array(cases) || json_array_size(cases) > CASES_MAX)
-		return err_set(e, -EINVAL, "its list of cases is missing or too long");
-	json_array_foreach(cases, i, c)
-	{
-		const json_t *figures = json_object_get(c, "figures");
-
-		if (!json_is_array(figures) || json_array_size(figures) > FIGURES_MAX)
-			return err_set(e, -EINVAL, "case %zu has no list of figures", i);
-		json_array_foreach(figures, k, figure)
-		{
-			if (!figure_is_valid(c, figure))
-				return err_set(e, -EINVAL, "invalid figure in case %zu", i);
-		}
-	}
-	return 0;
-}
-
-static void take_cases(struct fleet *f, struct fleet_machine *m, const json_t *j)
-{
-	const json_t *c, *figure;
-	const char *time = get(j, "time");
-	size_t i, k;
-
-	time = time && strlen(time) <= 32 ? store_text(f, time) : "";
-	json_array_foreach(json_object_get(j, "cases"), i, c)
-	{
-		json_array_foreach(json_object_get(c, "figures"), k, figure)
-		{
-			take_figure(f, m, c, figure, time);
-		}
-	}
+	(void)ctx;
+	(void)r;
 }
 
 int benches_add(struct fleet *f, const struct read_from *from, const char **at, const char *end,
 		struct err *e)
 {
+	struct arena *a = &f->store->scratch;
 	struct fleet_machine *m = NULL;
+	struct taking t;
 	json_error_t why;
 	json_t *j = json_loadb(*at, (size_t)(end - *at),
 			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
@@ -289,18 +245,22 @@ int benches_add(struct fleet *f, const struct read_from *from, const char **at, 
 	if (!j)
 		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
 	*at += why.position;
-	code = check_cases(j, e);
+	/* A result that is refused makes no machine. */
+	code = read_figures(a, j, take_nothing, NULL, e);
 	if (code == 0 && json_is_object(json_object_get(j, "host")))
 		m = store_machine(f, j, from, e);
 	if (m) {
 		store_host(f, m, j, from->file);
 		m->hardware = hardware_text(f, json_object_get(j, "fingerprint"));
 		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
-		take_cases(f, m, j);
+		t = (struct taking){ f, m, get(j, "time") };
+		t.time = t.time && strlen(t.time) <= 32 ? store_text(f, t.time) : "";
+		code = read_figures(a, j, take_figure, &t, e);
 	} else if (code == 0) {
 		code = *e->text ? -EINVAL : err_set(e, -EINVAL, "machine not given");
 	}
 	json_decref(j);
+	arena_free(a);
 	return code;
 }
 

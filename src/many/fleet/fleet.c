@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "many/fleet/fleet.h"
 #include "base/clock.h"
@@ -16,9 +15,6 @@ struct fleet *fleet_new(struct arena *a, bool values)
 	f->arena = a;
 	f->store = ARENA_NEW(a, struct fleet_store);
 	f->store->values = values;
-	/* Without entropy the table is only slower under attack. */
-	if (getrandom(&f->store->seed, sizeof(f->store->seed), GRND_NONBLOCK) < 0)
-		f->store->seed = (uint64_t)(uintptr_t)f->store;
 	/* They come first, and no file can take their places. */
 	store_facts_subjects(f);
 	return f;
@@ -28,6 +24,7 @@ void fleet_free(struct fleet *f)
 {
 	free(f->store->seen);
 	text_free(&f->store->frame);
+	text_free(&f->store->raw);
 	f->store->seen = NULL;
 	text_free(&f->store->key);
 }

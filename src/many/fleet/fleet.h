@@ -248,7 +248,6 @@ const char *fleet_hosts(struct arena *a, const struct fleet_machine *const *mach
 
 /* An object of a list, by its bytes. */
 struct fleet_item {
-	uint64_t hash;
 	const char *raw; /* NULL: no room was left to keep it */
 	size_t len;
 	enum fleet_kind kind;
@@ -257,18 +256,16 @@ struct fleet_item {
 };
 
 struct fleet_store {
-	struct map texts, subjects, parts, machines, proofs, verdicts, benches, measured;
+	struct map texts, subjects, parts, items, machines, proofs, verdicts, benches, measured;
 	size_t n_verdicts;
-	struct fleet_item **slots; /* open addressing */
-	size_t n_items, cap, raw_bytes, n_parts;
-	uint64_t seed;
+	size_t raw_bytes, n_parts;
 	bool values;
 	struct fleet_item *last;
 	/* the document that is being read */
 	enum fleet_kind kind;
 	const struct fleet_part **seen;
 	size_t n_seen, cap_seen;
-	struct text key, frame;
+	struct text key, raw, frame;
 	struct arena scratch;
 	bool golden; /* what comes is the golden machine's */
 };

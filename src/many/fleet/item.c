@@ -216,51 +216,6 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	return part;
 }
 
-/* Seeded: who writes a result must not choose where it falls. */
-static uint64_t fleet_item_hash(uint64_t seed, const char *s, size_t n)
-{
-	uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u), w;
-
-	for (; n >= sizeof(w); s += sizeof(w), n -= sizeof(w)) {
-		memcpy(&w, s, sizeof(w));
-		h = (h ^ w) * 0x9fb21c651e98df25u;
-		h ^= h >> 32;
-	}
-	w = 0;
-	memcpy(&w, s, n);
-	h = (h ^ w) * 0x9fb21c651e98df25u;
-	return h ^ (h >> 29);
-}
-
-static struct fleet_item **fleet_item_slot(const struct fleet_store *st, uint64_t h,
-					   enum fleet_kind kind, const char *raw, size_t len)
-{
-	size_t i = (size_t)h & (st->cap - 1);
-
-	for (; st->slots[i]; i = (i + 1) & (st->cap - 1)) {
-		const struct fleet_item *it = st->slots[i];
-
-		if (it->hash == h && it->kind == kind && it->len == len &&
-		    memcmp(it->raw, raw, len) == 0)
-			break;
-	}
-	return &st->slots[i];
-}
-
-static void fleet_item_widen(struct fleet *f)
-{
-	struct fleet_store *st = f->store;
-	struct fleet_item **old = st->slots;
-	size_t cap = st->cap;
-
-	st->cap = cap ? cap * 2 : 1024;
-	st->slots = arena_array(f->arena, st->cap, sizeof(*st->slots));
-	for (size_t i = 0; i < cap; i++)
-		if (old[i])
-			*fleet_item_slot(st, old[i]->hash, old[i]->kind, old[i]->raw, old[i]->len) =
-				old[i];
-}
-
 static void see(struct fleet_store *st, const struct fleet_part *part)
 {
 	if (st->n_seen == st->cap_seen) {
@@ -286,45 +241,47 @@ const char *store_guess(void *ctx, size_t *len)
 	return g->raw;
 }
 
+/* The one with these bytes, parsed when it is new; NULL and *e: it makes no sense. */
+static struct fleet_item *item_of(struct fleet *f, const char *raw, size_t len, struct err *e)
+{
+	struct fleet_store *st = f->store;
+	const struct fleet_part *part;
+	struct fleet_item *it;
+	void **place;
+
+	text_clear(&st->raw);
+	text_printf(&st->raw, "%d", (int)st->kind);
+	text_addn(&st->raw, raw, len);
+	it = map_get(&st->items, st->raw.s);
+	part = it ? NULL : fleet_item_parse(f, raw, len, e);
+	if (!part)
+		return it;
+	it = ARENA_NEW(f->arena, struct fleet_item);
+	*it = (struct fleet_item){ .len = len, .kind = st->kind, .part = part };
+	st->raw_bytes += len;
+	if (st->raw_bytes > RAW_MAX)
+		return it;
+	place = map_at(f->arena, &st->items, st->raw.s);
+	*place = it;
+	it->raw = map_key(place) + 1;
+	return it;
+}
+
 int store_item(void *ctx, const char *raw, size_t len, struct err *e)
 {
 	struct fleet *f = ctx;
 	struct fleet_store *st = f->store;
-	struct fleet_item *it = st->last ? st->last->next : NULL, **place;
-	uint64_t h;
+	struct fleet_item *it = st->last ? st->last->next : NULL;
 
 	/* The guess that was right: split compared the bytes; equal length and kind is not enough.
 	 */
-	if (!it || it->kind != st->kind || it->len != len || memcmp(it->raw, raw, len) != 0) {
-		if ((st->n_items + 1) * 2 > st->cap)
-			fleet_item_widen(f);
-		h = fleet_item_hash(st->seed, raw, len);
-		place = fleet_item_slot(st, h, st->kind, raw, len);
-		it = *place;
-		if (!it) {
-			const struct fleet_part *part = fleet_item_parse(f, raw, len, e);
-
-			if (!part)
-				return -EINVAL;
-			if (st->raw_bytes + len > RAW_MAX) {
-				st->last = NULL;
-				see(st, part);
-				return 0;
-			}
-			it = ARENA_NEW(f->arena, struct fleet_item);
-			*it = (struct fleet_item){ .hash = h,
-						   .raw = arena_strndup(f->arena, raw, len),
-						   .len = len,
-						   .kind = st->kind,
-						   .part = part };
-			*place = it;
-			st->n_items++;
-			st->raw_bytes += len;
-		}
-	}
-	if (st->last)
+	if (!it || it->kind != st->kind || it->len != len || memcmp(it->raw, raw, len) != 0)
+		it = item_of(f, raw, len, e);
+	if (!it)
+		return -EINVAL;
+	if (st->last && it->raw)
 		st->last->next = it;
-	st->last = it;
+	st->last = it->raw ? it : NULL;
 	see(st, it->part);
 	return 0;
 }

@@ -20,6 +20,8 @@ struct take {
 	struct read_ask read;
 	long long machine, t;
 	bool failed; /* the file cannot be written */
+	struct err *e;
+	int code; /* of the document */
 };
 
 static const char *text_in(const json_t *j, const char *key)
@@ -81,49 +83,34 @@ static void take_rows(struct take *k, const json_t *j)
 	}
 }
 
-static void take_figure(struct take *k, const json_t *c, const json_t *j)
+static void take_figure(void *ctx, const struct read_figure *r)
 {
-	const char *unit = text_in(j, "unit"), *key = text_in(j, "key"),
-		   *bench = text_in(c, "bench"), *name = text_in(c, "case");
-	char median[80];
-	const json_t *v;
+	struct take *k = ctx;
 
-	if (!unit || !key || !bench || !name || strlen(unit) > 48 || strlen(key) > 128)
+	if (k->failed)
 		return;
-	snprintf(median, sizeof(median), "median_%s", unit);
-	v = json_object_get(j, median);
-	if (!json_is_number(v) || !isfinite(json_number_value(v)) || k->failed)
-		return;
-	k->failed =
-		history_measure(k->h, k->machine, k->t,
-				&(struct history_fact){
-					json_string_value(json_object_get(j, "better")) &&
-							strcmp(text_in(j, "better"), "lower") == 0
-						? "lower"
-						: "higher",
-					arena_printf(k->h->a, "%.200s/%.400s %s", bench, name, key),
-					NULL, unit, NULL, NULL, NULL },
-				json_number_value(v), k->sum) != 0;
+	k->failed = history_measure(
+			    k->h, k->machine, k->t,
+			    &(struct history_fact){ .kind = r->lower ? "lower" : "higher",
+						    .name = arena_printf(k->h->a, "%s/%s %s",
+									 r->bench, r->name, r->key),
+						    .unit = r->unit },
+			    r->median, k->sum) != 0;
 }
 
 static void take_bench(struct take *k, const json_t *j)
 {
-	const json_t *c, *figure, *v;
+	const json_t *v;
 	const char *key;
-	size_t i, n;
 
+	k->code = read_figures(k->h->a, j, take_figure, k, k->e);
+	if (k->code)
+		return;
 	json_object_foreach((json_t *)json_object_get(j, "fingerprint"), key, v)
 	{
 		/* What the kernel keeps for itself differs from boot to boot. */
 		if (strcmp(key, "memory_kib") != 0)
 			version(k, key, NULL, json_string_value(v));
-	}
-	json_array_foreach(json_object_get(j, "cases"), i, c)
-	{
-		json_array_foreach(json_object_get(c, "figures"), n, figure)
-		{
-			take_figure(k, c, figure);
-		}
 	}
 }
 
@@ -266,7 +253,11 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 					    "another machine is called %s: kept with its identity "
 					    "behind the name",
 					    name));
+	k->e = e;
+	k->code = 0;
 	documents[i].take(k, j);
+	if (k->code)
+		return k->code;
 	value = text_in(host, "kernel");
 	if (host)
 		version(k, "kernel", NULL, value);

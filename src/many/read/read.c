@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,66 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 	else
 		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
 	return NULL;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+enum { CASES_MAX = 4096, FIGURES_MAX = 16, UNIT_MAX = 48, FIGURE_NAME_MAX = 1024 };
+
+static const char *get(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+/* False: no figure. A median that is not finite was not measured. */
+static bool read_figure(struct arena *a, const json_t *c, const json_t *j, struct read_figure *out)
+{
+	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
+		   *unit = get(j, "unit"), *better = get(j, "better");
+	const json_t *median;
+
+	if (!bench || !name || !key || !unit || !better || strlen(unit) > UNIT_MAX ||
+	    strlen(bench) + strlen(name) + strlen(key) > FIGURE_NAME_MAX)
+		return false;
+	median = json_object_get(j, arena_printf(a, "median_%s", unit));
+	*out = (struct read_figure){
+		.bench = bench,
+		.name = name,
+		.key = key,
+		.unit = unit,
+		.unit_text = get(j, "unit_text"),
+		.lower = strcmp(better, "lower") == 0,
+		.version = (unsigned)json_integer_value(json_object_get(c, "method_version")),
+		.median = json_is_number(median) ? json_number_value(median) : (double)NAN
+	};
+	return true;
+}
+
+int read_figures(struct arena *a, const json_t *document,
+		 void (*figure)(void *ctx, const struct read_figure *f), void *ctx, struct err *e)
+{
+	const json_t *cases = json_object_get(document, "cases"), *c, *list, *one;
+	struct read_figure f;
+	size_t i, k;
+
+	if (!json_is_array(cases) || json_array_size(cases) > CASES_MAX)
+		return err_set(e, -EINVAL, "its list of cases is missing or too long");
+	/* All of it before anything is taken. */
+	for (int take = 0; take < 2; take++)
+		json_array_foreach(cases, i, c)
+		{
+			list = json_object_get(c, "figures");
+			if (!json_is_array(list) || json_array_size(list) > FIGURES_MAX)
+				return err_set(e, -EINVAL, "case %zu has no list of figures", i);
+			json_array_foreach(list, k, one)
+			{
+				if (!read_figure(a, c, one, &f))
+					return err_set(e, -EINVAL, "invalid figure in case %zu", i);
+				if (take && isfinite(f.median))
+					figure(ctx, &f);
+			}
+		}
+	return 0;
 }
 
 /* --- documents of a text ---------------------------------------------------------------------- */

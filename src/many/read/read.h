@@ -59,4 +59,16 @@ bool read_line(struct arena *a, const char *line, size_t len, const char **name,
  */
 const char *read_machine(const json_t *document, const struct read_from *from, struct err *e);
 
+/* A measured median of a result of bench. */
+struct read_figure {
+	const char *bench, *name, *key; /* "copy", "h2d", "rate" */
+	const char *unit, *unit_text;	/* unit_text NULL: as unit */
+	bool lower;			/* is better */
+	unsigned version;		/* of its method */
+	double median;
+};
+/* All of a result, or none where any of them makes no sense: -EINVAL and *e. */
+int read_figures(struct arena *a, const json_t *document,
+		 void (*figure)(void *ctx, const struct read_figure *f), void *ctx, struct err *e);
+
 #endif
