@@ -57,7 +57,8 @@ const char *ask_proposed(const struct ask_row *r, size_t i)
 	return r->proposal ? r->proposal(i - r->n_names) : NULL;
 }
 
-const char *ask_nearest(const struct ask_row *r, const char *text)
+/* The nearest of them; NULL: none is near. */
+static const char *ask_nearest(const struct ask_row *r, const char *text)
 {
 	struct near_word near = near_word_to(text);
 	const char *word;

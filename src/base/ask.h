@@ -167,8 +167,6 @@ const char *ask_name(struct arena *a, const struct ask_row *r);
 const char *ask_value_name(const struct ask_row *r);
 /* The i-th thing to propose: a name, a proposal; NULL: no more. */
 const char *ask_proposed(const struct ask_row *r, size_t i);
-/* The nearest of them; NULL: none is near. */
-const char *ask_nearest(const struct ask_row *r, const char *text);
 
 /*
  * The same question as JSON: {"only": ["gpu"], "min_effect": "1%", "all": true}. Keys are the names

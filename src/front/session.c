@@ -122,7 +122,9 @@ struct term_style run_style(const struct run *r)
 	return how;
 }
 
-int run_print_doc(struct run *r, const struct doc *d, const char *title, int code)
+/* term, md or html: code, or EXIT_USAGE after complaining about a format that a document has not.
+ */
+static int run_print_doc(struct run *r, const struct doc *d, const char *title, int code)
 {
 	const char *format = r->print.format ? r->print.format : "term";
 	struct term_style how;
@@ -197,7 +199,8 @@ static bool wants_all(const struct run *r)
 	return all;
 }
 
-int run_print_json(struct run *r, json_t *j, int code)
+/* Takes the reference, and returns code. */
+static int run_print_json(struct run *r, json_t *j, int code)
 {
 	json_t *said = json_object_get(j, "exit_code");
 	const char *fields = r->print.fields;
@@ -276,7 +279,10 @@ static void door_complain(void *ctx, int code, const struct err *e)
 	complain(code, e);
 }
 
-int run_agree(struct run *r, const struct doc *shown, const char *question)
+/* Prints what is shown, and asks on the terminal: 0, or below 0 an exit code after complaining.
+ * With
+ * --yes nobody is asked. */
+static int run_agree(struct run *r, const struct doc *shown, const char *question)
 {
 	char line[16];
 

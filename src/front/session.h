@@ -83,8 +83,6 @@ enum verb_effect {
 	EFFECT_OF_REBOOT,
 	VERB_EFFECTS,
 };
-/* *cost: how long it takes. */
-enum verb_effect verb_effect_of(const char *verb, const char **cost);
 /* Every verb with its effect, cost and an example, as one line of JSON. The exit code. */
 int verbs_map(FILE *out);
 /* "sudo gputune apply plan.json". */
@@ -103,8 +101,6 @@ struct verb_option {
 const char *full_help(struct arena *a, const struct verb_option *o);
 /* In the arena; r may be NULL. *n of them. */
 struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n);
-/* The formats of the verb, as help lists them: "term (default), json, md or html". */
-const char *verb_format_help(struct arena *a, const struct verb *v);
 
 /* Prints "gputune: text" and the hint to stderr and returns code. */
 int complain(int code, const struct err *e);
@@ -125,22 +121,13 @@ int run_journal_code(const struct run *r, int code);
 
 /* Colours, width and character set as options, environment and terminal have them. */
 struct term_style run_style(const struct run *r);
-/* term, md or html: code, or EXIT_USAGE after complaining about a format that a document has not.
- */
-int run_print_doc(struct run *r, const struct doc *d, const char *title, int code);
 /* --fields against the results that the verb can have, before it begins: 0, or EXIT_USAGE after
  * complaining. */
 int run_check_fields(struct run *r);
 /* --format json was given. */
 bool run_wants_json(const struct run *r);
-/* Takes the reference, and returns code. */
-int run_print_json(struct run *r, json_t *j, int code);
 /* An answer by its shape, as of now. */
 struct result_shape;
-/* Prints what is shown, and asks on the terminal: 0, or below 0 an exit code after complaining.
- * With
- * --yes nobody is asked. */
-int run_agree(struct run *r, const struct doc *shown, const char *question);
 /* What answers are made through: r->door. */
 void run_open_door(struct run *r);
 /* Asks verb->answer and prints what it answers, in the asked format. */

@@ -27,7 +27,6 @@ struct setting_use {
 	const char *name;
 	unsigned uses; /* USE_BIT */
 };
-extern const struct row_table setting_use_table;
 extern const struct setting_use setting_uses[];
 extern const size_t n_setting_uses;
 
@@ -46,7 +45,6 @@ struct job_var {
 	const char *does;
 	const char *source;
 };
-extern const struct row_table job_var_table;
 extern const struct job_var job_vars[];
 extern const size_t n_job_vars;
 

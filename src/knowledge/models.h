@@ -89,7 +89,6 @@ struct checkpoint_row {
 	const char *source, *date;
 };
 
-extern const struct row_table checkpoint_table;
 extern const struct checkpoint_row checkpoint_rows[];
 extern const size_t n_checkpoint_rows;
 
@@ -100,7 +99,6 @@ struct model_class_row {
 	const char *source;
 };
 
-extern const struct row_table model_class_table;
 extern const struct model_class_row model_class_rows[];
 extern const size_t n_model_class_rows;
 

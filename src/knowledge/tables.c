@@ -301,7 +301,7 @@ static const struct row_column checkpoint_columns[] = {
 	ROW_DATE(C, date, "date", .required = true, .meaning = "when that source was made"),
 };
 
-const struct row_table checkpoint_table =
+static const struct row_table checkpoint_table =
 	ROW_TABLE("checkpoints", struct checkpoint_row, checkpoint_rows, "knowledge/models.h",
 		  checkpoint_columns, .finish = NULL);
 
@@ -315,7 +315,7 @@ static const struct row_column class_columns[] = {
 	ROW_TEXT(W, source, "source", .required = true, .meaning = "a model of that name"),
 };
 
-const struct row_table model_class_table =
+static const struct row_table model_class_table =
 	ROW_TABLE("model_classes", struct model_class_row, model_class_rows, "knowledge/models.h",
 		  class_columns, .finish = NULL);
 
@@ -675,7 +675,7 @@ static const char *finish_vendor(void *row)
 	return !w->value == !w->relation ? NULL : "value is required with any relation but leave";
 }
 
-const struct row_table vendor_opinion_table =
+static const struct row_table vendor_opinion_table =
 	ROW_TABLE("vendor_opinions", struct vendor_opinion, vendor_opinions, "knowledge/vendor.h",
 		  vendor_columns, .repeats = true, .finish = finish_vendor);
 
@@ -698,7 +698,7 @@ static const char *finish_use(void *row)
 	return ((const U *)row)->uses ? NULL : "uses is empty";
 }
 
-const struct row_table setting_use_table =
+static const struct row_table setting_use_table =
 	ROW_TABLE("setting_uses", struct setting_use, setting_uses, "knowledge/job.h", use_columns,
 		  .finish = finish_use);
 
@@ -725,7 +725,7 @@ static const char *finish_job_var(void *row)
 	return v->hint == !strchr(v->name, '=') ? NULL : "a variable is NAME=VALUE, a hint is not";
 }
 
-const struct row_table job_var_table =
+static const struct row_table job_var_table =
 	ROW_TABLE("job_vars", struct job_var, job_vars, "knowledge/job.h", job_var_columns,
 		  .finish = finish_job_var);
 

@@ -26,7 +26,6 @@ struct vendor_opinion {
 	enum vendor_evidence evidence;
 };
 
-extern const struct row_table vendor_opinion_table;
 extern const struct vendor_opinion vendor_opinions[];
 extern const size_t n_vendor_opinions;
 

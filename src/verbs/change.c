@@ -34,7 +34,7 @@ static const struct ask_row allow_ask_rows[] = {
 };
 const struct ask_shape allow_ask_shape = ASK_SHAPE(allow_ask, "Settings", allow_ask_rows);
 
-void door_look_at_journal(struct door *d, struct host *h)
+static void door_look_at_journal(struct door *d, struct host *h)
 {
 	struct arena a = { 0 };
 	struct err ignored = { 0 };

@@ -28,7 +28,6 @@ extern const struct ask_shape allow_ask_shape;
 /* As door_host, for verbs that write: dry, nothing can be written. Says what of the journal is
  * damaged, and sets d->unreadable. */
 struct host *door_change_host(struct door *d, const struct machine_ask *from, bool dry_run);
-void door_look_at_journal(struct door *d, struct host *h);
 /* The journal; all: with its history. 0, or as answers. */
 int door_journal(struct door *d, struct host *h, bool all, struct journal *j);
 /* Says where somebody else can have written what is ours: it is told, and not vouched for. */

@@ -153,7 +153,8 @@ static void check_page_found(struct doc *d, struct node *list, const struct mach
 	node_more(d, list, "read from", cell_as(STYLE_MUTED, f->read_from));
 }
 
-const char *check_counts(struct arena *a, const struct findings *f)
+/* "1 critical, 3 to tune", and the worst of them in words (NULL: nothing is to be fixed). */
+static const char *check_counts(struct arena *a, const struct findings *f)
 {
 	size_t n[SEVERITY_CRITICAL + 1] = { 0 }, tune;
 	TEXT_AUTO t = { 0 };
@@ -185,7 +186,7 @@ static const struct finding *worst_finding(const struct findings *f)
 	return worst;
 }
 
-const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f)
+static const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f)
 {
 	const struct finding *worst = worst_finding(f);
 	const char *on;

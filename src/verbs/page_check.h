@@ -21,9 +21,6 @@ struct check_view {
 				    planned */
 };
 
-/* "1 critical, 3 to tune", and the worst of them in words (NULL: nothing is to be fixed). */
-const char *check_counts(struct arena *a, const struct findings *f);
-const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f);
 /* Pieces of a finding, as the pages of plan and doctor show them as well. */
 struct cell severity_cell(enum severity s);
 /* Of its values, where these name none. */

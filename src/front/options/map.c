@@ -39,7 +39,8 @@ static const struct {
 	{ "mcp", EFFECT_OF_LOOK, "until ended" },
 };
 
-enum verb_effect verb_effect_of(const char *verb, const char **cost)
+/* *cost: how long it takes. */
+static enum verb_effect verb_effect_of(const char *verb, const char **cost)
 {
 	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
 		if (strcmp(effects[i].verb, verb) == 0) {

@@ -41,7 +41,8 @@ static const char *const *verb_forms(struct arena *a, const struct verb *v, size
 	return v->prints_as;
 }
 
-const char *verb_format_help(struct arena *a, const struct verb *v)
+/* The formats of the verb, as help lists them: "term (default), json, md or html". */
+static const char *verb_format_help(struct arena *a, const struct verb *v)
 {
 	TEXT_AUTO t = { 0 };
 	size_t n;

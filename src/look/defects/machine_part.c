@@ -171,7 +171,8 @@ json_t *machine_part(struct seeing *w)
 
 /* --- what is read on demand ------------------------------------------------------------------- */
 
-char *gunzip(struct arena *a, const char *data, size_t len, size_t max)
+/* The insides of a file of gzip; NULL. */
+static char *gunzip(struct arena *a, const char *data, size_t len, size_t max)
 {
 	const unsigned char *p = (const unsigned char *)data;
 	struct input_inflate f;

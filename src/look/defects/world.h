@@ -115,8 +115,6 @@ void version_add(json_t *all, const char *name, const char *version);
 /* defects/machine_part.c: the machine's keys, and those that are read on demand. */
 json_t *machine_part(struct seeing *w);
 void machine_fill(struct defect_world *dw, const char *key, const char *name);
-/* The insides of a file of gzip; NULL. */
-char *gunzip(struct arena *a, const char *data, size_t len, size_t max);
 /* library.c */
 /* The version of a program, where it is there and rows ask for it. */
 void place_program(struct seeing *w, struct defect_place *p, const char *path);

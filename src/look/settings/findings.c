@@ -42,14 +42,6 @@ static const struct shape_row host_rows[] = {
 };
 const struct shape host_shape = SHAPE(machine, host);
 
-json_t *host_json(const struct machine *m)
-{
-	json_t *j = json_object();
-
-	shape_json(j, &host_shape, m);
-	return j;
-}
-
 json_t *machine_result_json(const struct result_shape *r, const struct machine *m,
 			    const void *answer, int exit_code)
 {

@@ -9,8 +9,6 @@
 #include "base/shape.h"
 #include "look/settings/check.h"
 
-/* The host object that every JSON result carries. The caller owns the reference. */
-json_t *host_json(const struct machine *m);
 /* What it holds. */
 extern const struct shape host_shape;
 /* A result about a machine, by its shape. */

@@ -34,11 +34,9 @@ extern const struct provider provider_nvpmodel;
 extern const struct provider provider_jetson_clocks;
 extern const struct provider provider_mlxconfig;
 extern const struct provider provider_systemd;
-extern const struct provider provider_env;
 extern const struct provider provider_kernel_log;
 extern const struct provider provider_fabric_manager;
 extern const struct provider provider_imex;
-extern const struct provider provider_mps;
 
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);

@@ -104,8 +104,10 @@ static void on_address(void *to, const struct nlmsghdr *h)
 			    info->ifa_prefixlen);
 }
 
-int interface_dump(int fd, unsigned short type, unsigned short answer,
-		   void (*each)(void *, const struct nlmsghdr *), void *to)
+/* Asks for all links or IPv4 addresses (RTM_GETLINK, RTM_GETADDR) and calls each with every message
+ * of the type answer. 0 or -errno. */
+static int interface_dump(int fd, unsigned short type, unsigned short answer,
+			  void (*each)(void *, const struct nlmsghdr *), void *to)
 {
 	_Alignas(struct nlmsghdr) char buf[32768];
 	struct nlmsghdr *ask = mnl_nlmsg_put_header(buf);

@@ -19,11 +19,6 @@ int interface_error(const struct nlmsghdr *h);
  * a length of 2 GiB and more for a negative one, and lets it through. */
 bool netlink_ok(const struct nlmsghdr *h, int left);
 
-/* Asks for all links or IPv4 addresses (RTM_GETLINK, RTM_GETADDR) and calls each with every message
- * of the type answer. 0 or -errno. */
-int interface_dump(int fd, unsigned short type, unsigned short answer,
-		   void (*each)(void *, const struct nlmsghdr *), void *to);
-
 /* The IPv4 addresses of one interface, each as the kernel's own message. */
 struct interface_messages {
 	unsigned index;

@@ -26,7 +26,7 @@ static int env_ask(void **state, struct arena *a, const char *object, const char
 	return 0;
 }
 
-const struct provider provider_env = { .api = "env", .ask = env_ask };
+static const struct provider provider_env = { .api = "env", .ask = env_ask };
 
 /*
  * What the MPS daemon was started with, which its clients begin with. Object: "". Fields: the
@@ -80,7 +80,7 @@ static int mps_ask(void **state, struct arena *a, const char *object, const char
 	return -ENOENT;
 }
 
-const struct provider provider_mps = { .api = "mps", .ask = mps_ask };
+static const struct provider provider_mps = { .api = "mps", .ask = mps_ask };
 
 /*
  * Sizes and kind of mounted file systems. Object: a path. Fields: "total_bytes", "free_bytes",

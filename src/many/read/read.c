@@ -132,7 +132,7 @@ int read_figures(struct arena *a, const json_t *document,
 			{
 				if (!read_figure(a, c, one, &f))
 					return err_set(e, -EINVAL, "invalid figure in case %zu", i);
-				if (take && isfinite(f.median))
+				if (take && figure && isfinite(f.median))
 					figure(ctx, &f);
 			}
 		}

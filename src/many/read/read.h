@@ -67,7 +67,8 @@ struct read_figure {
 	unsigned version;		/* of its method */
 	double median;
 };
-/* All of a result, or none where any of them makes no sense: -EINVAL and *e. */
+/* All of a result, or none where any of them makes no sense: -EINVAL and *e. figure NULL: it is
+ * only looked at. */
 int read_figures(struct arena *a, const json_t *document,
 		 void (*figure)(void *ctx, const struct read_figure *f), void *ctx, struct err *e);
 

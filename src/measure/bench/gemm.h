@@ -20,7 +20,6 @@ struct gemm_unit_row {
 };
 
 extern const struct gemm_unit_row gemm_units[];
-extern const size_t gemm_unit_count;
 
 /* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
  * is not known. gpu is NVML's name: GeForce chips have other rates than professional ones. */

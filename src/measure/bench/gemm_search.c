@@ -472,7 +472,7 @@ const struct gemm_unit_row gemm_units[] = {
 	  "48 multiprocessors at 2.55 GHz for the published FP4 petaflop of DGX Spark, which "
 	  "counts sparsity" },
 };
-const size_t gemm_unit_count = sizeof(gemm_units) / sizeof(gemm_units[0]);
+static const size_t gemm_unit_count = sizeof(gemm_units) / sizeof(gemm_units[0]);
 
 /* Both tables have the columns in the same order. */
 enum column { FP64, FP32, TF32, HALF, FP8, FP4, INT8 };

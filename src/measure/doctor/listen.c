@@ -232,7 +232,8 @@ void log_input_init(struct arena *a, struct log_input *out)
 	*out = (struct log_input){ .a = a, .prose = "" };
 }
 
-int log_input_add(struct log_input *h, const char *source, int fd, struct err *e)
+/* Reads to the end. -errno and *e where it cannot be read. */
+static int log_input_add(struct log_input *h, const char *source, int fd, struct err *e)
 {
 	struct reading *r = ARENA_NEW(h->a, struct reading);
 	char *buf = arena_array(h->a, PIECE, 1);

@@ -44,8 +44,6 @@ struct log_input {
 };
 
 void log_input_init(struct arena *a, struct log_input *out);
-/* Reads to the end. -errno and *e where it cannot be read. */
-int log_input_add(struct log_input *h, const char *source, int fd, struct err *e);
 /* The same of a text. */
 void log_input_add_text(struct log_input *h, const char *source, const char *text);
 /* Reads the files among the words, "-" and, where there are no words, a file on standard input;

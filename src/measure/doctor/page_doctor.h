@@ -37,7 +37,6 @@ struct doctor_view {
 	size_t n_defects;
 };
 
-extern const struct shape cause_result_shape;
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v);
 extern const struct result_shape doctor_result; /* of a struct doctor_view */
 /* Every diagnosis with its symptom. */

@@ -141,7 +141,7 @@ static const struct shape_row cause_result_rows[] = {
 	{ "fix", "The setting that fixes it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
 };
-const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
+static const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
 
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 

@@ -70,12 +70,6 @@ const struct finding *finding_of(const struct rule_facts *e, const char *setting
 	return worst(e, setting, NULL);
 }
 
-const struct finding *finding_on(const struct rule_facts *e, const char *setting,
-				 const char *target)
-{
-	return worst(e, setting, target);
-}
-
 /* "gpu0: 611 MHz: low clock ..." */
 static const char *finding_text(const struct rule_facts *e, const struct finding *f)
 {

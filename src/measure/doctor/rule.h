@@ -13,9 +13,6 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 			const char *what);
 /* The worst finding of a setting: FAIL, then UNKNOWN, PASS, NA. NULL: it was not judged. */
 const struct finding *finding_of(const struct rule_facts *e, const char *setting);
-/* The finding of a setting on that target; NULL: it was not judged there. */
-const struct finding *finding_on(const struct rule_facts *e, const char *setting,
-				 const char *target);
 /* Judged by a setting alone. */
 void rule_by_setting(const struct rule_facts *e, const char *setting, enum likelihood weight,
 		     struct judged *out);

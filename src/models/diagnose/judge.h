@@ -31,11 +31,6 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
-/*
- * judge_watched.c: what a recording and the log's steps tell where nothing told what ran on the
- * GPU. Operations a second over what the units without tensor cores can do; NAN: not known.
- */
-double watched_over_fp32(const struct run_summary *r);
 /* Part of the step in which a GPU idles for 10 ms and longer at a time; NAN: not seen. */
 double watched_long_gaps(const struct run_summary *r);
 /* The GPUs are busy, steps are even and tensor cores at work. */

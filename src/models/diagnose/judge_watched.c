@@ -42,7 +42,11 @@ static double cpus_each(const struct run_summary *r)
 	return r->sums[FIGURE_CPU_BUSY].mean * r->sums[FIGURE_CPUS].high / r->gpus;
 }
 
-double watched_over_fp32(const struct run_summary *r)
+/*
+ * judge_watched.c: what a recording and the log's steps tell where nothing told what ran on the
+ * GPU. Operations a second over what the units without tensor cores can do; NAN: not known.
+ */
+static double watched_over_fp32(const struct run_summary *r)
 {
 	double busy = r->sums[FIGURE_GPU_UTIL].mean;
 

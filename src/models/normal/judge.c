@@ -17,7 +17,8 @@ static const double beyond = 1.02;
 /* --- what the text says ------------------------------------------------------------------------
  */
 
-const char *normal_key(const struct normal_seen *s, const char *key)
+/* What the text says of a key; "" where it says nothing. */
+static const char *normal_key(const struct normal_seen *s, const char *key)
 {
 	for (size_t i = 0; i < s->n_keys; i++)
 		if (strcmp(s->keys[i], key) == 0)

@@ -74,8 +74,6 @@ struct normal_seen {
 	int gpus, nodes; /* 0: not said */
 	const char *gpu;
 };
-/* What the text says of a key; "" where it says nothing. */
-const char *normal_key(const struct normal_seen *s, const char *key);
 /* A template with {KEY} filled in. */
 const char *normal_fill(struct arena *a, const struct normal_seen *s, const char *template);
 /* Runs of engines' benchmarks against predictions. gpu: as the text names it; NULL: it does not. */

@@ -360,7 +360,6 @@ struct train_change_kind {
 };
 
 extern const struct train_change_kind train_change_kinds[];
-extern const size_t train_change_kind_count;
 
 /*
  * How much the quotient of two predictions moves when each fitted constant is moved by what

@@ -319,7 +319,8 @@ const struct train_change_kind train_change_kinds[] = {
 	  NULL },
 	{ "loader", loaders, true, "samples arrive in time", NULL },
 };
-const size_t train_change_kind_count = sizeof(train_change_kinds) / sizeof(train_change_kinds[0]);
+static const size_t train_change_kind_count =
+	sizeof(train_change_kinds) / sizeof(train_change_kinds[0]);
 
 /* What measurements leave open of a fitted constant, up and down. */
 #define OPEN 1.25

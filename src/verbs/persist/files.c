@@ -375,7 +375,9 @@ static bool is_safe(const char *path)
 	return true;
 }
 
-const char *persist_program(const struct persisting *s)
+/* The path of this program for the unit; NULL, which was said: anybody could replace it, which is
+ * of no matter as long as nothing is written. */
+static const char *persist_program(const struct persisting *s)
 {
 	char path[HOST_PATH_MAX];
 	ssize_t n;

@@ -104,8 +104,5 @@ void persist_reload(struct persisting *s);
 int persist_update_boot(struct persisting *s);
 /* A program by its vector: its exit status, or -errno; *said is what it complained about. */
 int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said);
-/* The path of this program for the unit; NULL, which was said: anybody could replace it, which is
- * of no matter as long as nothing is written. */
-const char *persist_program(const struct persisting *s);
 
 #endif

@@ -36,26 +36,22 @@ static void token_of(struct token *out, const char *secret, size_t n)
 
 /* --- by PMIx ---------------------------------------------------------------------------------- */
 
-/* At every address: who does not know the secret is not let in. */
+/* At every address: who does not know the secret is not let in. One that listens without an address
+ * gets a port at all of them. */
 static int listen_any(struct net_address *at)
 {
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
-	int off = 0, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
-	if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ||
-			bind(fd, (struct sockaddr *)&six, sizeof(six)))) {
-		close(fd);
-		fd = -1;
-	}
-	/* One that listens without an address gets a port at all of them. */
 	if (fd < 0)
 		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	at->len = sizeof(at->ss);
-	if (fd >= 0 && (listen(fd, 256) || getsockname(fd, (struct sockaddr *)&at->ss, &at->len))) {
+	if (fd >= 0 && listen(fd, 256) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&at->ss, &at->len) == 0)
+		return fd;
+	r = -errno;
+	if (fd >= 0)
 		close(fd);
-		fd = -1;
-	}
-	return fd < 0 ? -errno : fd;
+	return r;
 }
 
 /* "10.0.0.2:40123 [2001:db8::2]:40123": all of this machine that others may reach. */
