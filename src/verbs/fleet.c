@@ -147,9 +147,11 @@ static int fleet_answer(struct door *d, const struct fleet_ask *ask, struct flee
 		fleet_golden(g.f, g.golden = true);
 		read_path(&g.read, ask->golden);
 		fleet_golden(g.f, g.golden = false);
+		g.read.texts = 0;
 	}
 	for (size_t i = 0; i < ask->files.n && !g.code; i++)
 		read_path(&g.read, ask->files.items[i]);
+	g.f->files = g.read.texts;
 	if (!g.code)
 		fleet_settle(g.f);
 	fleet_free(g.f);

@@ -181,17 +181,6 @@ static int take_document(void *ctx, const struct read_from *from, const char **a
 	return take_result(f, from, at, end, e);
 }
 
-static bool count_text(void *ctx, const struct read_from *from, const char *text, size_t len)
-{
-	struct fleet *f = ctx;
-
-	(void)from;
-	(void)text;
-	(void)len;
-	f->files += !f->store->golden;
-	return false;
-}
-
 static void refuse_text(void *ctx, const char *file, const char *why)
 {
 	fleet_refuse(ctx, file, why);
@@ -202,7 +191,6 @@ struct read_ask fleet_reader(struct fleet *f)
 	return (struct read_ask){ .most = FLEET_FILE_MAX,
 				  .document = take_document,
 				  .refuse = refuse_text,
-				  .text = count_text,
 				  .by_file = true,
 				  .ctx = f,
 				  .owner = f };
@@ -213,6 +201,7 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 	struct read_ask ask = fleet_reader(f);
 
 	read_text(&ask, file, name, text, len);
+	f->files++;
 }
 
 void fleet_golden(struct fleet *f, bool golden)

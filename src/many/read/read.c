@@ -234,6 +234,7 @@ static void read_all(struct reader *r)
 	const struct read_from whole = { r->file ? r->file : "standard input", r->name, false };
 	const char *name, *rest, *nl;
 
+	r->ask->texts++;
 	if (r->ask->text && r->ask->text(r->ask->ctx, &whole, r->text, (size_t)(r->end - r->text)))
 		return;
 	while (!r->ask->stop) {

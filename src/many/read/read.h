@@ -38,9 +38,10 @@ struct read_ask {
 	bool (*path)(void *owner, const char *path, bool folder, bool named);
 	/* True: this text was taken as a whole, or refused. NULL: none is. */
 	bool (*text)(void *ctx, const struct read_from *from, const char *text, size_t len);
-	void *ctx;   /* of document and text */
-	void *owner; /* of refuse and path */
-	bool stop;   /* set by any of them: nothing more is read */
+	void *ctx;    /* of document and text */
+	size_t texts; /* that were read */
+	void *owner;  /* of refuse and path */
+	bool stop;    /* set by any of them: nothing more is read */
 };
 
 /* name NULL: as read_ask says. */
