@@ -6,6 +6,7 @@
 #include "models/diagnose/read.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,38 @@ size_t read_words(char *s, const char *between, char **words, size_t most)
 	     w = strtok_r(NULL, between, &save))
 		words[n++] = w;
 	return n;
+}
+
+size_t read_cells(char *s, const char *between, char **cells, size_t most)
+{
+	size_t n = read_words(s, between, cells, most);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len;
+		const char *t = str_trim(cells[i], strlen(cells[i]), &len);
+
+		cells[i] += t - cells[i];
+		cells[i][len] = '\0';
+	}
+	return n;
+}
+
+int read_json_lines(struct read_place *at, const char *text, size_t size,
+		    void (*line)(void *ctx, const json_t *o), void *ctx, struct err *e)
+{
+	const char *s = text, *end = text + size, *nl;
+
+	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))); s = nl + 1) {
+		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
+
+		at->line++;
+		if (!o)
+			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON",
+				       at->ev->files[at->file].path, at->line);
+		line(ctx, o);
+		json_decref(o);
+	}
+	return 0;
 }
 
 bool read_pair(const char **s, char *key, size_t most, double *value, const char **at)

@@ -190,6 +190,11 @@ bool read_is_named(const char *name, const char *stem);
 extern const char read_names_said[];
 /* Words of s between blanks, at most most, cut into buf. */
 size_t read_words(char *s, const char *between, char **words, size_t most);
+/* The same, of cells: blanks within stay. */
+size_t read_cells(char *s, const char *between, char **cells, size_t most);
+/* Each whole line of JSON, at at->line; 0 or -EBADMSG and *e. */
+int read_json_lines(struct read_place *at, const char *text, size_t size,
+		    void (*line)(void *ctx, const json_t *o), void *ctx, struct err *e);
 
 /* --- marks ------------------------------------------------------------------------------------ */
 struct marks;

@@ -4,7 +4,6 @@
  * second in which a process was looked into. Those from the first to the last with work are the
  * run.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +36,9 @@ static double of(const json_t *o, const char *key)
 	return v >= 0 && v < 1e15 ? v : 0;
 }
 
-static void inject_line(struct seeing *w, const json_t *o)
+static void inject_line(void *ctx, const json_t *o)
 {
+	struct seeing *w = ctx;
 	const json_t *devices = json_object_get(o, "devices"), *d,
 		     *none = json_object_get(o, "none");
 	struct seen base = { .pid = (int)of(o, "pid"), .device = -1, .line = w->at.line };
@@ -48,7 +48,7 @@ static void inject_line(struct seeing *w, const json_t *o)
 	base.ns = of(o, "ns");
 	base.pageable = of(o, "pageable_ns");
 	base.copies_seen = !json_is_false(json_object_get(o, "copies_seen"));
-	if (none || json_is_true(json_object_get(o, "cut")) || !(base.ns > 0))
+	if (none || json_is_true(json_object_get(o, "cut")) || !(base.ns > 0) || w->n >= LOOKS_MOST)
 		return;
 	base.names = json_incref(json_object_get(o, "names"));
 	json_array_foreach((json_t *)devices, i, d)
@@ -231,21 +231,11 @@ static int inject_read(struct run_evidence *ev, size_t file, const char *text, s
 		       struct err *e)
 {
 	struct seeing w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 } };
-	const char *s = text, *end = text + size, *nl;
-	int pids[PIDS_MOST];
+	int pids[PIDS_MOST], code = read_json_lines(&w.at, text, size, inject_line, &w, e);
 	size_t n_pids = 0;
 
-	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))) && w.n < LOOKS_MOST;
-	     s = nl + 1) {
-		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
-
-		w.at.line++;
-		if (!o)
-			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON", ev->files[file].path,
-				       w.at.line);
-		inject_line(&w, o);
-		json_decref(o);
-	}
+	if (code)
+		return code;
 	for (size_t i = 0, k; i < w.n; i++) {
 		for (k = 0; k < n_pids && pids[k] != w.items[i].pid;)
 			k++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PyTorch Lightning (0.7 to 2.6): reports of the simple profiler, a table of actions with times of
- * the whole run, and of the advanced profiler, a block an action. An optimizer step of versions
- * since 1.2 holds the passes too, because they run in its closure.
+ * the whole run. An optimizer step of versions since 1.2 holds the passes too, because they run in
+ * its closure.
  */
 #include <errno.h>
 #include <math.h>
@@ -45,15 +45,8 @@ static bool is_step(const char *action)
 
 static size_t cells_of(char *s, char **cells)
 {
-	size_t n = read_words(s, "|", cells, LOG_CELLS);
+	size_t n = read_cells(s, "|", cells, LOG_CELLS);
 
-	for (size_t i = 0; i < n; i++) {
-		size_t len;
-		const char *t = str_trim(cells[i], strlen(cells[i]), &len);
-
-		cells[i] += t - cells[i];
-		cells[i][len] = '\0';
-	}
 	/* Tables since 1.5 have a line at both ends. */
 	if (n && !*cells[0]) {
 		memmove(cells, cells + 1, (n - 1) * sizeof(*cells));
@@ -150,58 +143,10 @@ static enum log_row lightning_table_row(struct log *l, const char *s)
 	return LOG_ROW;
 }
 
-/* --- the advanced profiler -------------------------------------------------------------------- */
-
-/* "Profile stats for: ACTION rank: 0", then "  12 function calls (10 primitive calls) in 1.5
- * seconds". How long the run was, no block says. */
-static enum log_row block_row(struct log *l, const char *s)
-{
-	const char *in = strstr(s, " function calls");
-	double v;
-	enum figure_kind kind;
-
-	if (!*s)
-		return LOG_ROW;
-	in = in ? strstr(in, " in ") : NULL;
-	if (!in)
-		return LOG_END;
-	v = read_number(in + 4, NULL);
-	kind = kind_of(l->table.op);
-	if (kind != FIGURE_KINDS)
-		read_total(&l->at, kind, v, (double)NAN, l->table.op);
-	l->open = NULL;
-	return LOG_ROW;
-}
-
-static bool block(struct log *l, const char *s)
-{
-	const char *name = strstr(s, "Profile stats for:") + strlen("Profile stats for:"), *end;
-	size_t n;
-
-	name += strspn(name, " ");
-	end = strstr(name, " rank:");
-	n = end ? (size_t)(end - name) : strlen(name);
-	log_table(l, &log_lightning);
-	if (n >= sizeof(l->table.op)) { /* the end of the name tells which it is */
-		name += n - sizeof(l->table.op) + 1;
-		n = sizeof(l->table.op) - 1;
-	}
-	memcpy(l->table.op, name, n);
-	l->table.op[n] = '\0';
-	return true;
-}
-
-static enum log_row row(struct log *l, const char *s)
-{
-	return *l->table.op ? block_row(l, s) : lightning_table_row(l, s);
-}
-
 static bool lightning_line(struct log *l, const char *s)
 {
 	char copy[4096], *cells[LOG_CELLS];
 
-	if (strstr(s, "Profile stats for:"))
-		return block(l, s);
 	if (!strchr(s, '|') || strlen(s) >= sizeof(copy))
 		return false;
 	strcpy(copy, s);
@@ -210,16 +155,16 @@ static bool lightning_line(struct log *l, const char *s)
 
 static void end(struct log *l)
 {
-	if (l->open == &log_lightning && !*l->table.op)
+	if (l->open == &log_lightning)
 		lightning_finish(l);
 }
 
-static const char *const marks[] = { "Mean duration (s)", "Profile stats for:", NULL };
+static const char *const marks[] = { "Mean duration (s)", NULL };
 const struct log_reader log_lightning = { .framework = "lightning",
 					  .format = "Lightning profiler report",
 					  .marks = marks,
 					  .line = lightning_line,
-					  .row = row,
+					  .row = lightning_table_row,
 					  .end = end };
 
 /* Metrics as comma-separated values, a row a step: Lightning's CSVLogger, or a program's own. */

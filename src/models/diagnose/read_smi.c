@@ -189,26 +189,12 @@ static void smi_row(struct smi *w, char **words)
 		w->told += smi_cell(w, w->head[i], words[i], at);
 }
 
-/* Cells of CSV may have blanks in them; they go at both ends. */
-static size_t smi_cells(char *s, char **words)
-{
-	size_t n = read_words(s, ",\r", words, COLUMNS_MAX);
-
-	for (size_t i = 0; i < n; i++) {
-		size_t len;
-
-		words[i] = (char *)(uintptr_t)str_trim(words[i], strlen(words[i]), &len);
-		words[i][len] = '\0';
-	}
-	return n;
-}
-
 static void smi_line(struct smi *w, char *s, bool csv)
 {
 	char *words[COLUMNS_MAX], *p = s + strspn(s, " \t");
 	bool comment = *p == '#';
-	size_t n =
-		csv ? smi_cells(p, words) : read_words(p + comment, " \t,\r", words, COLUMNS_MAX);
+	size_t n = csv ? read_cells(p, ",\r", words, COLUMNS_MAX)
+		       : read_words(p + comment, " \t,\r", words, COLUMNS_MAX);
 	/* dcgmi writes "GPU 0" where the head has one word. */
 	size_t skip = !csv && !comment && n == w->n + 1 && strcasecmp(words[0], "gpu") == 0;
 	bool head = csv && n && (!w->n || str_starts(words[0], w->head[0]));

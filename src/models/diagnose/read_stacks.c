@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What "gputune record --stacks" leaves (src/front/stacks.c): a line of JSON for each process, with
  * what its main thread was in, and where. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,32 +74,28 @@ static void stacks_work(const struct read_place *at, const json_t *o, double sam
 	}
 }
 
+static void stacks_line(void *ctx, const json_t *o)
+{
+	struct read_place *at = ctx;
+	const json_t *list = json_object_get(o, "places"), *p;
+	double samples = json_number_value(json_object_get(o, "samples"));
+	size_t i;
+
+	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+	json_array_foreach((json_t *)(uintptr_t)list, i,
+			   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
+		stacks_place(at, p, samples);
+	if (samples >= SAMPLES_LEAST)
+		stacks_work(at, o, samples);
+	at->ev->files[at->file].used++;
+}
+
 static int stacks_read_file(struct run_evidence *ev, size_t file, const char *text, size_t size,
 			    struct err *e)
 {
 	struct read_place at = { .ev = ev, .file = file, .rank = -1, .step = -1 };
-	const char *s = text, *end = text + size, *nl;
 
-	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))); s = nl + 1) {
-		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
-		const json_t *list = json_object_get(o, "places"), *p;
-		double samples = json_number_value(json_object_get(o, "samples"));
-		size_t i;
-
-		at.line++;
-		if (!o)
-			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON", ev->files[file].path,
-				       at.line);
-		at.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
-		json_array_foreach((json_t *)(uintptr_t)list, i,
-				   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
-			stacks_place(&at, p, samples);
-		if (samples >= SAMPLES_LEAST)
-			stacks_work(&at, o, samples);
-		ev->files[file].used++;
-		json_decref(o);
-	}
-	return 0;
+	return read_json_lines(&at, text, size, stacks_line, &at, e);
 }
 
 static bool stacks_looks(const char *head, size_t n, const char *path)
