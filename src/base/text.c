@@ -555,3 +555,18 @@ long csv_lines(const char *from, const char *to)
 		n++;
 	return n;
 }
+
+size_t text_plain(char *to, const char *s, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '\033' && i + 1 < n && s[i + 1] == '[')
+			for (i += 2; i < n && !isalpha((unsigned char)s[i]);)
+				i++;
+		else if ((unsigned char)s[i] >= ' ' || s[i] == '\t')
+			to[k++] = s[i];
+	}
+	to[k] = '\0';
+	return k;
+}

@@ -135,6 +135,10 @@ static inline bool words_have(const char *words, const char *word, size_t n)
 	return false;
 }
 
+/* s without what terminals take for colours and other control characters, but tabs; to: n + 1
+ * bytes, or s itself. Its length. */
+size_t text_plain(char *to, const char *s, size_t n);
+
 /* Parts of paths, as text: nothing is looked up. */
 
 /* What follows the last '/'; all of it where there is none. */

@@ -179,6 +179,34 @@ def planted():
 
 # --- words, codes, formats --------------------------------------------------------------------------------------------------------------
 
+POSTED = """my box got hot
+==============NVSMI LOG==============
+Driver Version                                         : 580.95.05
+Attached GPUs                                          : 1
+GPU 0000000F:01:00.0
+    Product Name                                       : NVIDIA GB10
+    Clocks Event Reasons
+        SW Thermal Slowdown                            : Active
+    Temperature
+        GPU Current Temp                               : 81 C
+        GPU T.Limit Temp                               : 13 C
+"""
+
+
+def pasted():
+    """nvidia-smi in a file or among the words is the machine that is judged; where --host names one, or there is none, it is not."""
+    path = tmp / "posted.txt"
+    path.write_text(POSTED)
+    for argv in ["gets hot and slow", path], [POSTED]:
+        j = doctor(*argv, "--passive", code=1, what="pasted nvidia-smi")
+        expect("pasted: judged by it", causes(j).get("gpu.too-warm/throttle", {}).get("likelihood") == "certain" and j["host"]["captured"], j)
+    j = doctor("gets hot and slow", path, "--host", machines / "dgx-spark", what="pasted, --host")
+    expect("pasted: --host is judged", causes(j).get("gpu.too-warm/throttle", {}).get("likelihood") != "certain", j)
+    path.write_text("my box got hot and slow\nDriver Version: none\n")
+    j = doctor("gets hot and slow", path, "--passive", what="pasted, no machine in it")
+    expect("pasted: without facts this machine is judged", not j["host"]["captured"], j)
+
+
 def words():
     code, out, _ = run("doctor", "list", "--format", "json")
     j = json.loads(out)
@@ -399,6 +427,7 @@ def variable(net):
 golden()
 planted()
 words()
+pasted()
 fix_copy()
 live()
 end_suite()

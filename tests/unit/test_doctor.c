@@ -256,7 +256,6 @@ static void test_search(void **state)
 		{ "ksmd", "memory.page-merging", 1 },
 		{ "no memory shown in nvidia-smi", "gpu.memory-not-shown", 3 },
 		{ "checkpoint stalls", "disk.stalls-saving", 3 },
-		{ "vanishd adresses after boot", "nic.address-lost", 3 },
 	};
 
 	(void)state;

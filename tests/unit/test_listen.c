@@ -21,17 +21,17 @@ static const struct floor {
 	const char *class_;
 	size_t right;
 } floors[] = {
-	{ "clocks-power", 11 },	       { "container-runtime", 16 },
+	{ "clocks-power", 11 },	       { "container-runtime", 17 },
 	{ "dataloader", 5 },	       { "disk-io", 5 },
 	{ "driver-install", 19 },      { "engine-config", 7 },
 	{ "engine-defect", 2 },	       { "expectation", 17 },
-	{ "gpu-health-xid", 6 },       { "gpu-missing", 3 },
+	{ "gpu-health-xid", 7 },       { "gpu-missing", 3 },
 	{ "kernel-arch-mismatch", 9 }, { "kernel-bug", 2 },
 	{ "memory-pressure-oom", 6 },  { "nccl-config", 20 },
 	{ "nccl-defect", 2 },	       { "network-mtu-ip", 8 },
 	{ "permissions", 2 },	       { "pcie-link", 7 },
-	{ "training-hang", 8 },	       { "unified-memory", 6 },
-	{ "version-regression", 11 },
+	{ "training-hang", 9 },	       { "unified-memory", 6 },
+	{ "version-regression", 10 },
 };
 enum { CLASSES = sizeof(floors) / sizeof(floors[0]), REPORT_MAX = 1 << 16 };
 

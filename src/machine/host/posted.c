@@ -442,6 +442,25 @@ int posted_finish(struct posted *p, struct host **out, struct err *e)
 	return 0;
 }
 
+struct host *posted_machine(struct posted *p, struct err *e)
+{
+	char dir[] = "/tmp/gputune-posted-XXXXXX", tar[sizeof(dir) + 8];
+	struct host *record, *h = NULL;
+
+	if (posted_finish(p, &record, e))
+		return NULL;
+	if (!mkdtemp(dir)) {
+		err_set(e, -errno, "%s: %s", dir, strerror(errno));
+		return NULL;
+	}
+	snprintf(tar, sizeof(tar), "%s/a.tar", dir);
+	if (record_save(record, tar, false, e) == 0)
+		h = host_open_capture(tar, e);
+	unlink(tar);
+	rmdir(dir);
+	return h;
+}
+
 void posted_close(struct posted *p)
 {
 	host_close(p->record);

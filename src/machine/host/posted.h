@@ -56,6 +56,8 @@ int posted_add(struct posted *p, const char *path, struct err *e);
 /* The record of all that was added, to save and close. -ENODATA and *e when that is nothing. */
 int posted_finish(struct posted *p, struct host **out, struct err *e);
 void posted_close(struct posted *p);
+/* The same as a captured machine that can be asked. NULL and *e as above. */
+struct host *posted_machine(struct posted *p, struct err *e);
 
 /* Its parts; for posted.c and tests. */
 

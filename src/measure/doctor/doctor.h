@@ -217,6 +217,7 @@ struct examined {
 	enum doctor_state state;
 	struct cause_result *causes; /* all of d, most telling first */
 	size_t n;
+	bool missing;	 /* what this machine alone cannot see was not seen by a test either */
 	const char *why; /* OPEN: what was not tested; NOT_HERE: why not */
 };
 

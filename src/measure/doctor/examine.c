@@ -87,7 +87,7 @@ static void examine_sort(struct cause_result *r, size_t n)
 }
 
 /* What keeps it from being called fine. */
-static const char *open_why(const struct rule_facts *e, const struct examined *x, bool missing)
+static const char *open_why(const struct rule_facts *e, const struct examined *x)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -96,7 +96,7 @@ static const char *open_why(const struct rule_facts *e, const struct examined *x
 		    x->causes[i].v.likelihood == CAUSE_UNSEEN)
 			text_printf(&t, "%s%s: %s", t.len ? "; " : "", x->causes[i].c->title,
 				    x->causes[i].v.text);
-	if (missing)
+	if (x->missing)
 		text_printf(&t, "%s%s", t.len ? "; " : "", x->d->missing);
 	return arena_strdup(e->a, t.s ? t.s : "");
 }
@@ -104,9 +104,9 @@ static const char *open_why(const struct rule_facts *e, const struct examined *x
 void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struct examined *out)
 {
 	size_t count[LIKELIHOODS] = { 0 };
-	bool missing = d->missing != NULL;
 
 	*out = (struct examined){ .d = d,
+				  .missing = d->missing != NULL,
 				  .causes = arena_array(e->a, d->n, sizeof(*out->causes)),
 				  .n = d->n };
 	for (size_t i = 0; i < d->n; i++) {
@@ -116,21 +116,21 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 		count[out->causes[i].v.likelihood]++;
 	}
 	examine_sort(out->causes, d->n);
-	for (unsigned t = 0; t < TESTS && missing; t++)
+	for (unsigned t = 0; t < TESTS && out->missing; t++)
 		if ((d->missing_test & TEST_BIT(t)) && !e->not_run[t])
-			missing = false;
+			out->missing = false;
 	if (count[CAUSE_CERTAIN] + count[CAUSE_LIKELY])
 		out->state = DOCTOR_FOUND;
 	else if (d->n && count[CAUSE_NOT_HERE] == d->n)
 		out->state = DOCTOR_NOT_HERE;
-	else if (count[CAUSE_POSSIBLE] + count[CAUSE_UNSEEN] || missing || d->leads)
+	else if (count[CAUSE_POSSIBLE] + count[CAUSE_UNSEEN] || out->missing || d->leads)
 		out->state = DOCTOR_OPEN;
 	else
 		out->state = DOCTOR_FINE;
 	if (d->leads)
 		out->why = arena_printf(e->a, "another command answers it: %s", d->leads);
 	else if (out->state == DOCTOR_OPEN)
-		out->why = open_why(e, out, missing);
+		out->why = open_why(e, out);
 	else if (out->state == DOCTOR_NOT_HERE)
 		out->why = out->causes[0].v.text;
 }

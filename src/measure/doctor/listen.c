@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "look/defects/match.h"
+#include "machine/host/posted.h"
 
 enum { GRAM = 4, GRAM_BITS = 15, GRAMS = 1 << GRAM_BITS, PIECE = 1 << 16 };
 
@@ -152,38 +153,18 @@ static void look_up(struct reading *r, const char *line, const char *lower, size
 	}
 }
 
-static void read_line(struct reading *r, char *line, size_t n)
+static void read_line(struct reading *r, const char *line, size_t n)
 {
 	char lower[LOG_LINE_MAX];
 
 	r->line++;
-	for (size_t i = 0; i < n; i++) {
-		line[i] = line[i] == '\0' ? ' ' : line[i];
+	for (size_t i = 0; i < n; i++)
 		lower[i] = (char)r->lower[(unsigned char)line[i]];
-	}
-	line[n] = '\0';
 	for (size_t i = 0; i + GRAM <= n; i++)
 		if (r->first[gram_at(lower + i)])
 			look_up(r, line, lower, n, i);
 	if (r->prose.len + n < LOG_PROSE_MAX && is_prose(line, n))
 		text_printf(&r->prose, "%s\n", line);
-}
-
-/* Colours and other escapes of terminals are no part of what was said. */
-static size_t without_escapes(char *line, size_t n)
-{
-	size_t k = 0;
-
-	if (!memchr(line, '\033', n) && !memchr(line, '\r', n))
-		return n;
-	for (size_t i = 0; i < n; i++) {
-		if (line[i] == '\033' && i + 1 < n && line[i + 1] == '[')
-			for (i += 2; i < n && !isalpha((unsigned char)line[i]);)
-				i++;
-		else if (line[i] != '\r')
-			line[k++] = line[i];
-	}
-	return k;
 }
 
 /* The lines of buf; what is left of the last one moves to its beginning. A line beyond the most is
@@ -200,9 +181,8 @@ static size_t read_lines(struct reading *r, char *buf, size_t n, bool last)
 		if (!stop && !last && len < LOG_LINE_MAX)
 			break;
 		len = len < LOG_LINE_MAX ? len : LOG_LINE_MAX;
-		memcpy(line, buf + at, len);
+		read_line(r, line, text_plain(line, buf + at, len));
 		at += len + (at + len < n && buf[at + len] == '\n');
-		read_line(r, line, without_escapes(line, len));
 	}
 	memmove(buf, buf + at, n - at);
 	return n - at;
@@ -327,6 +307,33 @@ int log_input_ask(struct log_input *h, const char *const *words, size_t n, const
 			close(fd);
 	}
 	return r;
+}
+
+struct host *log_input_machine(const struct log_input *in, const char *const *words, size_t n,
+			       struct host *live)
+{
+	struct posted *p = posted_open(in->a);
+	struct answer version;
+	struct host *h;
+	char ours[256];
+	struct err unsaid;
+
+	for (size_t i = 0; i < in->n_sources; i++) {
+		bool dash = strcmp(in->sources[i], "standard input") == 0;
+
+		posted_add(p, dash ? "/dev/stdin" : in->sources[i], &unsaid);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (strchr(words[i], '\n'))
+			posted_text(p, arena_strdup(in->a, words[i]), strlen(words[i]), false);
+	h = posted_machine(p, &unsaid);
+	posted_close(p);
+	if (!h || host_read_line(live, "/proc/driver/nvidia/version", ours, sizeof(ours)) ||
+	    host_ask(h, "nvml", "", "nvmlSystemGetDriverVersion", &version) ||
+	    version.kind != ANSWER_TEXT || !strstr(ours, version.text))
+		return h;
+	host_close(h);
+	return NULL;
 }
 
 double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints)

@@ -50,6 +50,10 @@ void log_input_add_text(struct log_input *h, const char *source, const char *tex
  * what is left are words. Standard input that is no file, or was read by others, is left alone. */
 int log_input_ask(struct log_input *h, const char *const *words, size_t n, const char ***left,
 		  size_t *n_left, struct err *e);
+/* The machine that nvidia-smi or lspci among the sources and words are of; NULL: of none, or of
+ * live, which runs that driver. */
+struct host *log_input_machine(const struct log_input *h, const char *const *words, size_t n,
+			       struct host *live);
 /* How many of its lines speak for this diagnosis, at most 3: sure ones, or hints. */
 double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints);
 /* The first line that speaks for it: "vllm.log, line 12: CUDA error: no kernel image"; NULL. */

@@ -9,33 +9,6 @@
 #include "base/text.h"
 #include "render/shape_page.h"
 
-/* What this machine alone cannot see was not seen by a test either. */
-static bool is_missing(const struct doctor_view *v, const struct diagnosis *d)
-{
-	for (unsigned i = 0; i < TESTS; i++)
-		if ((d->missing_test & TEST_BIT(i)) && !v->e->not_run[i])
-			return false;
-	return d->missing != NULL;
-}
-
-/* The causes that are left, by name: the evidence is shown for what is asked for. */
-static const char *doctor_page_left(struct arena *a, const struct doctor_view *v,
-				    const struct examined *x)
-{
-	TEXT_AUTO t = { 0 };
-
-	if (x->state != DOCTOR_OPEN)
-		return x->why;
-	for (size_t i = 0; i < x->d->n; i++)
-		if (x->causes[i].v.likelihood == CAUSE_POSSIBLE ||
-		    x->causes[i].v.likelihood == CAUSE_UNSEEN)
-			text_printf(&t, "%s%s (%s)", t.len ? "; " : "", x->causes[i].c->title,
-				    likelihood_name(x->causes[i].v.likelihood));
-	if (is_missing(v, x->d))
-		text_printf(&t, "%s%s", t.len ? "; " : "", x->d->missing);
-	return arena_strdup(a, t.s ? t.s : "");
-}
-
 /* What the fix of a cause is asked for with. */
 static struct cell fix_of(struct arena *a, const struct examined *x, const struct cause *c)
 {
@@ -105,7 +78,7 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 	if (x->d->leads)
 		doc_text(d, "Answered by: %s.", x->d->leads);
 	doctor_page_causes(d, v, x);
-	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
+	if (x->missing && x->state != DOCTOR_NOT_HERE)
 		doc_text(d, "Not visible from here: %s.", x->d->missing);
 }
 
@@ -152,7 +125,7 @@ static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum 
 		c = NODE_ROW(d, t, cell_as(STYLE_CODE, v->items[i].d->id),
 			     cell(v->items[i].d->symptom));
 		if (why)
-			c[2] = cell(doctor_page_left(d->arena, v, &v->items[i]));
+			c[2] = cell(v->items[i].why);
 	}
 }
 
@@ -214,6 +187,9 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	struct doc *d = doc_new(a);
 	const size_t *n = v->count;
 
+	if (v->m->partial && v->named)
+		doc_text(d, "Judged by the pasted output, not by this machine; what it does not "
+			    "show is unknown.");
 	if (v->unknown) {
 		doctor_page_unknown(d, v);
 		return d;
@@ -230,6 +206,10 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	for (size_t i = 0; i < v->n_sources; i++)
 		doc_text(d, "Read: %s.", v->sources[i]);
 	doctor_page_defects(d, v);
+	if (v->n > 1 && v->items[0].match && v->items[1].match &&
+	    v->items[0].match->probability < 1.5 * v->items[1].match->probability)
+		doc_text(d, "Undecided between %s and %s: both fit about equally.",
+			 v->items[0].d->id, v->items[1].d->id);
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);

@@ -15,7 +15,7 @@
 #include "measure/doctor/doctor.h"
 #include "measure/doctor/listen.h"
 
-enum { WORD_MAX = 40, NEAR = 5, ASKED_MAX = 160, SHOWN = 3, SHOWN_ALL = 10 };
+enum { WORD_MAX = 40, ASKED_MAX = 160, SHOWN = 3, SHOWN_ALL = 10 };
 
 static double weight_of(const char *id)
 {
@@ -262,47 +262,6 @@ static const struct index *index_once(void)
 	return &once;
 }
 
-/* A key of the map that is one letter away, or that the word begins; NULL. */
-static const char *near_key(const struct map *m, const char *word)
-{
-	size_t len = strlen(word);
-	const char *best = NULL;
-
-	for (size_t i = 0; i < m->cap; i++) {
-		char k[2 * WORD_MAX] = "";
-		size_t n;
-
-		if (!m->slots[i].key || (best && strcmp(m->slots[i].key, best) > 0))
-			continue;
-		strcpy(k, m->slots[i].key);
-		stem(k);
-		n = strlen(k);
-		if (n >= NEAR && ((n > len && n < len + 4 && strncmp(k, word, len) == 0) ||
-				  (n <= len + 1 && len <= n + 1 && str_distance(k, word, 1) <= 1)))
-			best = m->slots[i].key;
-	}
-	return best;
-}
-
-/* A word that no row has may be mistyped; NULL: it is none that we know. */
-static const struct word *find_word(const struct index *x, const struct token *t)
-{
-	const struct word *w = map_get(&x->words, t->text);
-	char same[WORD_MAX] = "";
-	const char *key;
-
-	if (w || !t->alone || strlen(t->text) < NEAR)
-		return w;
-	key = near_key(&x->terms, t->text);
-	if (key && *(const char *)map_get(&x->terms, key) != '-') {
-		strncpy(same, map_get(&x->terms, key), WORD_MAX - 1);
-		stem(same);
-		return map_get(&x->words, same);
-	}
-	key = near_key(&x->words, t->text);
-	return key ? map_get(&x->words, key) : NULL;
-}
-
 /* --- weighing --------------------------------------------------------------------------------- */
 
 struct weighed {
@@ -327,7 +286,7 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 			double *asked)
 {
 	const double k = 1.2, b = 0.4;
-	const struct word *w = find_word(x, t);
+	const struct word *w = map_get(&x->words, t->text);
 	double rare = t->weight * (w ? rarity(x, (double)w->n) : strange(x));
 
 	if (t->alone)

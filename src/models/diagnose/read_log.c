@@ -109,25 +109,6 @@ struct walk {
 
 /* --- a line ----------------------------------------------------------------------------------- */
 
-/* Without what terminals take for colours. */
-static size_t log_plain_one(char *to, const char *s, size_t n)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i < n && k + 1 < LINE_MOST; i++) {
-		if (s[i] == '\x1b' && i + 1 < n && s[i + 1] == '[') {
-			i += 2;
-			while (i < n && !isalpha((unsigned char)s[i]))
-				i++;
-			continue;
-		}
-		if (s[i])
-			to[k++] = s[i];
-	}
-	to[k] = '\0';
-	return k;
-}
-
 static bool log_ask_one(struct walk *w, const char *s, unsigned found)
 {
 	struct log *l = &w->l;
@@ -169,7 +150,7 @@ static void log_line_one(struct walk *w, const char *s, size_t n)
 		const char *bare;
 
 		if (part) {
-			log_plain_one(w->buf, s, part);
+			text_plain(w->buf, s, part < LINE_MOST ? part : LINE_MOST - 1);
 			bare = read_prefix(&w->l.prefixes, w->buf, &prefix);
 			if (!begun || prefix.task >= 0 || prefix.local >= 0) {
 				first = prefix;

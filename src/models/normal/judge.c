@@ -185,7 +185,6 @@ static const char *why_of(struct arena *a, const struct normal_figure *f,
 				    "measurement is wrong, or counts work that was not finished",
 				    i->value, i->unit, i->limit, i->unit);
 	case NORMAL_SLOW:
-		return arena_printf(a, "limited by %s%s", f->bound, limit);
 	case NORMAL_USUAL:
 		return arena_printf(a, "limited by %s%s", f->bound, limit);
 	default:

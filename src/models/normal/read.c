@@ -297,24 +297,6 @@ static const char *behind_prefix(const char *line)
 	return s > number && s[0] == ':' && s[1] == ' ' ? s + 1 : line;
 }
 
-/* Without colours and other control sequences of terminals, and the quotes of a mail or an issue.
- */
-static void plain(char *line)
-{
-	char *to = line;
-
-	for (const char *s = line; *s; s++) {
-		if (*s == '\x1b' && s[1] == '[') {
-			s += 2 + strspn(s + 2, "0123456789;?");
-			if (!*s)
-				break;
-		} else if ((unsigned char)*s >= ' ' || *s == '\t') {
-			*to++ = *s == '\t' ? ' ' : *s;
-		}
-	}
-	*to = '\0';
-}
-
 static void compile(void)
 {
 	if (n_output_lines > OUTPUT_LINES_MAX)
@@ -341,7 +323,9 @@ size_t normal_read(struct arena *a, const char *file, char *text, const struct n
 				*next++ = '\0';
 			r->line++;
 			line[strnlen(line, NORMAL_LINE_MAX)] = '\0';
-			plain(line);
+			text_plain(line, line, strlen(line));
+			for (char *c = line; (c = strchr(c, '\t'));)
+				*c = ' ';
 			take(r, behind_prefix(line));
 		}
 	normal_runs(a, file, whole, on, r->seen.gpu, out);
