@@ -173,8 +173,11 @@ def jobs_of(step, only_changed):
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
         case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules
             return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True)]
-        case "history":  # ten thousand machines by a year, a thousand nodes
-            return [Job(step, "since-large", ["python3", "tests/golden/since.py", "build/gputune", "10000", "52"], after=["build"], suite=True),
+        case "history":  # ten thousand machines by a year, Parquet by DuckDB, a thousand nodes, ranks by a real PMIx
+            return [Job(step, "since-parquet", ["sh", "-ec", "mkdir -p build-duckdb; cp tests/history/*.json build-duckdb; (cd build-duckdb; npm ci --ignore-scripts); "
+                                                "GPUTUNE_DUCKDB=$PWD/build-duckdb python3 tests/golden/since.py build/gputune"], after=["build"], suite=True),
+                    Job(step, "ranks-real", ["python3", "tests/golden/ranks_real.py", "build/gputune"], after=["build"], suite=True),
+                    Job(step, "since-large", ["python3", "tests/golden/since.py", "build/gputune", "10000", "52"], after=["build"], suite=True),
                     Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True),
                     Job(step, "kubernetes-real", ["python3", "tests/golden/kubernetes_real.py", "build/gputune",
                                                   os.environ.get("GPUTUNE_KUBERNETES", "build-kubernetes"), "1000"], after=["build"], suite=True)]

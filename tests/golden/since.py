@@ -211,6 +211,18 @@ def parquet(at):
     expect("Parquet has every row, and times", got and got[0]["n"] == want and "TIMESTAMP" in got[0]["t"], (got, want, p.stderr))
 
 
+def dashboards(at):
+    """Every query of Grafana's page of a history has an answer."""
+    board = json.loads((root / "packaging/prometheus/dashboard-history.json").read_text())
+    asked = [(p["title"], t["queryText"]) for p in board["panels"] for t in p["targets"]]
+    asked += [(v["name"], v["query"]) for v in board["templating"]["list"] if v["type"] == "query"]
+    figure = rows("select name from item where kind = 'higher'", at)[0][0]
+    for title, sql in asked:
+        for name, value in (("$__from", str(T0 * 1000)), ("$__to", str(10**13)), ("${machine:sqlstring}", "'f0','f1','f2'"), ("$figure", figure)):
+            sql = sql.replace(name, value)
+        expect(f"the panel {title} has rows", "$" not in sql and rows(sql, at), sql)
+
+
 def ten_years():
     """A check a day and a bench of ten figures a day: 3,650 of each, and a change a week."""
     at, rnd = folder / "years.db", random.Random(3)
@@ -237,7 +249,7 @@ def large(machines, weeks):
         c.execute("delete from fact")
         c.executemany("insert into machine values(?, ?, '')", ((m + 1, f"m{m}") for m in range(machines)))
         c.execute("delete from item")
-        c.executemany("insert into item values(?, 'setting', ?, '', '')", ((i + 1, f"s.{i}") for i in range(40)))
+        c.executemany("insert into item values(?, ?, ?, '', '')", ((i + 1, "setting" if i < 36 else "version", f"s.{i}") for i in range(40)))
         c.executemany("insert into item values(?, 'higher', ?, '', 'gb_per_s')", ((i + 41, f"copy/{i} rate") for i in range(4)))
         c.execute("delete from answer")
         c.executemany("insert into answer values(?, 'pass', ?, '1')", ((v + 1, str(v)) for v in range(8)))
@@ -256,13 +268,16 @@ def large(machines, weeks):
         c.executemany("insert or replace into fact values(?, ?, ?, ?, ?)", facts)
         c.executemany("insert or replace into figure values(?, ?, ?, ?)", figures)
     print(f"{machines} machines, {weeks} weeks: {len(facts)} facts, {len(figures)} figures, {at.stat().st_size / 1e6:.0f} MB", flush=True)
-    for words in (["30"], ["2026-01-02"], ["upgrade"], ["2026-01-02", "--machine", "m42"]):
+    # Before all that is not of real time, where that may be asked for: the wall clock of a machine that does nothing else.
+    alone = ["chrt", "-f", "1"] if not os.geteuid() and not subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode else []
+    for words in (["since", "30"], ["since", "2026-01-02"], ["since", "upgrade"], ["since", "2026-01-02", "--machine", "m42"], ["fleet", at]):
         began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        got, out, err = run("since", *words, "--db", at, "--format", "json")
+        got, out, err = finish(start(*alone, gputune, *words, *(["--db", at] if words[0] == "since" else []), "--format", "json"))
         took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-        busy = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-        print(f"since {' '.join(words)}: {busy:.2f} s of a processor, {took:.2f} s, exit {got}", flush=True)
-        expect(f"since {words} below 2 s of a processor", got in (0, 1, 2) and busy < 2, (busy, took, got, err))
+        busy, load = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime, os.getloadavg()[0]
+        print(f"{' '.join(map(str, words[:2]))}: {busy:.2f} s of a processor, {took:.2f} s{' of real time' if alone else ''}, load {load:.1f} on {os.cpu_count()} "
+              f"processors, exit {got}", flush=True)
+        expect(f"{words[:2]} below 2 s", got in (0, 1) and busy < 2 and (took < 2 or not alone and load > os.cpu_count()), (busy, took, load, got, err))
 
 
 if len(sys.argv) > 2:
@@ -273,6 +288,7 @@ what_is_refused()
 what_is_no_history()
 fleet = what_it_cost()
 parquet(fleet)
+dashboards(fleet)
 out_again(fleet)
 compared()
 ten_years()

@@ -166,51 +166,38 @@ static void take_register(struct gather *g, int fd, const struct message_in *m)
 	net_address_name(a);
 }
 
-static bool answer_one(struct gather *g, int fd, const struct wire_side *in,
-		       const struct wire_side *out)
+static void answer_one(struct gather *g, struct frames *f)
 {
 	struct message_in m = { 0 }, answer = { .kind = MESSAGE_NO };
-	int r = message_get(fd, in, &m);
 
-	if (r == 0 && m.rank < g->r->ranks) {
+	if (message_get(f->fd, &f->in, &m) == 0 && m.rank < g->r->ranks) {
 		answer.kind = MESSAGE_OK;
 		if (m.kind == MESSAGE_BUNDLE) {
 			take_bundle(g, &m, &answer);
 		} else if (m.kind == MESSAGE_REGISTER && g->address) {
-			take_register(g, fd, &m);
+			take_register(g, f->fd, &m);
 		} else if (m.kind == MESSAGE_WHERE && g->address && g->address[m.rank].len) {
 			answer.body = g->address[m.rank].text;
 			answer.n = strlen(answer.body);
 		} else {
 			answer.kind = MESSAGE_NO;
 		}
-		r = message_put(fd, out, &answer);
+		(void)message_put(f->fd, &f->out, &answer);
 	}
 	free(m.body);
-	return r == 0;
 }
 
 static enum fate gather_decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct gather *g = ctx;
-	struct wire_side in, out;
-	uint8_t key[WIRE_SECRET];
+	struct frames f;
+	enum fate fate = world_admit(g->r->job, &g->token, c, o, &f);
 
-	if (g->r->job && !world_same_user(c->fd))
-		return FATE_CLOSE;
-	switch (accept_queue_shake(c, &g->token, o)) {
-	case SHAKE_WAITS:
-		return FATE_WAIT;
-	case SHAKE_PROVEN:
-		if (handshake_admit(c->fd, &g->token, &c->auth, key)) {
-			wire_sides(key, &in, &out);
-			answer_one(g, c->fd, &in, &out);
-			explicit_bzero(key, sizeof(key));
-		}
-		return FATE_CLOSE;
-	default:
-		return FATE_CLOSE;
-	}
+	if (fate != FATE_TAKEN)
+		return fate;
+	answer_one(g, &f);
+	explicit_bzero(&f, sizeof(f));
+	return FATE_CLOSE;
 }
 
 static bool all_there(const struct gather *g)
@@ -238,45 +225,29 @@ static int collect(struct gather *g, struct err *e)
 
 /* --- the side that sends ---------------------------------------------------------------------- */
 
-static int gather_dial(struct gather *g, unsigned rank, const struct net_address *at)
-{
-	struct net_wait w = { SHAKE_MS, g->ask.stop };
-	struct text t = { 0 };
-	int fd;
-
-	fd = g->r->job ? world_dial_local(local_of(&t, g, rank)) : net_dial(at, 0, &w);
-	text_free(&t);
-	if (fd >= 0 && g->r->job && !world_same_user(fd)) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
 static int ask_once(struct gather *g, unsigned rank, const struct net_address *at,
 		    const struct message_in *m, struct message_in *answer, struct err *e)
 {
-	struct net_wait w = { BODY_MS, g->ask.stop };
-	struct wire_side in, out;
-	uint8_t key[WIRE_SECRET];
+	struct net_wait dial = { SHAKE_MS, g->ask.stop }, body = { BODY_MS, g->ask.stop };
+	struct text local = { 0 };
+	struct frames f;
 	char who[40];
-	int fd = gather_dial(g, rank, at), r;
+	int r;
 
 	snprintf(who, sizeof(who), "rank %u", rank);
-	if (fd < 0)
-		return err_set(e, fd, "%s does not answer: %s", who, strerror(-fd));
-	r = handshake_client(fd, who, &g->token, &w, key, e);
-	if (r == 0) {
-		wire_sides(key, &out, &in);
-		r = message_put(fd, &out, m);
-		r = r ? r : message_get(fd, &in, answer);
-		if (r)
-			handshake_fail(who, r, "sending to it", e);
-		else if (answer->kind != MESSAGE_OK)
-			r = err_set(e, -ENOENT, "%s refused it", who);
-		explicit_bzero(key, sizeof(key));
-	}
-	close(fd);
+	r = world_call(g->r->job ? local_of(&local, g, rank) : NULL, at, &g->token, who, &dial,
+		       &body, &f, e);
+	text_free(&local);
+	if (r)
+		return r;
+	r = message_put(f.fd, &f.out, m);
+	r = r ? r : message_get(f.fd, &f.in, answer);
+	if (r)
+		handshake_fail(who, r, "sending to it", e);
+	else if (answer->kind != MESSAGE_OK)
+		r = err_set(e, -ENOENT, "%s refused it", who);
+	close(f.fd);
+	explicit_bzero(&f, sizeof(f));
 	return r;
 }
 

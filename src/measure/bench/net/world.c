@@ -308,7 +308,7 @@ static socklen_t local_name(const char *job, struct sockaddr_un *out)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-bool world_same_user(int fd)
+static bool world_same_user(int fd)
 {
 	struct ucred who;
 	socklen_t n = sizeof(who);
@@ -380,37 +380,37 @@ static bool joins(struct meeting *m, struct frames *frames)
 	return true;
 }
 
-/* It knows the token. */
-static bool world_let_in(struct meeting *m, struct caller *c)
+enum fate world_admit(const char *job, const struct token *t, struct caller *c, struct opening *o,
+		      struct frames *out)
 {
-	struct frames frames = { .fd = c->fd, .stop = m->ask->stop };
 	uint8_t key[WIRE_SECRET];
-	bool known = handshake_admit(c->fd, m->token, &c->auth, key);
+	enum shake said;
+	bool known;
 
-	if (known) {
-		wire_sides(key, &frames.in, &frames.out);
-		if (!m->ask->job)
-			keep_alive(c->fd);
-	}
+	if (job && !world_same_user(c->fd))
+		return FATE_CLOSE;
+	said = accept_queue_shake(c, t, o);
+	known = said == SHAKE_PROVEN && handshake_admit(c->fd, t, &c->auth, key);
+	*out = (struct frames){ .fd = c->fd };
+	if (known)
+		wire_sides(key, &out->in, &out->out);
 	explicit_bzero(key, sizeof(key));
-	return known && joins(m, &frames);
+	return known ? FATE_TAKEN : said == SHAKE_WAITS ? FATE_WAIT : FATE_CLOSE;
 }
 
 /* A stranger is forgotten. */
 static enum fate world_decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct meeting *m = ctx;
+	struct frames frames;
+	enum fate fate = world_admit(m->ask->job, m->token, c, o, &frames);
 
-	if (m->ask->job && !world_same_user(c->fd))
-		return FATE_CLOSE;
-	switch (accept_queue_shake(c, m->token, o)) {
-	case SHAKE_WAITS:
-		return FATE_WAIT;
-	case SHAKE_PROVEN:
-		return world_let_in(m, c) ? FATE_TAKEN : FATE_CLOSE;
-	default:
-		return FATE_CLOSE;
-	}
+	if (fate != FATE_TAKEN)
+		return fate;
+	frames.stop = m->ask->stop;
+	if (!m->ask->job)
+		keep_alive(c->fd);
+	return joins(m, &frames) ? FATE_TAKEN : FATE_CLOSE;
 }
 
 static unsigned world_missing(const struct world *w, char *list, size_t size)
@@ -524,7 +524,7 @@ static int world_lead(struct meeting *m, const struct frame_join *own, struct er
 
 /* --- the others ------------------------------------------------------------------------------- */
 
-int world_dial_local(const char *job)
+static int world_dial_local(const char *job)
 {
 	struct sockaddr_un a;
 	socklen_t n = local_name(job, &a);
@@ -539,77 +539,74 @@ int world_dial_local(const char *job)
 	return r;
 }
 
-/* Rank 0 may begin later than the others. */
-static int world_dial(struct meeting *m, struct err *e)
+int world_call(const char *local, const struct net_address *at, const struct token *t,
+	       const char *who, const struct net_wait *dial, const struct net_wait *shake,
+	       struct frames *out, struct err *e)
 {
-	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
-	int fd;
+	uint8_t key[WIRE_SECRET];
+	int fd = local ? world_dial_local(local) : net_dial(at, 0, dial), r;
 
-	for (;;) {
-		struct net_wait w = { SHAKE_MS, m->ask->stop };
-
-		fd = m->ask->job ? world_dial_local(m->ask->job)
-				 : net_dial(&m->ask->meet.address, 0, &w);
-		if (fd >= 0 || stopped(m) || net_now_ms() > m->end)
-			break;
-		nanosleep(&nap, NULL);
-	}
+	*out = (struct frames){ .fd = -1 };
 	if (fd < 0)
-		return err_set(e, fd, "rank 0 does not answer at %s: %s",
-			       m->ask->job ? "this machine's socket of the job"
-					   : m->ask->meet.address.text,
-			       strerror(-fd));
-	if (m->ask->job && !world_same_user(fd)) {
+		return err_set(e, fd, "%s does not answer: %s", who, strerror(-fd));
+	if (local && !world_same_user(fd))
+		r = err_set(e, -EPERM, "another user has taken the socket of %s", who);
+	else
+		r = handshake_client(fd, who, t, shake, key, e);
+	if (r) {
 		close(fd);
-		return err_set(e, -EPERM, "another user has taken rank 0's socket");
+		return r;
 	}
-	if (!m->ask->job)
-		keep_alive(fd);
-	return fd;
+	out->fd = fd;
+	wire_sides(key, &out->out, &out->in);
+	explicit_bzero(key, sizeof(key));
+	return 0;
 }
 
 static int follow_once(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct member *lead = &m->w->member[0];
 	struct wire_frame f = { .kind = FRAME_JOIN, .join = *own };
-	struct net_wait w = { SHAKE_MS * 5, m->ask->stop };
-	uint8_t key[WIRE_SECRET];
-	int fd = world_dial(m, e), r;
+	struct net_wait dial = { SHAKE_MS, m->ask->stop }, shake = { SHAKE_MS * 5, m->ask->stop };
+	int r;
 
-	if (fd < 0)
-		return fd;
 	if (m->ask->job)
 		snprintf(lead->name, sizeof(lead->name), "rank 0 on this machine");
 	else
 		snprintf(lead->name, sizeof(lead->name), "rank 0 at %.50s",
 			 m->ask->meet.address.text);
-	r = handshake_client(fd, lead->name, m->token, &w, key, e);
-	lead->frames = (struct frames){ .fd = fd };
+	r = world_call(m->ask->job, &m->ask->meet.address, m->token, lead->name, &dial, &shake,
+		       &lead->frames, e);
 	if (r)
 		return r;
-	wire_sides(key, &lead->frames.out, &lead->frames.in);
-	explicit_bzero(key, sizeof(key));
+	if (!m->ask->job)
+		keep_alive(lead->frames.fd);
 	f.join.rank = m->ask->rank;
 	r = frames_put(&lead->frames, &f, SHAKE_MS);
 	return r ? handshake_fail(lead->name, r, "joining", e) : 0;
 }
 
-/* Rank 0 has places for so many at a time: strangers can push out one whose answer has a long way.
- */
+/* Rank 0 may begin later than the others, and has places for so many at a time: strangers can push
+ * out one whose answer has a long way. */
 static int world_follow(struct meeting *m, const struct frame_join *own, struct err *e)
 {
+	static const int final[] = { 0, -EKEYREJECTED, -EBUSY, -EPROTO, -EBADMSG, -EPERM, -EINTR };
 	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
 	struct frames *frames = &m->w->member[0].frames;
-	int r;
 
-	while ((r = follow_once(m, own, e)) == -ECONNRESET && !stopped(m) &&
-	       net_now_ms() < m->end) {
+	for (;;) {
+		int r = follow_once(m, own, e);
+
+		for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++)
+			if (r == final[i])
+				return r;
+		if (stopped(m) || net_now_ms() >= m->end)
+			return r;
 		if (frames->fd >= 0)
 			close(frames->fd);
 		frames->fd = -1;
 		nanosleep(&nap, NULL);
 	}
-	return r;
 }
 
 int world_open(const struct world_ask *ask, const struct frame_join *own, struct world **out,

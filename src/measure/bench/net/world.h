@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "measure/bench/net/meet.h"
+#include "measure/bench/net/serve.h"
 
 enum { WORLD_JOIN_S = 60, WORLD_QUIET_S = 300 };
 
@@ -64,8 +65,14 @@ int world_answer(struct world *w, const struct frame_done *d, struct err *e);
 /* --- meeting on one machine ------------------------------------------------------------------- */
 /* A socket of that name in the kernel's own name space, of this user. A descriptor or -errno. */
 int world_listen_local(const char *job, struct err *e);
-int world_dial_local(const char *job);
-bool world_same_user(int fd);
+/* A caller that is of the same user (job) or has proven the token: FATE_TAKEN, and what is sent and
+ * got over its connection. */
+enum fate world_admit(const char *job, const struct token *t, struct caller *c, struct opening *o,
+		      struct frames *out);
+/* The same from the other end: local NULL: at that address. -errno and *e. */
+int world_call(const char *local, const struct net_address *at, const struct token *t,
+	       const char *who, const struct net_wait *dial, const struct net_wait *shake,
+	       struct frames *out, struct err *e);
 /* What proves nothing more where the user is known. */
 extern const struct token world_no_secret;
 
