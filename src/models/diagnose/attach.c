@@ -8,29 +8,8 @@
 
 #include "base/text.h"
 #include "models/diagnose/attach.h"
+#include "models/diagnose/read.h"
 #include "base/idset.h"
-
-/* The driver's bits of why the clock is not higher, as far as something holds it down. */
-static const struct {
-	unsigned long long bits;
-	const char *text;
-} reasons[] = {
-	{ 0x04, "power cap" },
-	{ 0x20 | 0x40, "thermal" },
-	{ 0x80, "power brake" },
-};
-
-/* What a column of the monitor is a figure of. */
-static const struct {
-	const char *column;
-	enum figure_kind kind;
-	double factor;
-} gauges[] = {
-	{ "gpu.busy", FIGURE_GPU_UTIL, 0.01 },	     { "gpu.power", FIGURE_GPU_POWER_W, 1 },
-	{ "gpu.sm-clock", FIGURE_SM_MHZ, 1 },	     { "gpu.temperature", FIGURE_GPU_C, 1 },
-	{ "gpu.memory-used", FIGURE_GPU_MEMORY, 1 }, { "cpu.busiest", FIGURE_CPU_ONE_MAX, 0.01 },
-	{ "pressure.io", FIGURE_WAITING_IO, 1 },
-};
 
 static void attach_emit(struct attach *s, enum figure_kind k, double v, int rank, const char *text)
 {
@@ -49,69 +28,24 @@ static void trait(struct attach *s, enum trait_kind k, const char *text, double 
 	evidence_trait(s->ev, (struct run_attribute){ k, text, v, -1, s->file, 0 });
 }
 
-static int gpu_of(const char *target)
+static struct read_place place_of(const struct attach *s)
 {
-	return strncmp(target, "gpu", 3) == 0 ? atoi(target + 3) : -1;
-}
-
-static void attach_emit_reasons(struct attach *s, double bits, int gpu)
-{
-	if (!(bits >= 0 && bits < 0x1p64))
-		return;
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		attach_emit(s, FIGURE_THROTTLED, ((unsigned long long)bits & reasons[i].bits) != 0,
-			    gpu, reasons[i].text);
+	return (struct read_place){ .ev = s->ev, .file = s->file, .rank = -1, .step = -1 };
 }
 
 static void machine_look(struct attach *s)
 {
+	const struct read_place at = place_of(s);
 	struct instant f;
-	double net = NAN, disk = NAN;
 
 	monitor_look(&s->mon, s->h, &s->state, s->now_s, s->values);
 	f = instant_of(&s->mon, &s->state, s->now_s, s->values, s->before_s,
 		       s->looks ? s->before : NULL);
-	for (size_t i = 0; i < s->mon.n; i++) {
-		const char *name = s->mon.columns[i].type->name, *target = s->mon.columns[i].target;
-		double v = instant_column(&f, i);
-
-		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
-			if (strcmp(gauges[k].column, name) == 0)
-				attach_emit(s, gauges[k].kind, gauges[k].factor * v, gpu_of(target),
-					    NULL);
-		if (strcmp(name, "gpu.reasons") == 0)
-			attach_emit_reasons(s, v, gpu_of(target));
-		if (strcmp(name, "cpu.busy") == 0 && s->mon.machine.cpus)
-			attach_emit(s, FIGURE_CPU_BUSY, v / s->mon.machine.cpus, -1, NULL);
-		if (strcmp(name, "net.received") == 0 || strcmp(name, "rdma.received") == 0)
-			net = fmax(net, 1e-9 * v);
-		if (strcmp(name, "disk.read") == 0)
-			disk = fmax(disk, 1e-9 * v);
-	}
-	attach_emit(s, FIGURE_NET_GBS, net, -1, NULL);
-	attach_emit(s, FIGURE_DISK_GBS, disk, -1, NULL);
+	for (size_t i = 0; i < s->mon.n; i++)
+		s->rates[i] = instant_column(&f, i);
+	recording_columns(&at, &s->mon, s->rates, NAN, true);
 	memcpy(s->before, s->values, s->mon.n * sizeof(*s->values));
 	s->before_s = s->now_s;
-}
-
-static void machine_describe(struct attach *s)
-{
-	for (size_t i = 0; i < s->mon.machine.n_gpus; i++) {
-		const struct monitor_gpu *g = &s->mon.machine.gpus[i];
-
-		if (g->name)
-			trait(s, TRAIT_GPU, g->name, NAN);
-		if (g->sm_max_mhz > 0)
-			attach_emit(s, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, (int)g->index, NULL);
-		if (g->memory_bytes > 0 && !g->integrated)
-			attach_emit(s, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, (int)g->index,
-				    NULL);
-		if (g->power_limit_w > 0)
-			attach_emit(s, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, (int)g->index,
-				    NULL);
-	}
-	if (s->mon.machine.cpus)
-		attach_emit(s, FIGURE_CPUS, s->mon.machine.cpus, -1, NULL);
 }
 
 static void add_gpu_pids(struct attach *s, const struct machine *m)
@@ -144,6 +78,7 @@ int attach_open(struct arena *a, struct host *h, const struct machine *m, int ro
 	monitor_make(a, h, m, &s->mon);
 	s->values = arena_array(a, s->mon.n + 1, sizeof(*s->values));
 	s->before = arena_array(a, s->mon.n + 1, sizeof(*s->before));
+	s->rates = arena_array(a, s->mon.n + 1, sizeof(*s->rates));
 	ev->files = arena_grow(a, ev->files, ev->n_files, sizeof(*ev->files));
 	ev->files[ev->n_files++] =
 		(struct evidence_file){ .path = root ? arena_printf(a, "process %d", root)
@@ -251,7 +186,7 @@ void attach_close(struct attach *s)
 {
 	double ranks = 0;
 
-	machine_describe(s);
+	recording_machine(place_of(s), &s->mon.machine);
 	guess_ranks(s);
 	attach_emit_threads(s);
 	attach_emit(s, FIGURE_CPUS, attach_cpus_allowed(s), -1, "allowed");

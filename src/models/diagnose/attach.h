@@ -44,7 +44,7 @@ struct attach {
 	struct attach_thread *threads;
 	size_t n_threads, looks;
 	double begun_s, now_s, before_s;
-	double *before, *values;
+	double *before, *values, *rates;
 	struct run_evidence *ev;
 	size_t file; /* of the evidence: the look itself */
 };

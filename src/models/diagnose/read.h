@@ -67,6 +67,15 @@ void read_trait(const struct read_place *p, enum trait_kind kind, const char *te
 /* A count as text and value. */
 void read_trait_count(const struct read_place *p, enum trait_kind kind, double value);
 
+struct monitor;
+struct monitor_machine;
+/* A row of values of a monitor's columns (rates of totals; NAN: not asked anew) at s seconds.
+ * bits: throttling by the driver's bits of that moment, not by its counters. */
+void recording_columns(const struct read_place *at, const struct monitor *mon, const double *v,
+		       double s, bool bits);
+/* What stays the same meanwhile. */
+void recording_machine(struct read_place at, const struct monitor_machine *m);
+
 /* --- lines of logs ---------------------------------------------------------------------------- */
 struct log;
 

@@ -21,7 +21,7 @@ struct walk {
 	struct recording rec, again; /* again: as it was when it was read for the second time */
 	struct recording_rates rates;
 	double *v; /* gauges and rates of this row; NAN: not asked anew */
-	size_t row, every, told;
+	size_t row, every;
 };
 
 /* What a column is; the rate of a total. */
@@ -50,63 +50,79 @@ static const struct {
 	{ "gpu.pcie-sent", FIGURE_PCIE_GBS, 1e-9, "sent" },
 };
 
-static void recording_emit(struct walk *w, enum figure_kind kind, double v, double s, int rank,
-			   const char *text)
+/* The driver's bits of why the clock is not higher. */
+static const struct {
+	unsigned long long bits;
+	const char *text;
+} reasons[] = {
+	{ 0x04, "power cap" },
+	{ 0x20 | 0x40, "thermal" },
+	{ 0x80, "power brake" },
+};
+
+static void recording_emit(const struct read_place *at, enum figure_kind kind, double v, double s,
+			   int rank, const char *text)
 {
 	struct metric_sample f;
 
 	/* The driver's totals and our clock are not read at one moment: a share a little above all
-	 * of the time is all of it. */
-	if (kind == FIGURE_THROTTLED || kind == FIGURE_WAITING_IO)
+	 * of the time is all of it. Ticks make CPUs a little busier than all. */
+	if (kind == FIGURE_THROTTLED || kind == FIGURE_WAITING_IO || kind == FIGURE_CPU_BUSY)
 		v = v > 1 ? 1 : v;
-	f = read_seen(&w->at, kind, v);
+	f = read_seen(at, kind, v);
 	f.at = s;
 	f.rank = rank;
 	f.text = text;
-	if (read_sane(v)) {
-		evidence_figure(w->at.ev, f);
-		w->told++;
-	}
+	if (read_sane(v))
+		evidence_figure(at->ev, f);
 }
 
-static double pair_rate(const struct walk *w, size_t i, const char *other)
+static double pair_rate(const struct monitor *mon, const double *v, size_t i, const char *other)
 {
-	long k = monitor_find(&w->rec.mon, other, w->rec.mon.columns[i].target);
-	double a = w->v[i], b = k < 0 ? 0 : w->v[k];
+	long k = monitor_find(mon, other, mon->columns[i].target);
+	double b = k < 0 ? 0 : v[k];
 
-	return a + (isnan(b) ? 0 : b);
+	return v[i] + (isnan(b) ? 0 : b);
 }
 
-static void columns(struct walk *w, double s)
+static void recording_reasons(const struct read_place *at, double bits, double s, int rank)
+{
+	if (!(bits >= 0 && bits < 0x1p64))
+		return;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		recording_emit(at, FIGURE_THROTTLED,
+			       ((unsigned long long)bits & reasons[i].bits) != 0, s, rank,
+			       reasons[i].text);
+}
+
+void recording_columns(const struct read_place *at, const struct monitor *mon, const double *v,
+		       double s, bool bits)
 {
 	double net = (double)NAN, disk = (double)NAN;
 
-	for (size_t i = 0; i < w->rec.mon.n; i++) {
-		const char *name = w->rec.mon.columns[i].type->name;
-		const char *target = w->rec.mon.columns[i].target;
-		double v = w->v[i];
+	for (size_t i = 0; i < mon->n; i++) {
+		const char *name = mon->columns[i].type->name, *target = mon->columns[i].target;
 		int rank = str_starts(target, "gpu") ? read_rank(read_number(target + 3, NULL), -1)
 						     : -1;
 
 		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
-			if (strcmp(gauges[k].column, name) == 0)
-				recording_emit(w, gauges[k].kind, gauges[k].factor * v, s, rank,
+			if (strcmp(gauges[k].column, name) == 0 &&
+			    !(bits && gauges[k].kind == FIGURE_THROTTLED))
+				recording_emit(at, gauges[k].kind, gauges[k].factor * v[i], s, rank,
 					       gauges[k].text);
-		if (strcmp(name, "cpu.busy") == 0 && w->rec.mon.machine.cpus)
-			/* Ticks make it a little more than all. */
-			recording_emit(
-				w, FIGURE_CPU_BUSY,
-				v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus,
-				s, -1, NULL);
+		if (bits && strcmp(name, "gpu.reasons") == 0)
+			recording_reasons(at, v[i], s, rank);
+		if (strcmp(name, "cpu.busy") == 0 && mon->machine.cpus)
+			recording_emit(at, FIGURE_CPU_BUSY, v[i] / mon->machine.cpus, s, -1, NULL);
 		if (strcmp(name, "net.received") == 0)
-			net = fmax(net, pair_rate(w, i, "net.sent"));
+			net = fmax(net, pair_rate(mon, v, i, "net.sent"));
 		if (strcmp(name, "rdma.received") == 0)
-			net = fmax(net, pair_rate(w, i, "rdma.sent"));
+			net = fmax(net, pair_rate(mon, v, i, "rdma.sent"));
 		if (strcmp(name, "disk.read") == 0)
-			disk = fmax(disk, pair_rate(w, i, "disk.written"));
+			disk = fmax(disk, pair_rate(mon, v, i, "disk.written"));
 	}
-	recording_emit(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
-	recording_emit(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
+	recording_emit(at, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
+	recording_emit(at, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
 }
 
 static bool recording_count_row(void *ctx, int64_t ms, const double *values)
@@ -130,11 +146,27 @@ static bool recording_take_row_one(void *ctx, int64_t ms, const double *values)
 	if (w->row++ % w->every)
 		return true;
 	recording_rates(w->at.ev->arena, &w->rates, &w->rec.mon, s, values, w->v);
-	columns(w, s);
+	recording_columns(&w->at, &w->rec.mon, w->v, s, false);
 	return true;
 }
 
-/* What the first line says of the machine and the command. */
+void recording_machine(struct read_place at, const struct monitor_machine *m)
+{
+	if (m->cpus)
+		read_figure(&at, FIGURE_CPUS, m->cpus, NULL);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		const struct monitor_gpu *g = &m->gpus[i];
+
+		at.rank = (int)g->index;
+		if (g->name)
+			read_trait(&at, TRAIT_GPU, g->name, (double)NAN);
+		read_figure(&at, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, NULL);
+		read_figure(&at, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, NULL);
+		read_figure(&at, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, NULL);
+	}
+}
+
+/* What the first line says of the command and the machine. */
 static void recording_head(struct walk *w)
 {
 	TEXT_AUTO t = { 0 };
@@ -147,19 +179,7 @@ static void recording_head(struct walk *w)
 	}
 	if (t.len)
 		read_trait(&w->at, TRAIT_COMMAND, t.s, (double)NAN);
-	if (w->rec.mon.machine.cpus)
-		read_figure(&w->at, FIGURE_CPUS, w->rec.mon.machine.cpus, NULL);
-	for (size_t i = 0; i < w->rec.mon.machine.n_gpus; i++) {
-		const struct monitor_gpu *g = &w->rec.mon.machine.gpus[i];
-
-		w->at.rank = (int)g->index;
-		if (g->name)
-			read_trait(&w->at, TRAIT_GPU, g->name, (double)NAN);
-		read_figure(&w->at, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, NULL);
-		read_figure(&w->at, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, NULL);
-		read_figure(&w->at, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, NULL);
-	}
-	w->at.rank = -1;
+	recording_machine(w->at, &w->rec.mon.machine);
 }
 
 static int open_recording(struct run_evidence *ev, size_t file, const char *path, struct err *e)
