@@ -18,7 +18,7 @@ const char *const fit_names[FITS] = {
 	"math_expert", "rows",	      "math_cache", "chunk_us", "first_ms",    "first_seq_ms",
 	"link_us",     "net_us",      "link",	    "width",	"four",	       "math_block",
 	"scan",	       "cast_us",     "touch_us",   "spread",	"host_us",     "lag",
-	"fill_us",     "expert_rows", "moe_us",	    "mla_us",
+	"fill_us",     "expert_rows", "moe_us",	    "mla_us",	"index_us",
 };
 const char *const engine_names[ENGINES] = { "vllm", "sglang", "tensorrt-llm", "llama.cpp",
 					    "pytorch" };

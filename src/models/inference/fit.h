@@ -52,6 +52,7 @@ enum fit_id {
 	FIT_EXPERT_ROWS, /* tokens of one expert at which half of its rate is reached */
 	FIT_MOE_US,	 /* launches of a layer with experts, in place of a dense layer's, us */
 	FIT_MLA_US,	 /* more for a layer with a latent cache, us */
+	FIT_INDEX_US, /* more for a layer with sparse attention, which finds its tokens first, us */
 	FITS,
 };
 

@@ -170,6 +170,7 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
 		w->prompt = 100;
+	w->chunk = after(notes, "chunk=");
 	if (mentions(notes, "llama-benchy") || mentions(notes, "closed loop"))
 		w->rounds = 1;
 }
@@ -199,6 +200,10 @@ static const char *reason_to_skip(const char **f, const struct infer_options *w)
 		return "concurrency unknown";
 	if (after(f[C_NOTES], "attention_dp=") > 1)
 		return "data-parallel attention";
+	if (mentions(f[C_NOTES], "concurrency not reached"))
+		return "fewer ran than asked for";
+	if (mentions(f[C_NOTES], "unknown share"))
+		return "share of the prefix cache unknown";
 	if (w->engine && *w->engine && engine_parse(w->engine) == ENGINES)
 		return "unknown engine";
 	return NULL;
@@ -232,6 +237,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 		r->skipped = arena_strdup(g->a, e.text);
 		return;
 	}
+	q.ask.poll = (int)after(f[C_NOTES], "recv_interval=");
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);

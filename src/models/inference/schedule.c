@@ -36,13 +36,11 @@ struct times {
 	struct line step, context; /* of so many sequences; its growth with each token of context */
 	struct line chunk;	   /* of so many tokens of prompts */
 	double tokens;		   /* that a step brings each sequence */
-	double handed;		   /* prompt's cache on its way to those that decode */
 };
 
 struct request {
 	double arrived, first, done;
 	double left; /* tokens of its prompt that are to be taken */
-	double ends; /* steps, counted from the beginning, at which it is answered */
 	double made; /* tokens that it had when it was preempted */
 	double out;  /* tokens of its answer */
 };
@@ -53,6 +51,7 @@ struct simulation {
 	struct request *all;
 	int n, users, limit, issued, answered, first_waiting;
 	int *running; /* in the order of admission; those before decoding have their prompt */
+	double *ends; /* of them: steps, counted from the beginning, at which each is answered */
 	int n_running, n_prompts, *queue, n_queue;
 	double now, steps, context; /* context: sum over those that decode */
 	double next_end;	    /* steps at which the first of them is answered, or before */
@@ -154,6 +153,7 @@ static void admit(struct simulation *s)
 			return;
 		s->used += need;
 		s->waited += r->first > 0 ? 0 : s->now - r->arrived;
+		s->ends[s->n_running] = INFINITY;
 		s->running[s->n_running++] = i;
 		s->peak = s->n_running > s->peak ? s->n_running : s->peak;
 		s->n_prompts++;
@@ -170,7 +170,7 @@ static void preempt(struct simulation *s)
 	if (r->left > 0) {
 		s->n_prompts--;
 	} else {
-		r->made = r->out - (r->ends - s->steps) * s->t.tokens;
+		r->made = r->out - (s->ends[s->n_running] - s->steps) * s->t.tokens;
 		s->context -= s->found + s->fresh + r->made;
 	}
 	s->used -= cache_of_request(s, s->found + s->fresh + r->made);
@@ -213,15 +213,16 @@ static void leave(struct simulation *s)
 		return;
 	s->next_end = INFINITY;
 	for (int k = 0; k < s->n_running; k++) {
-		int i = s->running[k];
-		struct request *r = &s->all[i];
+		struct request *r;
 
-		if (r->left > 0 || r->ends > s->steps + 1e-6) {
-			s->running[kept++] = i;
-			if (r->left <= 0 && r->ends < s->next_end)
-				s->next_end = r->ends;
+		if (s->ends[k] > s->steps + 1e-6) {
+			s->running[kept] = s->running[k];
+			s->ends[kept++] = s->ends[k];
+			if (s->ends[k] < s->next_end)
+				s->next_end = s->ends[k];
 			continue;
 		}
+		r = &s->all[s->running[k]];
 		r->done = s->now;
 		s->answered++;
 		s->context -= s->found + s->fresh + tokens_at_end(s, r);
@@ -245,7 +246,7 @@ static double prompts_taken(struct simulation *s, int *done, int *n_done)
 		r->left -= m;
 		taken += m;
 		if (r->left <= 1e-6)
-			done[(*n_done)++] = s->running[k];
+			done[(*n_done)++] = k;
 	}
 	return taken;
 }
@@ -253,14 +254,14 @@ static double prompts_taken(struct simulation *s, int *done, int *n_done)
 static void begin_to_decode(struct simulation *s, const int *done, int n)
 {
 	for (int k = 0; k < n; k++) {
-		struct request *r = &s->all[done[k]];
+		struct request *r = &s->all[s->running[done[k]]];
 		double tokens = fmax(0, r->out - 1 - r->made);
 
 		r->left = 0;
 		if (r->first <= 0)
-			r->first = s->now + s->t.handed;
-		r->ends = s->steps + ceil(tokens / s->t.tokens - 1e-9);
-		s->next_end = fmin(s->next_end, r->ends);
+			r->first = s->now;
+		s->ends[done[k]] = s->steps + ceil(tokens / s->t.tokens - 1e-9);
+		s->next_end = fmin(s->next_end, s->ends[done[k]]);
 		s->context += s->found + s->fresh + r->out - tokens;
 		s->used += s->per_token * (r->out - tokens - r->made);
 		s->n_prompts--;
@@ -362,7 +363,8 @@ static void measure(struct arena *a, struct simulation *s, struct schedule *out)
 	int from = s->q->rate > 0 ? s->n / 10 : 0, n = 0;
 
 	if (in_turn(s->q) && out->running > 1.5)
-		extra += s->q->fit->v[FIT_LAG] * decode_ms(s, 1);
+		extra += (s->q->fit->v[FIT_LAG] + s->q->poll / 2.0) *
+			 step_of(s->q, out->running, s->found + s->fresh + s->out / 2, &begun);
 	for (int k = 0; k < 3; k++) {
 		n = 0;
 		for (int i = from; i < s->n; i++) {
@@ -412,6 +414,7 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->all = arena_array(a, (size_t)s->n, sizeof(*s->all));
 	s->queue = arena_array(a, 2 * (size_t)s->n, sizeof(*s->queue));
 	s->running = arena_array(a, SEQUENCES + 1, sizeof(*s->running));
+	s->ends = arena_array(a, SEQUENCES + 1, sizeof(*s->ends));
 	s->seed = 20261127;
 	s->next_end = INFINITY;
 	/* With a rate, the concurrency asked for is the engine's limit. */

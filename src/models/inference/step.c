@@ -282,6 +282,7 @@ void step_time(const struct ask *q, double batch, double context, double width,
 		    1e-3 * ((a->layers - a->moe_layers) * f->v[FIT_LAYER_US] +
 			    a->moe_layers * f->v[FIT_MOE_US] +
 			    (a->kv_lora ? arch_full_layers(a) : 0) * f->v[FIT_MLA_US] +
+			    (a->index_top ? arch_full_layers(a) : 0) * f->v[FIT_INDEX_US] +
 			    (a->linear_state > 65536 ? a->linear_layers : 0) * f->v[FIT_LINEAR_US]);
 	if (q->weights->math == MATH_FP8 || q->weights->math == MATH_FP8_BLOCK ||
 	    q->weights->math == MATH_FP4)

@@ -31,6 +31,7 @@ struct ask {
 	double chunk;  /* tokens of a prompt that one step takes */
 	double rounds; /* requests of one user, one after the other; 1: all users begin at once */
 	double rate;   /* requests a second that come whatever happens; 0: batch users */
+	int poll;      /* steps between two looks for new requests; 0: each step */
 	int draft;     /* tokens guessed ahead; 0: none */
 	double accept; /* part of the guesses that are right */
 	double draft_cost; /* a guess's time as part of a step's */
