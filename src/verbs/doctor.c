@@ -686,33 +686,26 @@ int doctor_passive(struct door *d, struct host *h, const char *profile, struct d
 	return 0;
 }
 
-/* NULL: refused. */
-static struct host *verb_doctor_host(struct doctoring *g)
-{
-	const struct doctor_ask *ask = g->ask;
-	struct host *h = ask->fix ? door_change_host(g->d, &ask->machine, ask->change.dry_run)
-				  : door_host(g->d, &ask->machine);
-	struct host *posted = NULL;
-
-	if (h && !ask->fix && !ask->machine.capture)
-		posted = log_input_machine(&g->input, ask->symptoms.items, ask->symptoms.n, h);
-	if (posted)
-		host_close(h);
-	return posted ? posted : h;
-}
-
 static int doctor_answer(struct door *d, const struct doctor_ask *ask, struct doctor_view *out)
 {
 	struct doctoring *g = ARENA_NEW(d->arena, struct doctoring);
+	struct host *posted = NULL;
 	int code;
 
 	g->listens = true;
 	code = verb_doctor_begin(g, d, ask);
 	if (code)
 		return code;
-	g->h = verb_doctor_host(g);
+	g->h = ask->fix ? door_change_host(d, &ask->machine, ask->change.dry_run)
+			: door_host(d, &ask->machine);
 	if (!g->h)
 		return -EXIT_USAGE;
+	if (g->input.a && !ask->fix && !ask->machine.capture)
+		posted = log_input_machine(&g->input, ask->symptoms.items, ask->symptoms.n, g->h);
+	if (posted) {
+		host_close(g->h);
+		g->h = posted;
+	}
 	verb_doctor_look(g);
 	examine(g);
 	code = ask->fix ? doctoring_fix(g) : 0;

@@ -188,16 +188,17 @@ static size_t read_lines(struct reading *r, char *buf, size_t n, bool last)
 	return n - at;
 }
 
-static void reading_begin(struct reading *r, struct log_input *h, const char *source)
+/* The patterns are read once, and each is said once, of the source that has it first. */
+static struct reading *reading_begin(struct log_input *h, const char *source)
 {
-	*r = (struct reading){ .h = h, .source = arena_strdup(h->a, source) };
-	patterns_read(r);
-	/* Each pattern is said once, of the source that has it first. */
-	for (size_t i = 0; i < h->n; i++)
-		for (size_t k = 0; k < r->n; k++)
-			if (strcmp(r->patterns[k].text, h->lines[i].pattern) == 0 &&
-			    r->patterns[k].of == h->lines[i].of)
-				r->patterns[k].found = true;
+	if (!h->reading) {
+		h->reading = ARENA_NEW(h->a, struct reading);
+		h->reading->h = h;
+		patterns_read(h->reading);
+	}
+	h->reading->source = arena_strdup(h->a, source);
+	h->reading->line = 0;
+	return h->reading;
 }
 
 static void reading_end(struct reading *r)
@@ -215,18 +216,16 @@ void log_input_init(struct arena *a, struct log_input *out)
 /* Reads to the end. -errno and *e where it cannot be read. */
 static int log_input_add(struct log_input *h, const char *source, int fd, struct err *e)
 {
-	struct reading *r = ARENA_NEW(h->a, struct reading);
+	struct reading *r = reading_begin(h, source);
 	char *buf = arena_array(h->a, PIECE, 1);
 	size_t n = 0;
 	ssize_t got;
 
-	reading_begin(r, h, source);
 	h->sources = arena_grow(h->a, h->sources, h->n_sources, sizeof(const char *));
 	h->sources[h->n_sources++] = r->source;
 	while ((got = read(fd, buf + n, PIECE - n)) > 0 || (got < 0 && errno == EINTR)) {
 		if (got < 0)
 			continue;
-		h->bytes += (unsigned long long)got;
 		n = read_lines(r, buf, n + (size_t)got, false);
 	}
 	if (got < 0)
@@ -238,10 +237,9 @@ static int log_input_add(struct log_input *h, const char *source, int fd, struct
 
 void log_input_add_text(struct log_input *h, const char *source, const char *text)
 {
-	struct reading *r = ARENA_NEW(h->a, struct reading);
+	struct reading *r = reading_begin(h, source);
 	size_t n = strlen(text);
 
-	reading_begin(r, h, source);
 	read_lines(r, arena_strndup(h->a, text, n), n, true);
 	text_clear(&r->prose);
 	reading_end(r);

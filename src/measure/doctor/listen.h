@@ -31,6 +31,7 @@ struct log_defect {
 
 struct log_input {
 	struct arena *a;
+	struct reading *reading;	   /* of listen.c */
 	const struct defect_rows *defects; /* whose signatures are looked for; NULL: none */
 	struct log_defect *found;
 	size_t n_found;
@@ -39,7 +40,6 @@ struct log_input {
 	const char *prose; /* what reads like sentences, for the search by words; "" */
 	const char **sources;
 	size_t n_sources;
-	unsigned long long bytes;
 	bool all; /* also what hardly fits */
 };
 

@@ -174,34 +174,6 @@ static struct fact_str module_version(struct arena *a, struct host *h)
 	};
 }
 
-void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
-			       struct observations *out)
-{
-	*out = (struct observations){ 0 };
-	out->ksm_run = sign_file(a, h, "/sys/kernel/mm/ksm/run");
-	out->ksm_sharing = sign_file(a, h, "/sys/kernel/mm/ksm/pages_sharing");
-	read_vmstat(a, h, out);
-	out->pressure_memory = pressure(h, "/proc/pressure/memory");
-	out->pressure_cpu = pressure(h, "/proc/pressure/cpu");
-	out->load = observations_load(h);
-	out->rdma_devices = observations_names(a, h, "/dev/infiniband", "uverbs");
-	out->ip_forward = sign_file(a, h, "/proc/sys/net/ipv4/ip_forward");
-	out->crash_dumps = observations_names(a, h, "/sys/fs/pstore", "");
-	out->avahi = observations_there(h, "/run/avahi-daemon/pid");
-	out->module = module_version(a, h);
-	observations_read_log(h, out);
-	observations_read_conf(a, h, out);
-	observations_read_links(a, h, m, out);
-}
-
-void observations_read(struct arena *a, struct host *h, const struct machine *m,
-		       struct observations *out)
-{
-	observations_read_machine(a, h, m, out);
-	read_home(a, h, out);
-	observations_read_vars(a, h, m, out);
-}
-
 /* Counters of interfaces and RDMA ports, and what decides which interface answers. */
 
 static struct fact_int at(struct arena *a, struct host *h, const char *folder, const char *leaf)
@@ -279,8 +251,8 @@ static void read_link(struct arena *a, struct host *h, const struct nic *n, stru
 		s->wifi_power_save = observations_power_save(a, h);
 }
 
-void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
-			     struct observations *out)
+static void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
+				    struct observations *out)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
 		observations_read_port(a, h, p,
@@ -411,13 +383,8 @@ static void read_process(struct arena *a, struct host *h, struct observations *s
 	read_conf(a, h, s, arena_printf(a, "%s/root/etc/nccl.conf", base));
 }
 
-void observations_read_conf(struct arena *a, struct host *h, struct observations *out)
-{
-	read_conf(a, h, out, "/etc/nccl.conf");
-}
-
-void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
-			    struct observations *out)
+static void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
+				   struct observations *out)
 {
 	struct answer v;
 
@@ -434,6 +401,34 @@ void observations_read_vars(struct arena *a, struct host *h, const struct machin
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			if (out->processes.n < PROCESSES_MAX)
 				read_process(a, h, out, p);
+}
+
+void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
+			       struct observations *out)
+{
+	*out = (struct observations){ 0 };
+	out->ksm_run = sign_file(a, h, "/sys/kernel/mm/ksm/run");
+	out->ksm_sharing = sign_file(a, h, "/sys/kernel/mm/ksm/pages_sharing");
+	read_vmstat(a, h, out);
+	out->pressure_memory = pressure(h, "/proc/pressure/memory");
+	out->pressure_cpu = pressure(h, "/proc/pressure/cpu");
+	out->load = observations_load(h);
+	out->rdma_devices = observations_names(a, h, "/dev/infiniband", "uverbs");
+	out->ip_forward = sign_file(a, h, "/proc/sys/net/ipv4/ip_forward");
+	out->crash_dumps = observations_names(a, h, "/sys/fs/pstore", "");
+	out->avahi = observations_there(h, "/run/avahi-daemon/pid");
+	out->module = module_version(a, h);
+	observations_read_log(h, out);
+	read_conf(a, h, out, "/etc/nccl.conf");
+	observations_read_links(a, h, m, out);
+}
+
+void observations_read(struct arena *a, struct host *h, const struct machine *m,
+		       struct observations *out)
+{
+	observations_read_machine(a, h, m, out);
+	read_home(a, h, out);
+	observations_read_vars(a, h, m, out);
 }
 
 /* The tables behind measure/doctor/observations.h. */

@@ -77,13 +77,5 @@ void observations_read(struct arena *a, struct host *h, const struct machine *m,
 /* The part without secrets, for captures: without environments and home folders. */
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
 			       struct observations *out);
-/* Fills vars: of the machine's files; of this user and of processes on GPUs, which it
- * lists. */
-void observations_read_conf(struct arena *a, struct host *h, struct observations *out);
-void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
-			    struct observations *out);
-/* Fills ports and links. */
-void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
-			     struct observations *out);
 
 #endif

@@ -15,7 +15,7 @@
 #include "measure/doctor/doctor.h"
 #include "measure/doctor/listen.h"
 
-enum { WORD_MAX = 40, ASKED_MAX = 160, SHOWN = 3, SHOWN_ALL = 10 };
+enum { WORD_MAX = 40, SHOWN = 3, SHOWN_ALL = 10 };
 
 static double weight_of(const char *id)
 {
@@ -276,18 +276,14 @@ static double rarity(const struct index *x, double n)
 	return log(1 + ((double)x->rows - n + 0.5) / (n + 0.5));
 }
 
-/* What a word that no row has says: something else. */
-static double strange(const struct index *x)
-{
-	return weight_of("strange") * rarity(x, 3);
-}
-
 static void weigh_token(const struct index *x, const struct token *t, struct weighed *out,
 			double *asked)
 {
 	const double k = 1.2, b = 0.4;
 	const struct word *w = map_get(&x->words, t->text);
-	double rare = t->weight * (w ? rarity(x, (double)w->n) : strange(x));
+	/* A word that no row has says something else. */
+	double rare =
+		t->weight * (w ? rarity(x, (double)w->n) : weight_of("strange") * rarity(x, 3));
 
 	if (t->alone)
 		*asked += rare;
@@ -300,27 +296,23 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 	}
 }
 
-/* Returns the weight of the question. */
-static double weigh_text(const struct index *x, const char *const *words, size_t n,
+/* Returns the weight of the question; what is said twice counts once. */
+static double weigh_text(struct arena *a, const struct index *x, const char *const *words, size_t n,
 			 struct weighed *out)
 {
-	char seen[ASKED_MAX][2 * WORD_MAX];
-	size_t n_seen = 0;
+	struct map seen = { 0 };
 	double asked = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct tokens t = { .x = x, .at = words[i] };
 
-		while (n_seen + 3 <= ASKED_MAX && tokens_next(&t))
+		while (tokens_next(&t))
 			for (size_t b = 0; b < 3; b++) {
-				size_t k = 0;
+				void **place = map_at(a, &seen, t.now[b].text);
 
-				while (k < n_seen && strcmp(seen[k], t.now[b].text) != 0)
-					k++;
-				if (t.now[b].weight <= 0 || k < n_seen)
-					continue;
-				strcpy(seen[n_seen++], t.now[b].text);
-				weigh_token(x, &t.now[b], out, &asked);
+				if (t.now[b].weight > 0 && !*place)
+					weigh_token(x, &t.now[b], out, &asked);
+				*place = &seen;
 			}
 	}
 	return asked > 0 ? asked : 1;
@@ -392,10 +384,9 @@ void doctor_all(struct arena *a, struct chosen *out)
 		add(a, out, d);
 }
 
-static void choose_likely(struct arena *a, const struct index *x, const struct weighed *w,
-			  double other, const struct log_input *input, struct chosen *out)
+static void choose_likely(struct arena *a, const struct index *x, struct weighed *w, double other,
+			  const struct log_input *input, struct chosen *out)
 {
-	bool *taken = arena_array(a, x->rows, sizeof(*taken));
 	bool all = input && input->all;
 
 	while (out->n < (all ? SHOWN_ALL : SHOWN)) {
@@ -403,18 +394,18 @@ static void choose_likely(struct arena *a, const struct index *x, const struct w
 		size_t best = 0;
 
 		for (size_t i = 1; i < x->rows; i++)
-			if (!taken[i] && (taken[best] || w[i].probability > w[best].probability))
+			if (w[i].probability > w[best].probability)
 				best = i;
-		if (taken[best] || w[best].probability < bar ||
+		if (w[best].probability < bar ||
 		    (!all && !out->n && other > fmax(w[best].probability, weight_of("other"))))
 			return;
-		taken[best] = true;
 		out->matches = arena_grow(a, out->matches, out->n, sizeof(*out->matches));
 		out->matches[out->n] = (struct symptom_match){
 			w[best].probability, w[best].words, w[best].known,
 			w[best].lines,	     w[best].hints, log_input_line(input, x->of[best])
 		};
 		add(a, out, x->of[best]);
+		w[best].probability = 0;
 	}
 }
 
@@ -439,7 +430,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	*out = (struct chosen){ .named = true };
 	x = index_once();
 	w = arena_array(a, x->rows, sizeof(*w));
-	asked = weigh_text(x, words, n, w);
+	asked = weigh_text(a, x, words, n, w);
 	for (size_t i = 0; input && i < x->rows; i++) {
 		w[i].lines = log_input_weight(input, x->of[i], false);
 		w[i].hints = log_input_weight(input, x->of[i], true);

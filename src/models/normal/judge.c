@@ -143,6 +143,8 @@ static bool usual_of_ours(struct arena *a, const struct normal_seen *s, const st
 
 /* --- the data sheet --------------------------------------------------------------------------- */
 
+static const double nvlink_least = 100; /* GB/s one way: of V100 and later, not of PCIe 6.0 */
+
 static double sheet_limit(const struct normal_figure *f, const struct of *o)
 {
 	const struct gpu_kind *g = o->gpu;
@@ -154,8 +156,9 @@ static double sheet_limit(const struct normal_figure *f, const struct of *o)
 		[FIGURE_LIMIT_FP4] = g->fp4,   [FIGURE_LIMIT_INT8] = g->int8,
 	};
 
-	/* What a link carries bounds a node, not what lies between nodes. */
-	if (f->limit == FIGURE_LIMIT_LINK && o->nodes > 1)
+	/* What a link carries bounds a node, not what lies between nodes. Of PCIe the table has
+	 * what it carries in practice, and a bridge may carry more. */
+	if (f->limit == FIGURE_LIMIT_LINK && (o->nodes > 1 || g->link < nvlink_least))
 		return 0;
 	return limits[f->limit] * (f->times > 0 ? f->times : 1);
 }
