@@ -203,27 +203,18 @@ static struct asker *asker_of(struct kineto *k, int32_t pid)
 static void answer(struct kineto *k, struct message *m, size_t n, const struct sockaddr_un *to,
 		   socklen_t to_n)
 {
-	int32_t asked[5] = { 0 }, one = 1; /* type, processes, job (two), the process itself */
-	bool context = strncmp(m->type, "ctxt", sizeof(m->type)) == 0;
+	int32_t asked[5]; /* type, processes, job (two), the process itself */
 	char buf[512];
+	struct asker *p;
+	const char *text;
 
-	if (n < MESSAGE_HEAD || !memchr(m->type, '\0', sizeof(m->type)))
+	if (n < MESSAGE_HEAD + sizeof(asked) || strncmp(m->type, "req", sizeof(m->type)) != 0)
 		return;
-	if (context) {
-		m->size = sizeof(one);
-		memcpy(m->payload, &one, sizeof(one));
-	} else {
-		struct asker *p;
-		const char *text;
-
-		if (n - MESSAGE_HEAD < sizeof(asked))
-			return;
-		memcpy(asked, m->payload, sizeof(asked));
-		p = asker_of(k, asked[4]);
-		text = p ? configure(k, p, asked[0], buf, sizeof(buf)) : "";
-		m->size = strlen(text);
-		memcpy(m->payload, text, m->size);
-	}
+	memcpy(asked, m->payload, sizeof(asked));
+	p = asker_of(k, asked[4]);
+	text = p ? configure(k, p, asked[0], buf, sizeof(buf)) : "";
+	m->size = strlen(text);
+	memcpy(m->payload, text, m->size);
 	(void)!sendto(k->fd, m, MESSAGE_HEAD + m->size, MSG_DONTWAIT | MSG_NOSIGNAL,
 		      (const struct sockaddr *)to, to_n);
 }
