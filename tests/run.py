@@ -27,7 +27,7 @@ SLOTS = CORES + 1  # suites wait for a third of their time
 EVERYTHING = ("src/base/", "src/machine/", "src/render/", "meson.build", "tests/golden/common.py", "tests/suites", "tests/run.py")
 # A program that allocates much and often spends half its time on fresh pages with the usual 256 MB of freed memory kept aside.
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:quarantine_size_mb=16", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-THREADED = ("bench", "net", "monitor", "stack", "watch", "cluster-check")
+THREADED = ("bench", "net", "monitor", "stack", "watch", "qualify")
 
 
 class Job:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What known hardware reached, and what it could: rows of bands.rows, cluster_bands.rows and
+/* What known hardware reached, and what it could: rows of bands.rows and
  * memory_limits.rows. */
 #ifndef KNOWLEDGE_BANDS_H
 #define KNOWLEDGE_BANDS_H
@@ -29,9 +29,6 @@ extern const size_t n_bands;
  * "both:SPEED:WAY" for both twins at once (SPEED in Mb/s as the port reports it, WAY cable or
  * switch), or a collective's "all-reduce:8B". figure: "rate" or "latency".
  */
-extern const struct row_table cluster_band_table;
-extern const struct band cluster_bands[];
-extern const size_t n_cluster_bands;
 
 /* Memory bandwidth by a data sheet. */
 struct limit_row {

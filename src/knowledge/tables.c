@@ -552,7 +552,7 @@ const struct row_table dead_flag_table =
 	ROW_TABLE("dead_flags", struct dead_flag, dead_flags, "knowledge/dead_flags.h",
 		  flag_columns, .finish = NULL);
 
-/* The columns of bands.rows, cluster_bands.rows and memory_limits.rows. */
+/* The columns of bands.rows and memory_limits.rows. */
 
 #define B struct band
 #define L struct limit_row
@@ -583,9 +583,6 @@ static const char *finish_band(void *row)
 
 const struct row_table band_table = ROW_TABLE("bands", struct band, bands, "knowledge/bands.h",
 					      band_columns, .repeats = true, .finish = finish_band);
-const struct row_table cluster_band_table =
-	ROW_TABLE("cluster_bands", struct band, cluster_bands, "knowledge/bands.h", band_columns,
-		  .repeats = true, .finish = finish_band);
 
 static const struct row_column limit_columns[] = {
 	ROW_NAME(L, part, .meaning = "part of the processor's model name, or a platform"),
@@ -737,7 +734,6 @@ const struct row_table *const row_tables[] = {
 	&model_class_table,
 	&format_table,
 	&band_table,
-	&cluster_band_table,
 	&dead_flag_table,
 	&engine_option_table,
 	&health_limit_table,

@@ -79,7 +79,7 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	int code = door_profile(d, &ask->settings, &out->profile);
 
 	if (!code && !ask->machine.capture)
-		code = verb_ranks_begin(d, &ask->ranks, &ranks);
+		code = verb_ranks_begin(d, &ask->ranks, false, &ranks);
 	if (!code && !verb_ranks_other(ranks))
 		code = check_machine(d, ask, out);
 	if (code >= 0 && ranks) {

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "many/ranks/gather.h"
+#include "many/ranks/qualify.h"
+#include "many/ranks/talk.h"
 
 static const struct ask_row ranks_ask_rows[] = {
 	{ "ranks", "1: look at this machine alone, although a launcher started several processes",
@@ -29,12 +30,13 @@ static void report_line(void *ctx, const char *line)
 	door_note((struct door *)ctx, "%s", line);
 }
 
-int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, struct verb_ranks **out)
+int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, bool talks,
+		     struct verb_ranks **out)
 {
 	struct verb_ranks *v = ARENA_NEW(d->arena, struct verb_ranks);
 	const char *token = ask->token ? ask->token : getenv("GPUTUNE_TOKEN_FILE");
 	struct gather_ask how = {
-		.ranks = &v->r, .token_file = token, .report = report_line, .ctx = d
+		.ranks = &v->r, .token_file = token, .talks = talks, .report = report_line, .ctx = d
 	};
 	struct err e = { 0 };
 	int code;
@@ -59,20 +61,22 @@ bool verb_ranks_other(const struct verb_ranks *v)
 	return v && v->r.local > 0;
 }
 
+static const char *rank_name(struct door *d, const struct verb_ranks *v, unsigned rank)
+{
+	const char *host = v->r.hosts ? ranks_host(d->arena, v->r.hosts, rank) : NULL;
+
+	return host ? arena_printf(d->arena, "rank %u (%s)", rank, host)
+		    : arena_printf(d->arena, "rank %u", rank);
+}
+
 static void add_missing(struct door *d, const struct verb_ranks *v, const struct bundle *b,
 			struct fleet *f)
 {
 	const char *why = arena_printf(d->arena, "no answer within %.0f s", v->wait_s);
 
-	for (unsigned i = 0; i < b->ranks; i++) {
-		const char *host = v->r.hosts ? ranks_host(d->arena, v->r.hosts, i) : NULL;
-
+	for (unsigned i = 0; i < b->ranks; i++)
 		if (!b->there[i])
-			fleet_refuse(f,
-				     arena_printf(d->arena, "rank %u%s%s%s", i, host ? " (" : "",
-						  host ? host : "", host ? ")" : ""),
-				     why);
-	}
+			fleet_refuse(f, rank_name(d, v, i), why);
 }
 
 /* Any finding of any machine; else whether some are silent. */
@@ -125,6 +129,26 @@ int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct 
 		return ANSWERED_ELSEWHERE;
 	*out = fleet_of(d, v, &b);
 	return exit_of(*out);
+}
+
+int verb_ranks_qualify(struct door *d, struct verb_ranks *v, struct rank_member *m,
+		       const struct qualify_how *how, struct qualify *out)
+{
+	struct talk t;
+	struct err e = { 0 };
+	int code = gather_join(v->g, &e);
+
+	if (code)
+		return door_fail(d, EXIT_BLIND, &e);
+	if (v->r.rank)
+		return talk_follow(v->g, m) ? -EXIT_BLIND : ANSWERED_ELSEWHERE;
+	talk_begin(d->arena, v->g, &v->r, m, &t);
+	for (unsigned i = 0; i < t.channel.n; i++)
+		t.names[i] = rank_name(d, v, t.of[i]);
+	qualify_run(d->arena, &t.channel, how, out);
+	talk_end(&t);
+	member_end(m);
+	return 0;
 }
 
 void verb_ranks_close(struct verb_ranks *v)

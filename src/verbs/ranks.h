@@ -16,9 +16,14 @@ struct ranks_ask {
 extern const struct ask_shape ranks_ask_shape;
 
 struct verb_ranks;
+struct rank_member;
+struct qualify;
+struct qualify_how;
 
-/* Which rank this is, before it looks. *out NULL: it is alone. 0, or as answers. */
-int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, struct verb_ranks **out);
+/* Which rank this is, before it looks. talks: all are asked by rank 0, by verb_ranks_qualify. *out
+ * NULL: it is alone. 0, or as answers. */
+int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, bool talks,
+		     struct verb_ranks **out);
 /* Whether another rank of this machine looks at it. */
 bool verb_ranks_other(const struct verb_ranks *v);
 /*
@@ -26,6 +31,9 @@ bool verb_ranks_other(const struct verb_ranks *v);
  * missing ranks are in its refused. Others: ANSWERED_ELSEWHERE, or as answers.
  */
 int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out);
+/* Rank 0 leads: 0 and *out. Others: ANSWERED_ELSEWHERE when it is done, or as answers. */
+int verb_ranks_qualify(struct door *d, struct verb_ranks *v, struct rank_member *m,
+		       const struct qualify_how *how, struct qualify *out);
 void verb_ranks_close(struct verb_ranks *v);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any JSON as what other machines of a cluster send: an answer to "preflight", to "plan", to
- * "undo", a request to be configured, a discovery or check that was kept. What is taken holds to
+ * "undo", a request to be configured, a discovery that was kept. What is taken holds to
  * its bounds, and a wiring can be made of it. The first byte says which.
  */
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "many/cluster/apply.h"
-#include "many/cluster/check.h"
+#include "many/cluster/links.h"
 #include "many/cluster/messages.h"
 #include "many/cluster/setup.h"
 
@@ -90,7 +90,6 @@ static void discovery(struct arena *a, const json_t *j)
 {
 	struct wiring_target wish = { .topology = "auto", .hosts = true };
 	struct wiring_node *said;
-	struct check check = { 0 };
 	struct wiring w = { 0 };
 	struct cluster c = { 0 };
 	struct err e = { 0 };
@@ -106,21 +105,6 @@ static void discovery(struct arena *a, const json_t *j)
 	for (size_t i = 0; i < c.n_nodes; i++)
 		said[i] = (struct wiring_node){ .user = "", .version = "" };
 	wiring_make(a, &c, said, &wish, &w);
-	check.cluster = &c;
-	check_paths(a, &check);
-	check_compare(a, &check, j, &e);
-}
-
-static void earlier(struct arena *a, const json_t *j)
-{
-	struct cluster_node nodes[2] = { { .name = "a", .failure = "" },
-					 { .name = "b", .failure = "" } };
-	struct cluster c = { .nodes = nodes, .n_nodes = 2 };
-	struct check check = { .cluster = &c };
-	struct err e = { 0 };
-
-	if (check_compare(a, &check, j, &e) && !*e.text)
-		abort();
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
@@ -154,9 +138,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		break;
 	case 'd':
 		discovery(&a, j);
-		break;
-	case 'c':
-		earlier(&a, j);
 		break;
 	default:
 		break;

@@ -4,8 +4,8 @@
  *
  *   c  a whole "cluster check" with nodes that answer as the input says (fuzz_talk.h): discovery,
  *      check, verdicts, page, JSON, and launch files of what they said. Behind it how many nodes
- *      there are and letters up to the end of the line: r a ring, t twins, v IPv6, q echoes alone,
- *      g no GPUs, i Ctrl-C after a few requests.
+ *      there are and letters up to the end of the line: r a ring, t twins, v IPv6, i Ctrl-C after
+ *      a few requests.
  *   d  a discovery that was kept, as nodes for launch files
  *   w  lines: the name, the address, --rsh, the program, known hosts and key for ssh
  *   r  a folder as the root of a machine: sections "@@f NAME" with a file's bytes, "@@l NAME"
@@ -18,7 +18,6 @@
 
 #include "base/text.h"
 #include "measure/bench/net/socket.h"
-#include "many/cluster/check.h"
 #include "many/cluster/links.h"
 #include "verbs/generate/generate.h"
 #include "fuzz_plain.h"
@@ -28,7 +27,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-enum { GPUS_MAX = 4096, WINDOWS_OF_NCCL = 3, SENTENCE_MAX = 4096 };
+enum { GPUS_MAX = 4096, SENTENCE_MAX = 4096 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -220,178 +219,67 @@ static void kept_discovery(struct arena *a, const char *text, size_t n)
 
 /* --- a check ---------------------------------------------------------------------------------- */
 
-static bool is_port(const struct check *c, size_t node, const char *port)
+static void qualify_holds(const struct qualify *q)
 {
-	return node < c->cluster->n_nodes && port &&
-	       cluster_port_find(&c->cluster->nodes[node], port);
-}
-
-static void path_holds(const struct check *c, const struct check_path *p)
-{
-	size_t n = c->cluster->n_nodes;
-
-	if (p->a.node >= p->b.node || p->b.node >= n ||
-	    p->a.port >= c->cluster->nodes[p->a.node].ports.n ||
-	    p->b.port >= c->cluster->nodes[p->b.node].ports.n)
+	if (q->drained + q->unknown > q->n)
 		abort();
-	if (!p->untestable && (!p->address_a || !p->address_b))
-		abort();
-	sentence(p->untestable);
-	if (!p->untestable && (!talk_is_address(p->address_a) || !talk_is_address(p->address_b) ||
-			       strcmp(p->address_a, p->address_b) == 0))
-		abort();
-}
-
-static bool finite_figures(const struct check_result *r)
-{
-	return isfinite(r->low) && isfinite(r->value) && isfinite(r->high) && isfinite(r->wanted) &&
-	       isfinite(r->before);
-}
-
-static void figures_hold(const struct check_result *r, size_t windows)
-{
-	bool nccl = r->test == CHECK_NCCL || r->test == CHECK_NCCL_LATENCY;
-	size_t most = r->test <= CHECK_ROUTED ? 1 : nccl ? WINDOWS_OF_NCCL : windows;
-
-	if (!finite_figures(r) || r->n > most)
-		abort();
-	if (r->n && (!(r->low >= 0) || r->low > r->value || r->value > r->high))
-		abort();
-	if ((r->state == CHECK_LOW && (!r->n || !r->wanted_by)) ||
-	    (r->state == CHECK_FAILED && (!r->why || r->n)) || (r->wanted_by && !(r->wanted > 0)))
-		abort();
-}
-
-static void result_holds(const struct check *c, const struct check_result *r, size_t windows)
-{
-	size_t n = c->cluster->n_nodes;
-
-	if (r->test >= CHECK_TESTS || r->state >= CHECK_STATES || r->from >= n || r->to >= n ||
-	    r->from == r->to || r->pass < 1 || r->pass > 2)
-		abort();
-	if (r->path != CHECK_NONE) {
-		const struct check_path *p = &c->paths[r->path];
-
-		if (r->path >= c->n_paths || p->a.node + p->b.node != r->from + r->to ||
-		    (p->a.node != r->from && p->b.node != r->from))
+	for (size_t i = 0; i < q->n; i++) {
+		sentence(q->nodes[i].name);
+		sentence(q->nodes[i].unreadable);
+		if (q->nodes[i].state >= QUALIFY_STATES ||
+		    (q->nodes[i].state != QUALIFY_FIT) != (q->nodes[i].n_reasons > 0))
+			abort();
+		for (size_t k = 0; k < q->nodes[i].n_reasons; k++)
+			sentence(q->nodes[i].reasons[k]);
+	}
+	for (size_t i = 0; i < q->n_faults; i++) {
+		sentence(q->faults[i].what);
+		sentence(q->faults[i].others);
+		sentence(q->faults[i].evidence);
+		if (!*q->faults[i].what || (q->faults[i].certain && q->faults[i].others))
 			abort();
 	}
-	figures_hold(r, windows);
-	sentence(r->why);
-	sentence(r->how);
-	sentence(r->egress);
-	for (size_t i = 0; i < r->n_traffic; i++) {
-		const struct check_traffic *t = &r->traffic[i];
-
-		if ((t->node != r->from && t->node != r->to) || !is_port(c, t->node, t->port) ||
-		    !isfinite(t->rx) || !isfinite(t->tx) || t->rx < 0 || t->tx < 0)
+	for (size_t i = 0; i < q->n_rails; i++)
+		if (q->rails[i].n < 2 || q->rails[i].n > q->n)
 			abort();
-	}
 }
 
-static bool is_end(const struct check *c, size_t node, const char *port)
+static void shown_holds(struct arena *a, const struct cluster *c, const struct qualify *q)
 {
-	for (size_t i = 0; i < c->n_paths; i++)
-		for (int b = 0; b < 2; b++) {
-			struct cluster_end e = b ? c->paths[i].b : c->paths[i].a;
-
-			if (e.node == node && strcmp(check_port(c, e)->name, port) == 0)
-				return true;
-		}
-	return false;
-}
-
-static void blame_holds(const struct check *c, const struct check_blame *b)
-{
-	size_t node = 0;
-
-	sentence(b->what);
-	sentence(b->others);
-	sentence(b->evidence);
-	if (!*b->what || !b->explains || !b->evidence || !b->tests || b->test >= CHECK_TESTS ||
-	    (b->certain && (b->next || b->others)))
-		abort();
-	while (*b->node && node < c->cluster->n_nodes &&
-	       strcmp(c->cluster->nodes[node].name, b->node) != 0)
-		node++;
-	if (*b->node && node == c->cluster->n_nodes)
-		abort();
-	if (*b->port && (!*b->node || !is_port(c, node, b->port)))
-		abort();
-}
-
-static void check_holds(const struct check *c, size_t windows)
-{
-	const struct cluster *k = c->cluster;
-
-	for (size_t i = 0; i < k->n_nodes; i++)
-		sentence(k->nodes[i].failure);
-	if (c->n_paths > CHECK_PATHS_MAX || c->n_results > CHECK_RESULTS_MAX ||
-	    c->n_counts > CHECK_COUNTS_MAX)
-		abort();
-	for (size_t i = 0; i < c->n_paths; i++)
-		path_holds(c, &c->paths[i]);
-	for (size_t i = 0; i < c->n_results; i++)
-		result_holds(c, &c->results[i], windows);
-	for (size_t i = 0; i < c->n_counts; i++) {
-		sentence(c->counts[i].name);
-		if (!is_port(c, c->counts[i].node, c->counts[i].port) ||
-		    !is_end(c, c->counts[i].node, c->counts[i].port) || c->counts[i].before < 0 ||
-		    c->counts[i].after < 0 || strlen(c->counts[i].name) > 63)
-			abort();
-	}
-	for (size_t i = 0; i < c->n_blames; i++)
-		blame_holds(c, &c->blames[i]);
-}
-
-/* What is kept can be compared with the next time, and says the same. */
-static void kept_holds(struct arena *a, struct check *c)
-{
-	const struct cluster_check_view v = cluster_check_view_of(c, 0, 0);
-	json_t *j = result_shape_json(&cluster_check_result, &v, 0, 0), *again;
-	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	struct err e = { 0 };
-
-	again = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	if (!again || check_compare(a, c, again, &e))
-		abort();
-	for (size_t i = 0; i < c->n_results; i++) {
-		const struct check_result *r = &c->results[i];
-
-		if (!isfinite(r->before) ||
-		    (r->n && r->value > 0 && check_newest(c, r) == r && !(r->before > 0)))
-			abort();
-	}
-	json_decref(again);
-	json_decref(j);
-	free(text);
-}
-
-static void shown_holds(struct arena *a, struct check *c)
-{
-	json_t *j = result_shape_json(&cluster_discover_result, c->cluster, 0, 0);
+	const struct cluster_check_view v = { .cluster = c, .q = q, .version = "" };
+	json_t *j = result_shape_json(&cluster_discover_result, c, 0, 0);
 
 	if (!j)
 		abort();
 	discovery(a, j);
 	json_decref(j);
-	kept_holds(a, c);
-	draw(page_cluster_check(a, c, true));
+	json_decref(result_shape_json(&cluster_check_result, &v, 0, 0));
+	draw(page_cluster_check(a, &v));
+}
+
+static int ask_nodes(void *ctx, const char *what, json_t **with, int limit_ms,
+		     struct rsh_reply *replies)
+{
+	bool which[TALK_NODES] = { false };
+	struct rsh *r = ctx;
+
+	for (size_t i = 0; i < rsh_count(r); i++) {
+		which[i] = with[i] && rsh_send(r, i, what, with[i]) == 0;
+		if (with[i])
+			replies[i] = (struct rsh_reply){ .failure = "out" };
+		with[i] = NULL;
+	}
+	return rsh_wait(r, which, limit_ms, replies);
 }
 
 /* The first line says how; returns where sections begin. */
-static const char *read_how(const char *s, const char *end, struct talk *t, struct check_how *how)
+static const char *read_how(const char *s, const char *end, struct talk *t)
 {
-	*how = (struct check_how){ 0 };
 	t->n = s < end ? 2 + (unsigned char)*s++ % (TALK_NODES - 1) : 2;
 	for (; s < end && *s != '\n'; s++) {
 		t->ring = t->ring || *s == 'r';
 		t->twins = t->twins || *s == 't';
 		t->wide = t->wide || *s == 'v';
-		how->quick = how->quick || *s == 'q';
-		how->no_gpus = how->no_gpus || *s == 'g';
-		if (*s == 's')
-			how->seconds = 0.3;
 		if (*s == 'i')
 			t->stop_at = 1 + (unsigned char)(s + 1 < end ? s[1] : 0) % 64;
 	}
@@ -417,32 +305,36 @@ static void conversation(struct arena *a, const char *s, const char *end)
 	const struct rsh_how rsh_how = { 0 };
 	const struct discover_how discover_how = { 0 };
 	struct cluster cluster = { 0 };
-	struct check c = { .cluster = &cluster };
-	struct check_how how;
+	struct qualify q;
+	const char *names[TALK_NODES];
+	struct channel channel = { .names = names, .named = true, .ask = ask_nodes };
+	const struct qualify_how how = { .budget_s = 5, .no_bench = true };
 	struct err e = { 0 };
 	const char *begin = s;
 	struct rsh *r;
 	int code;
 
 	t->kept = getenv("FUZZ_SEEDS");
-	s = read_how(s, end, t, &how);
+	s = read_how(s, end, t);
 	talk_cut(t, a, s, end);
 	for (size_t i = 0; i < t->n; i++) {
 		targets[i].name = arena_printf(a, "n%zu", i);
-		targets[i].address = targets[i].name;
+		targets[i].address = names[i] = targets[i].name;
 	}
 	r = talk_open(t, a, targets, &rsh_how);
 	code = cluster_discover(a, r, targets, &discover_how, &cluster, &e);
 	if (code == 0) {
-		code = cluster_check(a, r, &how, &c, &e);
-		if (c.partial != (code == -EINTR) || (code && code != -EINTR))
+		channel.n = (unsigned)t->n;
+		channel.ctx = r;
+		code = qualify_run(a, &channel, &how, &q);
+		if (q.interrupted != (code == -EINTR) || (code && code != -EINTR))
 			abort();
-		check_holds(&c, t->windows);
+		qualify_holds(&q);
 		/* Answers live as long as the programs: what is kept of them must not. */
 		if (t->kept)
 			keep_seed(t, begin - 1, (size_t)(s - begin) + 1);
 		talk_close(t, r);
-		shown_holds(a, &c);
+		shown_holds(a, &cluster, &q);
 		return;
 	}
 	if (code != -EINTR || !*e.text)

@@ -5,7 +5,7 @@
  *   n  NVML: questions, what is told, and what the library says to each
  *   d  the CUDA driver, twice: by the provider's questions, and as benches open and use it
  *   m  its libraries: NCCL with a log, cuBLASLt, cuSPARSELt, cuFile
- *   e  ethtool's ioctls: questions, what is told    c  counters of a port of a cluster's node
+ *   e  ethtool's ioctls: questions, what is told
  *   k  the kernel's log                             i  interfaces and addresses by rtnetlink
  *   l  interfaces as a node of a cluster sees them  t  who answers ARP probes
  *   f  files that change while they are read, file systems
@@ -77,24 +77,6 @@ static void play_ethtool(void)
 	end(&provider_ethtool, state);
 }
 
-static void counters_hold(const json_t *list)
-{
-	const json_t *one;
-	size_t i;
-
-	if (json_array_size(list) > MEASURE_COUNTERS_MAX)
-		abort();
-	json_array_foreach(list, i, one)
-	{
-		const char *name = json_string_value(json_object_get(one, "name"));
-
-		if (!name || strlen(name) > ETH_GSTRING_LEN ||
-		    json_integer_value(json_object_get(one, "value")) < 0)
-			abort();
-		sentence_holds(name);
-	}
-}
-
 static void node_asked(int (*answer)(struct ask_node *n, void **state, const json_t *with,
 				     json_t **out, struct err *e),
 		       json_t *with, const char *key, void (*holds)(const json_t *list))
@@ -110,13 +92,6 @@ static void node_asked(int (*answer)(struct ask_node *n, void **state, const jso
 		holds(json_object_get(out, key));
 	json_decref(out);
 	json_decref(with);
-}
-
-static void play_counters(void)
-{
-	node_asked(answer_counters,
-		   json_pack("{s:[{s:s}, {s:s}]}", "ports", "port", "port0", "port", "port1"),
-		   "counters", counters_hold);
 }
 
 static size_t words_of(const char *s)
@@ -501,9 +476,6 @@ static void play(char what)
 		break;
 	case 'e':
 		play_ethtool();
-		break;
-	case 'c':
-		play_counters();
 		break;
 	case 'k':
 		play_log();

@@ -45,12 +45,10 @@ struct talk_section {
 struct talk_peer {
 	int in, out, err; /* what the driver's ends are joined to; -1: closed */
 	struct text heard, saying;
-	size_t flood;			      /* bytes that it has still to say */
-	const struct talk_section *flood_of;  /* NULL: none */
-	char asked[TALK_ASKS][24];	      /* what it was asked */
-	size_t times[TALK_ASKS], n_asks;      /* and how often */
-	char serves[MEASURE_SERVERS_MAX][64]; /* where it was told to listen */
-	size_t n_serves;
+	size_t flood;			     /* bytes that it has still to say */
+	const struct talk_section *flood_of; /* NULL: none */
+	char asked[TALK_ASKS][24];	     /* what it was asked */
+	size_t times[TALK_ASKS], n_asks;     /* and how often */
 };
 
 struct talk {
@@ -61,7 +59,6 @@ struct talk {
 	bool ring, twins, wide; /* wide: IPv6 */
 	long long now_ms, last_id;
 	size_t requests, stop_at; /* stop_at: after so many it is Ctrl-C; 0: never */
-	size_t windows;		  /* most that were asked for at once */
 	const char *kept;	  /* a folder: what is said is written there as a seed */
 	struct text seed;
 	atomic_bool stop;
@@ -220,81 +217,18 @@ static inline json_t *talk_routes(const struct talk *t, size_t node, const json_
 	return json_pack("{s:o}", "node", j);
 }
 
-static inline json_t *talk_counters(const json_t *with, size_t times)
+static inline json_t *talk_listens(size_t node)
 {
-	json_t *list = json_array(), *one;
-	size_t i;
+	char address[32], at[40];
 
-	json_array_foreach(json_object_get(with, "ports"), i, one) json_array_append_new(
-		list, json_pack("{s:O, s:s, s:I}", "port", json_object_get(one, "port"), "name",
-				"rx_crc_errors", "value", (json_int_t)times));
-	return json_pack("{s:o}", "counters", list);
-}
-
-static inline json_t *talk_echoes(const json_t *with)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < json_array_size(json_object_get(with, "targets")); i++)
-		json_array_append_new(list, json_pack("{s:i, s:i, s:f, s:n}", "sent", 2, "got", 2,
-						      "us", 20.5, "error"));
-	return json_pack("{s:o}", "echoes", list);
-}
-
-static inline json_t *talk_serve(const json_t *with)
-{
-	json_t *list = json_array(), *errors = json_array(), *one;
-	char at[80];
-	size_t i;
-
-	json_array_foreach(json_object_get(with, "addresses"), i, one)
-	{
-		const char *s = json_string_value(one);
-
-		snprintf(at, sizeof(at), strchr(s, ':') ? "[%.60s]:4711" : "%.60s:4711", s);
-		json_array_append_new(list, json_string(at));
-		json_array_append_new(errors, json_null());
-	}
-	return json_pack("{s:o, s:o}", "listening", list, "errors", errors);
-}
-
-static inline json_t *talk_values(size_t n, double value)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_real(value + (double)i));
-	return list;
-}
-
-static inline json_t *talk_measure(const json_t *with)
-{
-	size_t windows = (size_t)json_integer_value(json_object_get(with, "windows"));
-	json_t *paths = json_array();
-
-	for (size_t i = 0; i < json_array_size(json_object_get(with, "peers")); i++)
-		json_array_append_new(paths, json_pack("{s:o, s:s, s:n}", "values",
-						       talk_values(windows, 96), "how", "4 streams",
-						       "error"));
-	return json_pack("{s:o, s:[{s:s, s:f, s:f}]}", "paths", paths, "traffic", "port",
-			 "enp0s0f0", "rx_bytes", 1e6, "tx_bytes", 1e9);
-}
-
-static inline json_t *talk_collective(const json_t *with)
-{
-	size_t windows = (size_t)json_integer_value(json_object_get(with, "windows"));
-	json_t *list = json_array(), *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(with, "operations"), i, one) json_array_append_new(
-		list, json_pack("{s:O, s:o, s:o, s:s, s:n}", "name", one, "bus_gb_per_s",
-				talk_values(windows, 20), "time_us", talk_values(windows, 30),
-				"how", "ring", "error"));
-	return json_pack("{s:o}", "operations", list);
+	snprintf(address, sizeof(address), "10.0.0.%zu", node + 1);
+	snprintf(at, sizeof(at), "%s:4711", address);
+	return json_pack("{s:[{s:s, s:s, s:s, s:i, s:i}]}", "addresses", "interface", "enp0s0f0",
+			 "address", address, "at", at, "bits", 24, "mbps", 200000);
 }
 
 static inline json_t *talk_honest(const struct talk *t, size_t node, const char *ask,
-				  const json_t *with, size_t times)
+				  const json_t *with)
 {
 	if (strcmp(ask, "greet") == 0)
 		return json_pack("{s:s, s:[s]}", "version", "1", "asks", "listen");
@@ -302,15 +236,14 @@ static inline json_t *talk_honest(const struct talk *t, size_t node, const char 
 		return json_pack("{s:o}", "node", talk_node(t, node));
 	if (strcmp(ask, "routes") == 0)
 		return talk_routes(t, node, with);
-	if (strcmp(ask, "counters") == 0)
-		return talk_counters(with, times);
-	if (strcmp(ask, "ping") == 0)
-		return talk_echoes(with);
-	if (strcmp(ask, "serve") == 0)
-		return talk_serve(with);
-	if (strcmp(ask, "measure") == 0)
-		return talk_measure(with);
-	return strcmp(ask, "collective") == 0 ? talk_collective(with) : json_object();
+	if (strcmp(ask, "self") == 0)
+		return json_pack("{s:s, s:n, s:n, s:[], s:n, s:n}", "host", "box", "unfit",
+				 "unreadable", "products", "check", "bench");
+	if (strcmp(ask, "addresses") == 0)
+		return talk_listens(node);
+	return strcmp(ask, "exchange") == 0 ? json_pack("{s:[], s:f, s:f, s:i}", "bad", "seconds",
+							0.15, "rtt_us", 20.5, "retransmits", 0)
+					    : json_object();
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -405,7 +338,7 @@ static inline void talk_say(struct talk *t, size_t node, const char *ask, long l
 	json_t *j;
 
 	if (!x || x->how == 'p') {
-		j = talk_honest(t, node, ask, with, times);
+		j = talk_honest(t, node, ask, with);
 		if (x)
 			talk_changes(j, x);
 		honest = json_dumps(j, JSON_COMPACT);
@@ -451,74 +384,47 @@ static inline bool talk_is_address(const char *s)
 	return s && !strchr(s, '/') && cluster_prefix_parse(s, &p) == 0;
 }
 
-/* Who measures is sent only to where somebody was told to listen. */
-static inline bool talk_is_served(const struct talk *t, const char *at)
-{
-	for (size_t i = 0; at && i < t->n; i++)
-		for (size_t k = 0; k < t->peer[i].n_serves; k++) {
-			const char *s = t->peer[i].serves[k];
-			size_t n = strlen(s), six = strchr(s, ':') != NULL;
-
-			if (strncmp(at + six, s, n) == 0 &&
-			    (!six || (*at == '[' && at[n + 1] == ']')) && at[n + 2 * six] == ':')
-				return true;
-		}
-	return false;
-}
-
-static inline void talk_check_measure(struct talk *t, const json_t *with)
+static inline void talk_check_rail(const struct talk *t, const json_t *with)
 {
 	const json_t *peers = json_object_get(with, "peers");
-	long long windows = json_integer_value(json_object_get(with, "windows"));
 
-	if (!json_array_size(peers) || json_array_size(peers) > MEASURE_PATHS_MAX || windows < 1 ||
-	    windows > MEASURE_WINDOWS_MAX)
+	if (json_array_size(peers) != t->n)
 		abort();
-	for (size_t i = 0; i < json_array_size(peers); i++)
-		if (!talk_is_served(t, json_string_value(json_array_get(peers, i))))
+	for (size_t i = 0; i < t->n; i++) {
+		struct net_address at;
+		struct err e;
+		const char *s = json_string_value(json_array_get(peers, i));
+
+		if (!s || (*s && net_address_parse(s, true, &at, &e)))
 			abort();
-	t->windows = (size_t)windows > t->windows ? (size_t)windows : t->windows;
+	}
 }
 
-static inline void talk_check_serve(struct talk_peer *p, const json_t *with)
+static inline void talk_check_group(const struct talk *t, const json_t *with)
 {
-	const json_t *list = json_object_get(with, "addresses");
+	const json_t *group = json_object_get(with, "group");
 
-	p->n_serves = json_array_size(list);
-	if (!p->n_serves || p->n_serves > MEASURE_SERVERS_MAX)
+	if (json_array_size(group) < 2 || json_array_size(group) > t->n)
 		abort();
-	for (size_t i = 0; i < p->n_serves; i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-
-		if (!talk_is_address(s))
+	for (size_t i = 0; i < json_array_size(group); i++)
+		if ((size_t)json_integer_value(json_array_get(group, i)) >= t->n)
 			abort();
-		snprintf(p->serves[i], sizeof(p->serves[i]), "%s", s);
-	}
 }
 
 /* What one node said of itself sends no other node anywhere but to addresses. */
-static inline void talk_check(struct talk *t, struct talk_peer *p, const char *ask,
-			      const json_t *with)
+static inline void talk_check(const struct talk *t, const char *ask, const json_t *with)
 {
-	const json_t *targets = json_object_get(with, "targets"), *to = json_object_get(with, "to");
+	const json_t *to = json_object_get(with, "to");
 
-	if (json_array_size(targets) > MEASURE_TARGETS_MAX ||
-	    json_array_size(to) > CLUSTER_ROUTES_MAX)
+	if (json_array_size(to) > CLUSTER_ROUTES_MAX)
 		abort();
-	for (size_t i = 0; i < json_array_size(targets); i++) {
-		const json_t *x = json_array_get(targets, i);
-
-		if (!talk_is_address(json_string_value(json_object_get(x, "from"))) ||
-		    !talk_is_address(json_string_value(json_object_get(x, "to"))))
-			abort();
-	}
 	for (size_t i = 0; i < json_array_size(to); i++)
 		if (!talk_is_address(json_string_value(json_array_get(to, i))))
 			abort();
-	if (strcmp(ask, "serve") == 0)
-		talk_check_serve(p, with);
-	if (strcmp(ask, "measure") == 0)
-		talk_check_measure(t, with);
+	if (strcmp(ask, "rail") == 0)
+		talk_check_rail(t, with);
+	if (strcmp(ask, "exchange") == 0)
+		talk_check_group(t, with);
 }
 
 static inline size_t talk_times(struct talk_peer *p, const char *ask)
@@ -544,7 +450,7 @@ static inline void talk_answer(struct talk *t, size_t node, const char *line, si
 	if (!ask || !schema || strcmp(schema, CLUSTER_NODE_SCHEMA) != 0 || id <= 0 ||
 	    !json_is_object(with) || n > RSH_ASK_MAX)
 		abort();
-	talk_check(t, &t->peer[node], ask, with);
+	talk_check(t, ask, with);
 	if (t->stop_at && ++t->requests >= t->stop_at)
 		atomic_store(&t->stop, true);
 	talk_say(t, node, ask, id, with, talk_times(&t->peer[node], ask));

@@ -102,7 +102,7 @@ ELSEWHERE = (
     (r"^cluster (discover|node)", "cluster.py", '"discover"'),
     (r"^check --deep --since", "health.py", '"--since"'),
     (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
-    (r"^cluster check", "cluster_check.py", '"check"'),
+    (r"^cluster check", "qualify.py", '"check"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^since ", "since.py", '"since"'),
     (r"^fleet \S+\.db", "since.py", '"fleet"'),

@@ -245,7 +245,6 @@ static void test_compiled(void **state)
 		       { &model_type_table, model_types, n_model_types },
 		       { &format_table, format_rows, n_format_rows },
 		       { &band_table, bands, n_bands },
-		       { &cluster_band_table, cluster_bands, n_cluster_bands },
 		       { &memory_limit_table, memory_limits, n_memory_limits },
 		       { &dead_flag_table, dead_flags, n_dead_flags },
 		       { &engine_option_table, engine_options, n_engine_options },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a node program answers: the kinds of requests, in groups that share a state. A group is one
- * file (inventory.c, node_configure.c, node_measure.c) and is named in the table of ask.c.
+ * file (inventory.c, node_configure.c, node_echo.c) and is named in the table of ask.c.
  *
  * A request is {"schema": "gputune.cluster-node/1", "id": N, "ask": NAME, "with": {...}}, the
  * answer
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
-#include "measure/bench/net/handshake.h"
+#include "many/ranks/member.h"
 
 /* The program on one node. */
 struct ask_node {
@@ -35,7 +35,11 @@ struct ask_node {
 	void *look_state;	 /* of look's maker */
 	const atomic_bool *stop; /* set at SIGINT and SIGTERM */
 	bool captured;		 /* --host: sockets are live, facts are not */
-	int in;			 /* set by ask_serve: where requests come from */
+	/* As in struct rank_member. */
+	int (*self)(void *ctx, struct arena *a, double seconds, struct self_answer *out,
+		    struct err *e);
+	void *self_ctx;
+	int in; /* set by ask_serve: where requests come from */
 };
 
 struct ask_kind {
@@ -66,40 +70,10 @@ int ask_serve(struct ask_node *n, int in, int out);
 /* Bytes of hexadecimal digits; 0: it is none, or more than there is room for. */
 size_t token_bytes(const char *hex, uint8_t *out, size_t room);
 
-/*
- * What a node does while the cluster is checked: echoes, servers for the network benches, being the
- * measuring side of one, and reading counters of errors. The group "measure" of ask.h; the requests
- * are described where they are answered.
- */
+enum { MEASURE_TARGETS_MAX = 256 };
 
-enum {
-	MEASURE_PATHS_MAX = 8,
-	MEASURE_WINDOWS_MAX = 50,
-	MEASURE_SERVERS_MAX = 64,
-	MEASURE_TARGETS_MAX = 256,
-	MEASURE_OPERATIONS_MAX = 32,
-	MEASURE_COUNTERS_MAX = 8192
-};
-
-/*
- * The secret of a request, TOKEN_MIN to TOKEN_MAX bytes. It came over the program's standard input
- * and goes into no file on a disk. -EINVAL and *e.
- */
-int measure_token(const char *hex, struct token *out, struct err *e);
-/* The same as a file that exists in memory alone, for benches that take one; its name stands in
- * path. The descriptor is the caller's to close. -errno and *e. */
-int measure_token_file(const struct token *t, char path[64], struct err *e);
-/* Environment of a bench on this node. */
-struct bench_env;
-void measure_env(struct ask_node *n, struct bench_env *out);
-
-/* --- answers, one file each --- */
 int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e);
-int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		   struct err *e);
-int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		    struct err *e);
-
+/* ping, and the requests of a qualification (many/ranks/member.h). */
 extern const struct ask_group ask_measure;
 
 /* What a node does while its network is planned and changed: the group "configure" of ask.h. */

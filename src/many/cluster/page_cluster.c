@@ -585,3 +585,13 @@ const char *svg_cluster(struct arena *a, const struct cluster *c)
 	svg_end(&t);
 	return arena_strndup(a, t.s, t.len);
 }
+
+struct doc *page_cluster_check(struct arena *a, const struct cluster_check_view *v)
+{
+	struct doc *d = doc_new(a);
+
+	cluster_page_findings(d, v->cluster, "no fault found");
+	cluster_page_summary(d, v->cluster, v->discover_seconds);
+	page_qualify_add(d, v->q);
+	return d;
+}

@@ -5,8 +5,8 @@
 
 #include "many/cluster/links.h"
 #include "render/doc.h"
-#include "many/cluster/check.h"
 #include "many/cluster/apply.h"
+#include "many/ranks/qualify.h"
 
 /* seconds: that the discovery took; 0: it is a kept one. verbose: GIDs, and everything heard. */
 struct doc *page_cluster(struct arena *a, const struct cluster *c, double seconds, bool verbose);
@@ -22,11 +22,17 @@ const char *cluster_wire_text(struct arena *a, const struct cluster *c,
 /* "200 Gb/s", "1000 Mb/s", "down", "not told". */
 const char *cluster_speed_text(struct arena *a, const struct cluster_port *p);
 
-/* The page of a check of a cluster: what is wrong, who is to blame, what every path carries. */
-
-/* all: every result, also those of the first try that were repeated, and where figures come from.
- */
-struct doc *page_cluster_check(struct arena *a, const struct check *c, bool all);
+/* A check: the discovery that it begins with, and the qualification of its nodes. */
+struct cluster_check_view {
+	const struct cluster *cluster;
+	const struct qualify *q;
+	const char *version;
+	long long time_s;
+	int exit_code;
+	double discover_seconds;
+};
+struct doc *page_cluster_check(struct arena *a, const struct cluster_check_view *v);
+extern const struct result_shape cluster_check_result;
 
 /* The plan of a cluster's links, what became of it, and what undoing it did. */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection a message. REGISTER: a rank that others send to says at which port; WHERE: rank 0
- * is asked for the address of another one; BUNDLE: an answer. Each is answered by one.
+ * is asked for the address of another one; BUNDLE: an answer. Each is answered by one. JOIN: this
+ * connection stays, for what rank 0 asks.
  */
 #include "many/ranks/gather.h"
 
@@ -18,8 +19,6 @@
 #include "measure/bench/net/world.h"
 
 enum { HEAD = 24, BODY_MAX = 256 << 20, SHAKE_MS = 5000, BODY_MS = 20000, STEP_MS = 200 };
-enum message { MESSAGE_REGISTER = 1, MESSAGE_WHERE, MESSAGE_BUNDLE, MESSAGE_OK, MESSAGE_NO };
-
 struct gather {
 	struct gather_ask ask;
 	const struct ranks *r;
@@ -31,13 +30,8 @@ struct gather {
 	unsigned expected, arrived;  /* answers of those below */
 	struct net_address *address; /* rank 0: of those that registered, by rank; len 0: none */
 	struct bundle *b;
-};
-
-struct message_in {
-	enum message kind;
-	unsigned rank, port;
-	char *body;
-	size_t n;
+	struct talker *talker; /* by rank; of others than rank 0 that one alone */
+	unsigned joined;
 };
 
 static unsigned parent_of(unsigned rank)
@@ -83,7 +77,7 @@ static void message_seal(const struct wire_side *side, const uint8_t head[HEAD],
 	crypto_auth_hmacsha256_final(&m, out);
 }
 
-static int message_put(int fd, const struct wire_side *side, const struct message_in *m)
+int message_put(int fd, const struct wire_side *side, const struct message_in *m)
 {
 	struct net_wait w = { BODY_MS, NULL };
 	uint8_t head[HEAD] = { 0 }, end[WIRE_SEAL];
@@ -101,7 +95,7 @@ static int message_put(int fd, const struct wire_side *side, const struct messag
 }
 
 /* *m owns its body afterwards. */
-static int message_get(int fd, const struct wire_side *side, struct message_in *m)
+int message_get(int fd, const struct wire_side *side, struct message_in *m)
 {
 	struct net_wait w = { BODY_MS, NULL };
 	uint8_t head[HEAD], end[WIRE_SEAL], want[WIRE_SEAL];
@@ -111,7 +105,7 @@ static int message_get(int fd, const struct wire_side *side, struct message_in *
 	*m = (struct message_in){ 0 };
 	if (r)
 		return r;
-	m->kind = (enum message)take_within(&c, 4, MESSAGE_REGISTER, MESSAGE_NO);
+	m->kind = (enum message)take_within(&c, 4, MESSAGE_REGISTER, MESSAGE_KINDS - 1);
 	m->rank = (unsigned)take(&c, 4);
 	m->port = (unsigned)take_within(&c, 4, 0, UINT16_MAX);
 	m->n = (size_t)take_within(&c, 8, 0, BODY_MAX);
@@ -166,9 +160,22 @@ static void take_register(struct gather *g, int fd, const struct message_in *m)
 	net_address_name(a);
 }
 
-static void answer_one(struct gather *g, struct frames *f)
+/* Its first one counts: a rank that comes twice is refused. */
+static bool take_join(struct gather *g, const struct message_in *m, const struct frames *f)
+{
+	struct talker *t = g->talker ? &g->talker[m->rank] : NULL;
+
+	if (!t || !m->rank || t->f.fd >= 0)
+		return false;
+	*t = (struct talker){ *f, m->port > 0 };
+	g->joined++;
+	return true;
+}
+
+static enum fate answer_one(struct gather *g, struct frames *f)
 {
 	struct message_in m = { 0 }, answer = { .kind = MESSAGE_NO };
+	enum fate fate = FATE_CLOSE;
 
 	if (message_get(f->fd, &f->in, &m) == 0 && m.rank < g->r->ranks) {
 		answer.kind = MESSAGE_OK;
@@ -179,12 +186,15 @@ static void answer_one(struct gather *g, struct frames *f)
 		} else if (m.kind == MESSAGE_WHERE && g->address && g->address[m.rank].len) {
 			answer.body = g->address[m.rank].text;
 			answer.n = strlen(answer.body);
+		} else if (m.kind == MESSAGE_JOIN && take_join(g, &m, f)) {
+			fate = FATE_TAKEN;
 		} else {
 			answer.kind = MESSAGE_NO;
 		}
 		(void)message_put(f->fd, &f->out, &answer);
 	}
 	free(m.body);
+	return fate;
 }
 
 static enum fate gather_decide(void *ctx, struct caller *c, struct opening *o)
@@ -195,13 +205,15 @@ static enum fate gather_decide(void *ctx, struct caller *c, struct opening *o)
 
 	if (fate != FATE_TAKEN)
 		return fate;
-	answer_one(g, &f);
+	fate = answer_one(g, &f);
 	explicit_bzero(&f, sizeof(f));
-	return FATE_CLOSE;
+	return fate;
 }
 
 static bool all_there(const struct gather *g)
 {
+	if (g->talker)
+		return g->joined + 1 >= g->r->ranks;
 	return g->r->rank ? g->arrived >= g->expected : g->b->n >= g->r->ranks;
 }
 
@@ -225,6 +237,7 @@ static int collect(struct gather *g, struct err *e)
 
 /* --- the side that sends ---------------------------------------------------------------------- */
 
+/* Of a JOIN the connection stays. */
 static int ask_once(struct gather *g, unsigned rank, const struct net_address *at,
 		    const struct message_in *m, struct message_in *answer, struct err *e)
 {
@@ -246,7 +259,10 @@ static int ask_once(struct gather *g, unsigned rank, const struct net_address *a
 		handshake_fail(who, r, "sending to it", e);
 	else if (answer->kind != MESSAGE_OK)
 		r = err_set(e, -ENOENT, "%s refused it", who);
-	close(f.fd);
+	if (r == 0 && m->kind == MESSAGE_JOIN)
+		g->talker[0].f = f;
+	else
+		close(f.fd);
 	explicit_bzero(&f, sizeof(f));
 	return r;
 }
@@ -336,6 +352,30 @@ int gather_finish(struct gather *g, struct bundle *b, struct err *e)
 	return r || !g->r->rank ? r : send_up(g, e);
 }
 
+int gather_join(struct gather *g, struct err *e)
+{
+	struct message_in m = { .kind = MESSAGE_JOIN, .rank = g->r->rank, .port = g->r->local },
+			  answer = { 0 };
+	unsigned n = g->r->rank ? 1 : g->r->ranks;
+	int r;
+
+	g->talker = calloc(n, sizeof(*g->talker));
+	if (!g->talker)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < n; i++)
+		g->talker[i].f.fd = -1;
+	if (!g->r->rank)
+		return collect(g, e);
+	r = ask_rank(g, 0, &g->root, &m, &answer, g->end, e);
+	free(answer.body);
+	return r;
+}
+
+struct talker *gather_talker(struct gather *g, unsigned rank)
+{
+	return &g->talker[rank];
+}
+
 /* --- beginning -------------------------------------------------------------------------------- */
 
 static int gather_prepare(struct gather *g, struct err *e)
@@ -398,7 +438,7 @@ int gather_open(const struct gather_ask *ask, struct gather **out, struct err *e
 		return err_set(e, -ENOMEM, "out of memory");
 	*g = (struct gather){ .ask = *ask, .r = ask->ranks, .listener = -1 };
 	g->end = gather_end(g->r->rank, limit);
-	g->expected = children_of(g);
+	g->expected = ask->talks ? 0 : children_of(g);
 	g->address = g->r->rank ? NULL : calloc(g->r->ranks, sizeof(*g->address));
 	r = !g->r->rank && !g->address ? err_set(e, -ENOMEM, "out of memory") : 0;
 	r = r ? r : gather_prepare(g, e);
@@ -418,7 +458,11 @@ void gather_close(struct gather *g)
 	if (g->listener >= 0)
 		close(g->listener);
 	pmix_leave();
+	for (unsigned i = 0; g->talker && i < (g->r->rank ? 1 : g->r->ranks); i++)
+		if (g->talker[i].f.fd >= 0)
+			close(g->talker[i].f.fd);
 	explicit_bzero(&g->token, sizeof(g->token));
+	free(g->talker);
 	free(g->address);
 	free(g);
 }

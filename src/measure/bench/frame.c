@@ -173,7 +173,7 @@ static void frame_check(struct turn *t, void *state)
 	if (r == -EINTR && stopped(t->f))
 		t->out->verified = false;
 	else if (r)
-		fail(t, r == -ENOTRECOVERABLE ? "not healthy" : RECORD_WRONG, &e);
+		fail(t, r == -ENOTRECOVERABLE ? RECORD_UNHEALTHY : RECORD_WRONG, &e);
 	else
 		t->out->verified = t->out->n > 0;
 }

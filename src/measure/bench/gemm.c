@@ -15,7 +15,7 @@
 #include "measure/bench/bench.h"
 #include "base/text.h"
 
-enum { BATCH_MAX = 20000, VARIANT_MAX = 1024 };
+enum { BATCH_MAX = 20000, VARIANT_MAX = 1024, BITS_DIM = 4096, BITS_CHECKS = 8 };
 #define SAMPLE_S 0.06
 #define BURN_S 1.0
 #define SMALL_S 1e-3
@@ -256,6 +256,23 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 		s->variant = NULL;
 	else
 		*variant = s->variant;
+	return r;
+}
+
+int gemm_bits(struct gemm_shared *s, struct gpu_place *p, struct arena *a, uint64_t *bits,
+	      const char **text, struct err *e)
+{
+	const struct gemm_dims dims = { BITS_DIM, BITS_DIM, BITS_DIM };
+	struct gemm_unit u = { .checks = BITS_CHECKS };
+	double seconds;
+	int r = gemm_open(s, e);
+
+	r = r ? r : gemm_unit_make(&u, p, &s->lt, gemm_type_find("bf16", 4), dims, e);
+	r = r ? r : gemm_unit_glance(&u, GLANCE_S, &seconds, e);
+	*bits = u.sum;
+	*text = arena_printf(a, "%s, cuBLASLt %d.%d.%d", p->gpu->name, s->lt.version[0],
+			     s->lt.version[1], s->lt.version[2]);
+	gemm_unit_end(&u);
 	return r;
 }
 

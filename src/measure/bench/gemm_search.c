@@ -450,6 +450,8 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 	r = r ? r : gemm_search_time(&s, one, 1, seconds, e);
 	if (r == 0)
 		r = gemm_search_time(&s, one, (size_t)fmax(for_s / *seconds, 1), seconds, e);
+	for (unsigned i = 0; r == 0 && i < u->checks; i++)
+		r = gemm_unit_repeat(u, e);
 	u->plan = NULL;
 	cublaslt_plan_end(s.variants[0].plan);
 	return r;

@@ -122,6 +122,7 @@ int gemm_unit_make(struct gemm_unit *u, struct gpu_place *place, struct cublaslt
 				 .dims = dims,
 				 .sparse_lt = u->sparse_lt,
 				 .stop = u->stop,
+				 .checks = u->checks,
 				 .tell = u->tell,
 				 .tell_ctx = u->tell_ctx };
 	r = r ? r : cuda_stream_make(g, &u->stream, e);

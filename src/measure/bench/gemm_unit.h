@@ -38,6 +38,7 @@ struct gemm_unit {
 	struct gemm_dims dims;
 	struct gemm_choice choice;
 	const atomic_bool *stop; /* may be NULL */
+	unsigned checks;	 /* products of a glance whose bits are compared */
 	/* Told during a search: seconds of one product of what was just timed. NULL: not called.
 	 */
 	void (*tell)(void *ctx, double seconds);

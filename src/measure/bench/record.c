@@ -28,6 +28,11 @@ bool record_wrong(const struct record_case *c)
 	return c->error && strncmp(c->error, RECORD_WRONG, strlen(RECORD_WRONG)) == 0;
 }
 
+bool record_unhealthy(const struct record_case *c)
+{
+	return c->error && strncmp(c->error, RECORD_UNHEALTHY, strlen(RECORD_UNHEALTHY)) == 0;
+}
+
 bool record_empty(const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++)

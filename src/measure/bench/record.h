@@ -91,8 +91,11 @@ struct record_case {
 
 /* How the error of a case begins whose work was done and came out wrong. */
 #define RECORD_WRONG "the result is wrong"
+/* The same of work that came out right and shows that the hardware is not healthy. */
+#define RECORD_UNHEALTHY "not healthy"
 /* Of a wrong result there is no figure. */
 bool record_wrong(const struct record_case *c);
+bool record_unhealthy(const struct record_case *c);
 
 /* The machine at one moment. Totals since boot; negative: could not be seen. */
 struct record_moment {

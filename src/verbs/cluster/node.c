@@ -11,6 +11,7 @@
 #include "many/cluster/rollback_timer.h"
 #include "verbs/change.h"
 #include "verbs/cluster/cluster.h"
+#include "verbs/qualify.h"
 
 struct node_ask {
 	struct machine_ask machine;
@@ -48,9 +49,12 @@ static int node_serve(struct door *d, const void *ask, int in, int out)
 	struct arena request = { 0 };
 	struct looker l = { .d = d };
 	struct cluster_stop stop = { 0 };
+	struct qualify_self self = { .d = d, .stop = &stop.stop };
 	struct ask_node n = { .arena = &request,
 			      .look = node_look,
 			      .look_state = &l,
+			      .self = qualify_self,
+			      .self_ctx = &self,
 			      .stop = &stop.stop,
 			      .captured = machine->capture != NULL };
 	struct err e = { 0 };

@@ -3,7 +3,7 @@
  * The smallest sets of parts that hit every test that went wrong, by trying the parts of the first
  * one that is not yet explained. Tests have about ten parts, so four causes are 10,000 tries.
  */
-#include "many/cluster/blame.h"
+#include "many/ranks/blame.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -19,7 +19,6 @@ struct class
 {
 	struct cover cover;
 	size_t *parts; /* places: the narrowest of each chain */
-	size_t *widest;
 	size_t n, explains;
 };
 
@@ -92,20 +91,15 @@ static void blame_count(struct work *w, struct blame *out)
 static void blame_join(struct work *w, struct class *c, size_t part)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		if (contains(w->set, part, c->parts[i])) {
-			if (contains(w->set, part, c->widest[i]))
-				c->widest[i] = part;
+		if (contains(w->set, part, c->parts[i]))
 			return;
-		}
 		if (contains(w->set, c->parts[i], part)) {
 			c->parts[i] = part;
 			return;
 		}
 	}
 	c->parts = arena_grow(w->a, c->parts, c->n, sizeof(*c->parts));
-	c->widest = arena_grow(w->a, c->widest, c->n, sizeof(*c->widest));
-	c->parts[c->n] = c->widest[c->n] = part;
-	c->n++;
+	c->parts[c->n++] = part;
 }
 
 static void blame_classify(struct work *w)
@@ -287,7 +281,6 @@ static void blame_emit(struct work *w, const size_t *chosen, size_t n, bool all,
 		for (size_t p = 0; p < c->n; p++)
 			add_part(w->a, v, c->parts[p]);
 		v->explains = c->explains;
-		v->widest = c->widest[0];
 		if (!always && all)
 			add_others(w, v, n);
 		v->certain = always && v->n == 1;
@@ -336,63 +329,4 @@ struct blame blame_judge(struct arena *a, const struct blame_set *set)
 		if (first_open(w, chosen, 0) < w->n_wrong)
 			explain(w, chosen, &out);
 	return out;
-}
-
-/* --- which test next -------------------------------------------------------------------------- */
-
-/* Whether a test of this part tells about the part alone. */
-static bool exonerates(const struct work *w, const struct blame_test *t, size_t part)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < t->n; i++) {
-		size_t p = t->parts[i];
-		enum blame_kind kind = w->set->parts[p].kind;
-
-		if (p == part) {
-			has = true;
-			continue;
-		}
-		if (contains(w->set, p, part) || contains(w->set, part, p) || w->good[p])
-			continue;
-		/* A way that nothing is known of: its ends are what was tested. */
-		if (w->bad[p] || (kind != BLAME_WAY && kind != BLAME_CABLE))
-			return false;
-	}
-	return has;
-}
-
-/* It was tried with good ones alone, and was bad. */
-static bool settled(const struct work *w, size_t part)
-{
-	for (size_t t = 0; t < w->set->n_tests; t++)
-		if (w->set->tests[t].state == BLAME_BAD && exonerates(w, &w->set->tests[t], part))
-			return true;
-	return false;
-}
-
-size_t blame_next(struct arena *a, const struct blame_set *set, size_t *out, size_t most)
-{
-	struct work *w = ARENA_NEW(a, struct work);
-	struct blame ignored = { 0 };
-	size_t n = 0;
-
-	work_init(w, a, set);
-	blame_count(w, &ignored);
-	for (size_t p = 0; p < set->n_parts && n < most; p++) {
-		size_t best = set->n_tests;
-		bool asked = false;
-
-		if (!suspect(w, p) || settled(w, p))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			asked = asked || exonerates(w, &set->tests[out[i]], p);
-		for (size_t t = 0; t < set->n_tests && !asked && best == set->n_tests; t++)
-			if (set->tests[t].state == BLAME_UNTRIED &&
-			    exonerates(w, &set->tests[t], p))
-				best = t;
-		if (best < set->n_tests)
-			out[n++] = best;
-	}
-	return n;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who is to blame when some tests between nodes went wrong. Pure: every test names the parts that
- * it needed (nodes, ports, a cable, a way through a switch) and how it ended; out comes the fewest
+ * it needed (nodes, ports, the path between them) and how it ended; out comes the fewest
  * parts that explain all that went wrong and were in nothing that went well. What the tests cannot
- * tell apart is named as alternatives, and which further tests would tell it apart.
+ * tell apart is named as alternatives.
  */
-#ifndef CLUSTER_BLAME_H
-#define CLUSTER_BLAME_H
+#ifndef RANKS_BLAME_H
+#define RANKS_BLAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,13 +21,9 @@ enum {
 
 /* From narrow to wide where one contains the other. */
 enum blame_kind {
-	BLAME_PORT_OUT, /* a port, in the direction that leaves its node */
-	BLAME_PORT_IN,
 	BLAME_PORT,
-	BLAME_CAGE, /* what a plug goes into; twins share one */
 	BLAME_NODE,
-	BLAME_WAY,   /* from one port to another, in one direction */
-	BLAME_CABLE, /* between two cages; with a switch: the path between two ports */
+	BLAME_PATH, /* between two ports */
 	BLAME_KINDS
 };
 
@@ -36,7 +32,7 @@ struct blame_part {
 	size_t within; /* the part that contains it; its own number: none */
 };
 
-enum blame_state { BLAME_UNTRIED, BLAME_GOOD, BLAME_BAD };
+enum blame_state { BLAME_GOOD, BLAME_BAD };
 
 struct blame_test {
 	size_t parts[BLAME_TEST_PARTS];
@@ -47,7 +43,7 @@ struct blame_test {
 struct blame_set {
 	const struct blame_part *parts;
 	size_t n_parts;
-	const struct blame_test *tests; /* untried ones are what could be tried */
+	const struct blame_test *tests;
 	size_t n_tests;
 };
 
@@ -58,7 +54,6 @@ struct blame_verdict {
 	size_t *parts;
 	size_t n;
 	size_t explains; /* tests that went wrong with the first */
-	size_t widest;	 /* part that contains the first and explains the same; the first: none */
 	/* In every explanation by so few causes, and nothing elsewhere explains the same. */
 	bool certain;
 };
@@ -71,10 +66,4 @@ struct blame {
 };
 
 struct blame blame_judge(struct arena *a, const struct blame_set *set);
-/*
- * Which untried tests tell more: for every part under suspicion one that needs it, and otherwise
- * only what is known to be good. Numbers of tests, most at once; 0: nothing more can be learnt.
- */
-size_t blame_next(struct arena *a, const struct blame_set *set, size_t *out, size_t most);
-
 #endif

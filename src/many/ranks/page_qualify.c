@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a qualification says, a row a figure, and its page. */
+#include <math.h>
+
+#include "many/ranks/qualify.h"
+#include "render/shape_page.h"
+
+static const char *const states[QUALIFY_STATES] = { "fit", "drain", "unknown" };
+
+static const char *reasons_text(struct arena *a, const void *object)
+{
+	const struct qualify_node *n = object;
+	const char *out = n->n_reasons ? n->reasons[0] : "";
+
+	for (size_t i = 1; i < n->n_reasons; i++)
+		out = arena_printf(a, "%s; %s", out, n->reasons[i]);
+	return out;
+}
+
+static bool is_drained(const void *item, const void *object)
+{
+	(void)object;
+	return ((const struct qualify_node *)item)->state == QUALIFY_DRAIN;
+}
+
+/* clang-format off */
+#define REASONS SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons), .title = "~reason", .shown = reasons_text
+
+static const struct shape_row drained_rows[] = {
+	{ "node", NULL, SHAPE_TEXT(qualify_node, name) },
+	{ "reasons", NULL, SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons) },
+};
+static const struct shape drained_shape = SHAPE(qualify_node, drained);
+
+static const struct shape_row qualify_node_rows[] = {
+	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
+	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
+	{ "reasons", "Why it is to be drained, or is not known.", REASONS },
+	{ "unreadable", "What could not be read on it.", SHAPE_TEXT(qualify_node, unreadable), .unknown = SHAPE_NULL },
+};
+static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
+
+static const struct shape_row qualify_fault_rows[] = {
+	{ "what", "A port, a node, or a path between two nodes.", SHAPE_TEXT(qualify_fault, what), .title = "~fault" },
+	{ "node", "To be drained; null: no single node.", SHAPE_TEXT(qualify_fault, node), .unknown = SHAPE_NULL },
+	{ "certain", "Nothing else explains the same tests.", SHAPE_FLAG(qualify_fault, certain) },
+	{ "or", "Alternative explanations.", SHAPE_TEXT(qualify_fault, others), .unknown = SHAPE_NULL, .title = "~or" },
+	{ "evidence", NULL, SHAPE_TEXT(qualify_fault, evidence), .title = "~evidence" },
+};
+static const struct shape qualify_fault_shape = SHAPE(qualify_fault, qualify_fault);
+
+static const struct shape_row qualify_rail_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(qualify_rail, name), .title = "network" },
+	{ "nodes", NULL, SHAPE_COUNT(qualify_rail, n), .title = "nodes" },
+	{ "tests", "Exchanges of groups and pairs.", SHAPE_COUNT(qualify_rail, tests), .title = "tests" },
+	{ "gbit_per_s", "Usual, sent by a node while all exchange data.",
+	  SHAPE_REAL(qualify_rail, gbit), .unknown = SHAPE_NULL, .title = "usual", .unit = "Gbit/s" },
+	{ "round_trip_us", "Usual, of TCP.", SHAPE_REAL(qualify_rail, rtt_us), .unknown = SHAPE_NULL,
+	  .title = "round trip", .unit = "us" },
+	{ "pairs_untested", "Pairs of nodes that were in no good group together.",
+	  SHAPE_COUNT(qualify_rail, pairs_untested), .title = "untested pairs" },
+	{ "complete", "False: the time was over before all was certain.", SHAPE_FLAG(qualify_rail, whole) },
+};
+static const struct shape qualify_rail_shape = SHAPE(qualify_rail, qualify_rail);
+
+static const struct shape_row qualify_rows[] = {
+	{ "seconds", NULL, SHAPE_REAL(qualify, seconds) },
+	{ "interrupted", NULL, SHAPE_FLAG(qualify, interrupted) },
+	{ "drain", "Nodes to take out of service.", SHAPE_LIST_AS(qualify, nodes, n, qualify_node, drained_shape),
+	  .keeps = is_drained },
+	{ "faults", "Of links.", SHAPE_LIST(qualify, faults, n_faults, qualify_fault) },
+	{ "nodes", NULL, SHAPE_LIST(qualify, nodes, n, qualify_node) },
+	{ "networks", NULL, SHAPE_LIST(qualify, rails, n_rails, qualify_rail) },
+	{ "notes", NULL, SHAPE_TEXT_LIST(qualify, notes, n_notes) },
+};
+const struct shape qualify_shape = SHAPE(qualify, qualify);
+
+const struct result_shape qualify_result = {
+	.name = "qualify", .title = "gputune qualify",
+	.meaning = "Which nodes and links are fit for a job that uses all of them, and which nodes to drain.",
+	.shape = &qualify_shape, .list = "nodes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+/* clang-format on */
+
+static bool is_shown(const struct qualify_node *n)
+{
+	return n->state != QUALIFY_FIT;
+}
+
+void page_qualify_add(struct doc *d, const struct qualify *q)
+{
+	struct qualify_node *shown = arena_array(d->arena, q->n, sizeof(*shown));
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n; i++)
+		if (is_shown(&q->nodes[i]))
+			shown[n++] = q->nodes[i];
+	if (n)
+		shape_table(d, "Nodes", &qualify_node_shape, shown, n);
+	if (q->n_faults)
+		node_drop_empty(
+			shape_table(d, "Links", &qualify_fault_shape, q->faults, q->n_faults));
+	if (q->n_rails)
+		shape_table(d, "Networks", &qualify_rail_shape, q->rails, q->n_rails);
+	for (size_t i = 0; i < q->n_notes; i++)
+		doc_text(d, "%s.", q->notes[i]);
+}
+
+struct doc *page_qualify(struct arena *a, const struct qualify *q)
+{
+	static const char *const names[] = { "to drain", "unknown", "fit" };
+	const size_t counts[] = { q->drained, q->unknown, q->n - q->drained - q->unknown };
+	struct doc *d = doc_new(a);
+	int code = qualify_exit(q);
+
+	doc_verdict(d,
+		    code == 1 ? STYLE_BAD
+		    : code    ? STYLE_WARN
+			      : STYLE_GOOD,
+		    doc_counts(d, names, counts, 3),
+		    q->n_faults
+			    ? arena_printf(a, "%s: %s", q->faults[0].what, q->faults[0].evidence)
+			    : NULL);
+	page_qualify_add(d, q);
+	return d;
+}
+
+/* --- what is added to it ---------------------------------------------------------------------- */
+
+void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state state,
+		    const char *why)
+{
+	if (n->state != QUALIFY_DRAIN)
+		n->state = state;
+	n->reasons = arena_grow(a, n->reasons, n->n_reasons, sizeof(*n->reasons));
+	n->reasons[n->n_reasons++] = why;
+}
+
+void qualify_note(struct arena *a, struct qualify *q, const char *text)
+{
+	q->notes = arena_grow(a, q->notes, q->n_notes, sizeof(*q->notes));
+	q->notes[q->n_notes++] = text;
+}

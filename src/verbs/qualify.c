@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune qualify: this node, or all nodes of a launcher's job and the links between them. */
+#include "verbs/qualify.h"
+#include "verbs/cluster/cluster.h"
+#include "verbs/ranks.h"
+
+enum { BUDGET_LEAST_S = 1, BUDGET_MOST_S = 86400 };
+
+struct qualify_ask {
+	double budget_s;
+	bool no_bench, no_links;
+	struct ask_texts addresses;
+	const char *dir;
+	struct ranks_ask ranks;
+};
+
+/* clang-format off */
+static const struct ask_row qualify_ask_rows[] = {
+	{ "budget", "time for all of it: half for benches, the rest for links (10m)",
+	  ASK_TIME(qualify_ask, budget_s), .arg = "TIME" },
+	{ "no-bench", "health and links alone: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
+	{ "no-links", "each node by itself alone", ASK_FLAG(qualify_ask, no_links) },
+	{ "address", "test links over this address of the node alone; repeatable", ASK_TEXTS(qualify_ask, addresses),
+	  .arg = "ADDRESS" },
+	{ "dir", "a folder on the disk to be measured; without it no disk is", ASK_TEXT(qualify_ask, dir),
+	  .arg = "DIR", .files = true },
+	{ ASK_PART(qualify_ask, ranks, ranks_ask) },
+};
+/* clang-format on */
+static const struct ask_shape qualify_ask_shape = ASK_SHAPE(qualify_ask, NULL, qualify_ask_rows);
+
+static void qualify_progress(void *ctx, const char *line)
+{
+	door_progress(ctx, "%s", line);
+}
+
+/* This node alone: its own channel. */
+struct alone {
+	struct rank_member *m;
+	json_t *kept;
+};
+
+static int ask_alone(void *ctx, const char *what, json_t **with, int limit_ms,
+		     struct rsh_reply *replies)
+{
+	struct alone *me = ctx;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+
+	(void)limit_ms;
+	json_decref(me->kept);
+	me->kept = NULL;
+	if (member_answer(me->m, &a, what, with[0], &me->kept, &e) == 0)
+		replies[0].answer = me->kept;
+	json_decref(with[0]);
+	with[0] = NULL;
+	arena_free(&a);
+	return me->m->stop && atomic_load(me->m->stop) ? -EINTR : 0;
+}
+
+static int qualify_alone(struct door *d, struct rank_member *m, const struct qualify_how *how,
+			 struct qualify *out)
+{
+	static const char *const names[] = { "this node" };
+	struct alone me = { .m = m };
+	const struct channel c = { .n = 1, .names = names, .ask = ask_alone, .ctx = &me };
+
+	qualify_run(d->arena, &c, how, out);
+	json_decref(me.kept);
+	return 0;
+}
+
+static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct qualify *out)
+{
+	struct cluster_stop *stop = ARENA_NEW(d->arena, struct cluster_stop);
+	struct qualify_self self = { .d = d, .stop = &stop->stop, .dir = ask->dir };
+	struct rank_member *m = ARENA_NEW(d->arena, struct rank_member);
+	const struct qualify_how how = { .budget_s = ask->budget_s,
+					 .no_bench = ask->no_bench,
+					 .no_links = ask->no_links,
+					 .say = qualify_progress,
+					 .ctx = d };
+	struct verb_ranks *ranks = NULL;
+	int code;
+
+	*m = (struct rank_member){ .self = qualify_self,
+				   .ctx = &self,
+				   .stop = &stop->stop,
+				   .only = ask->addresses.items,
+				   .n_only = ask->addresses.n };
+	if (ask->budget_s && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
+		return door_refuse(d, EXIT_USAGE, "--budget takes 1s to 24h");
+	code = verb_ranks_begin(d, &ask->ranks, true, &ranks);
+	if (code)
+		return code;
+	cluster_stop_begin(stop);
+	code = ranks ? verb_ranks_qualify(d, ranks, m, &how, out) : qualify_alone(d, m, &how, out);
+	cluster_stop_end(stop);
+	verb_ranks_close(ranks);
+	return code ? code : qualify_exit(out);
+}
+
+VERB_ANSWER(qualify_answer_any, qualify_answer, qualify_ask, qualify)
+VERB_PAGE_OF(qualify_page, page_qualify, qualify)
+
+const struct verb qualify_verb = {
+	.name = "qualify",
+	.group = VERB_MANY,
+	.summary = "which nodes and links are fit for a job, and which nodes to drain",
+	.about = "Judges this node by its health and short benches; in a launcher's processes "
+		 "(srun, mpirun, torchrun) all nodes, each beside its peers, then the links "
+		 "between them by exchanges of groups and pairs. Changes nothing.",
+	.exits = "1: a node is to be drained or a link is faulty; 5: not all could be judged",
+	.words = "burn-in acceptance preflight prolog drain sdc corruption straggler nodes",
+	.examples = EXAMPLES({ "qualify --no-bench", "this node's health, as a prolog does it" },
+			     { "qualify --budget 2m", "with short benches" },
+			     { "qualify --budget 10m --format json -o qualify.json",
+			       "under srun: rank 0 writes one result" }),
+	.ask = &qualify_ask_shape,
+	.answer = qualify_answer_any,
+	.result = &qualify_result,
+	.page = qualify_page,
+	.own_process = true,
+};

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""qualify: one node as a prolog runs it; four ranks in network namespaces with a slow port, then with one that never comes and one that is
+killed; cluster check on two "Sparks", whose inventory is a capture's. "nodes=N": that many ranks with faults of all kinds instead, as long as
+it takes (nightly). Judges no figure."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import common
+from common import copy_of, end_suite, expect, finish, fits, running, scratch, skip, start, until
+import netspaces
+
+tmp = scratch("qualify")
+gputune = copy_of(common.gputune, tmp)
+launchers = ("OMPI_", "PMI", "SLURM_", "GPUTUNE_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_", "JOB_COMPLETION")
+base = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
+token = tmp / "token"
+token.write_text("a secret of this test alone\n")
+token.chmod(0o600)
+
+
+@contextlib.contextmanager
+def spaces(n, rate="100mbit"):
+    """Namespaces q1.. on a switch, whose ports carry that much."""
+    tag = f"gq{os.getpid() % 100000}"
+    run = netspaces.run
+    names = [f"{tag}-{i}" for i in range(n)]
+    try:
+        run("ip", "netns", "add", tag)
+        run("ip", "-n", tag, "link", "add", "sw", "type", "bridge")
+        run("ip", "-n", tag, "link", "set", "sw", "up")
+        for i, name in enumerate(names):
+            run("ip", "netns", "add", name)
+            run("ip", "link", "add", "eth0", "netns", name, "type", "veth", "peer", "name", f"p{i}", "netns", tag)
+            run("ip", "-n", tag, "link", "set", f"p{i}", "master", "sw", "up")
+            run("ip", "-n", name, "addr", "add", f"10.99.0.{i + 1}/24", "dev", "eth0")
+            run("ip", "-n", name, "link", "set", "eth0", "up")
+            run("ip", "-n", name, "link", "set", "lo", "up")
+            shape(name, rate)
+        yield names
+    finally:
+        for name in [*names, tag]:
+            run("ip", "netns", "del", name, check=False)
+
+
+def shape(name, rate, dev="eth0"):
+    netspaces.run("ip", "netns", "exec", name, "tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", rate, "burst", "64kb", "latency",
+                  "100ms")
+
+
+def slow_pair(names, a, b, hub):
+    """From a to b through a port of its own, which is slow."""
+    run = netspaces.run
+    run("ip", "link", "add", "eth1", "netns", names[a], "type", "veth", "peer", "name", f"x{a}", "netns", hub)
+    run("ip", "-n", hub, "link", "set", f"x{a}", "master", "sw", "up")
+    run("ip", "-n", names[a], "link", "set", "eth1", "up")
+    shape(names[a], "5mbit", "eth1")
+    run("ip", "-n", names[a], "route", "add", f"10.99.0.{b + 1}/32", "dev", "eth1", "src", f"10.99.0.{a + 1}")
+
+
+def ranks(names, *more, missing=()):
+    """Starts all; rank 0 is the first of the list."""
+    env = {**base, "GPUTUNE_RANKS": str(len(names)), "GPUTUNE_LOCAL_RANK": "0", "GPUTUNE_MEET": "10.99.0.1:21333",
+           "GPUTUNE_TOKEN_FILE": str(token)}
+    return [start("ip", "netns", "exec", name, "unshare", "-u", "sh", "-c", f"hostname n{i} && exec \"$@\"", "sh", gputune, "qualify",
+                  "--no-bench", "--ranks-wait", "3s" if missing else "60s", "--format", "json", *more, env={**env, "GPUTUNE_RANK": str(i)})
+            for i, name in enumerate(names) if i not in missing]
+
+
+def verdict(what, all_, codes=(1,)):
+    code, out, err = finish(all_[0], 300)
+    j = fits(what, out, "qualify", (code, err[-500:]))
+    expect(f"{what}: exit code", j and code in codes and code == j["exit_code"], (code, err[-300:], out[:2000]))
+    for other in all_[1:]:
+        other_code, other_out, _ = finish(other)
+        expect(f"{what}: rank 0 alone prints", not other_out, other_out[:200])
+    expect(f"{what}: no process is left", until(lambda: not running(gputune)), running(gputune))
+    return j or {"faults": [], "drain": [], "nodes": [], "networks": []}
+
+
+def links(j):
+    return sorted(f["what"] for f in j["faults"])
+
+
+def alone():
+    code, out, err = finish(start(gputune, "qualify", "--no-bench", "--format", "json", env=base))
+    j = fits("one node", out, "qualify", (code, err))
+    expect("one node: exit code", j and code == (1 if j["drain"] else 0) and len(j["nodes"]) == 1, (code, err))
+    code, out, err = finish(start(gputune, "qualify", "--budget", "200ms", env=base))
+    expect("a budget below a second is refused", code == 2 and "--budget" in err, (code, err))
+
+
+def four():
+    with spaces(4) as names:
+        shape(names[2], "5mbit")
+        j = verdict("a slow port", ranks(names))
+        expect("the slow port is named, alone and with certainty", [f["node"] for f in j["faults"]] == ["n2"] and j["faults"][0]["certain"],
+               j["faults"])
+        expect("its node is drained", any(d["node"] == "n2" and "Gbit/s" in d["reasons"][-1] for d in j["drain"]), j["drain"])
+        if "full" not in sys.argv:
+            return
+        shape(names[2], "100mbit")
+        j = verdict("nothing planted", ranks(names), codes=(0, 1))
+        expect("no link is named", not links(j), j["faults"])
+        j = verdict("a rank that never comes", ranks(names, missing=(3,)), codes=(1, 5))
+        expect("it is named", [n["reasons"] for n in j["nodes"] if n["node"] == "rank 3"] == [["did not come"]], j["nodes"])
+        all_ = ranks(names)
+        time.sleep(0.7)
+        all_[1].kill()
+        j = verdict("a rank that is killed", all_, codes=(1, 5))
+        expect("it is unknown", any(n["state"] == "unknown" for n in j["nodes"]) or j["faults"], j["nodes"])
+
+
+def many(n):
+    """Faults of nodes and pairs among many."""
+    with spaces(n, "40mbit") as names:
+        shape(names[n // 3], "4mbit")
+        shape(names[n - 2], "4mbit")
+        slow_pair(names, 1, n // 2, names[0].rsplit("-", 1)[0])
+        j = verdict(f"{n} nodes", ranks(names, "--budget", "170s"))
+        print(f"{n} nodes: {j.get('seconds', 0):.0f} s, tests {[w['tests'] for w in j['networks']]}, {links(j)}")
+        expect("nodes are named", {d["node"] for d in j["drain"]} >= {f"n{n // 3}", f"n{n - 2}"}, j["drain"])
+        expect("the pair is named", any(w.startswith("path between") and f"n{n // 2}" in w and "n1 " in w for w in links(j)), links(j))
+        expect("nothing else is", len(links(j)) == 3, links(j))
+        expect("within three minutes", j.get("seconds", 999) <= 180, j.get("seconds"))
+
+
+def sparks():
+    with netspaces.Sparks(2) as s:
+        s.cable((1, 0), (2, 0))
+        for twin in (0, 1):
+            for node in (1, 2):
+                s.address(node, 0, twin, f"192.168.{100 + twin}.{node}/24")
+        code, out, err = finish(start(gputune, "cluster", "check", *s.nodes(gputune), "--format", "json"), 120)
+        j = fits("cluster check", out, "cluster-check", (code, err[-500:]))
+        expect("two nodes, both networks and the management's", j and len(j["qualify"]["networks"]) == 3, (code, err, out[:500]))
+        expect("links are good", j and not j["qualify"]["faults"], j and j["qualify"]["faults"])
+
+
+why = netspaces.possible()
+alone()
+counts = [int(w.split("=")[1]) for w in sys.argv if w.startswith("nodes=")]
+if why:
+    skip("qualify of several nodes", why)
+elif counts:
+    many(counts[0])
+else:
+    four()
+    if "full" in sys.argv:
+        sparks()
+end_suite()

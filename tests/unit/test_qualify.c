@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Qualifications of nodes that are played: faults of nodes, ports, directions and pairs are named
+ * and nothing else is; products, silent nodes, nodes that lie. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "many/ranks/qualify.h"
+
+enum { NODES = 40, FAULTS = 4 };
+
+static struct arena arena;
+
+enum play_kind { PLAY_NODE, PLAY_SENDING, PLAY_PAIR, PLAY_LATE, PLAY_DEAD };
+
+struct play_fault {
+	enum play_kind kind;
+	unsigned a, b;
+};
+
+struct play {
+	struct channel c;
+	const char *names[NODES];
+	struct play_fault fault[FAULTS];
+	size_t n_faults;
+	unsigned rails;
+	int silent; /* this node does not answer; -1: all do */
+	int liar;   /* this one sends others elsewhere */
+	int wrong;  /* this one computes other bits */
+	const char *unfit;
+	json_t *kept;
+};
+
+static bool slow(const struct play *p, unsigned from, unsigned to)
+{
+	for (size_t i = 0; i < p->n_faults; i++) {
+		const struct play_fault *f = &p->fault[i];
+
+		if ((f->kind == PLAY_NODE && (from == f->a || to == f->a)) ||
+		    (f->kind == PLAY_SENDING && from == f->a) ||
+		    (f->kind == PLAY_PAIR &&
+		     ((from == f->a && to == f->b) || (from == f->b && to == f->a))))
+			return true;
+	}
+	return false;
+}
+
+static bool is(const struct play *p, enum play_kind kind, unsigned a, unsigned b)
+{
+	for (size_t i = 0; i < p->n_faults; i++)
+		if (p->fault[i].kind == kind && (p->fault[i].a == a || p->fault[i].a == b))
+			return true;
+	return false;
+}
+
+static json_t *exchanged(const struct play *p, unsigned self, const json_t *with)
+{
+	const json_t *group = json_object_get(with, "group"), *one;
+	double limit = json_real_value(json_object_get(with, "slow_s")),
+	       late = json_real_value(json_object_get(with, "late_us"));
+	json_t *bad = json_array();
+	size_t i;
+
+	json_array_foreach(group, i, one)
+	{
+		unsigned peer = (unsigned)json_integer_value(one);
+		const char *why = NULL;
+
+		if (peer == self)
+			continue;
+		if (is(p, PLAY_DEAD, self, peer))
+			why = "no answer";
+		else if (limit > 0 && slow(p, peer, self))
+			why = "slow";
+		else if (late > 0 && is(p, PLAY_LATE, self, peer))
+			why = "long round trips";
+		if (why)
+			json_array_append_new(bad, json_pack("{s:i, s:f, s:f, s:b, s:s}", "peer",
+							     peer, "rate", 1e6, "rtt_us",
+							     *why == 'l' ? 900.0 : 20.0, "silent",
+							     *why == 'n', "why", why));
+	}
+	return json_pack("{s:o, s:f, s:f, s:i}", "bad", bad, "seconds", 0.15, "rtt_us", 20.0,
+			 "retransmits", 0);
+}
+
+static json_t *addresses(const struct play *p, unsigned node)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < p->rails; i++) {
+		char address[32], at[40];
+
+		snprintf(address, sizeof(address), "10.%u.0.%u", i, node + 1);
+		snprintf(at, sizeof(at), "%s:4711", (int)node == p->liar ? "192.0.2.1" : address);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i}", "interface",
+						      i ? "eth1" : "eth0", "address", address, "at",
+						      at, "bits", 24, "mbps", 0));
+	}
+	/* The same on all: a bridge of their own. */
+	json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i}", "interface", "docker0",
+					      "address", "172.17.0.1", "at", "172.17.0.1:4711",
+					      "bits", 16, "mbps", 0));
+	return json_pack("{s:o}", "addresses", list);
+}
+
+static json_t *answer(const struct play *p, unsigned i, const char *what, const json_t *with)
+{
+	char host[16];
+
+	snprintf(host, sizeof(host), "n%u", i);
+	if (strcmp(what, "self") == 0)
+		return json_pack("{s:s, s:s?, s:n, s:[{s:s, s:s, s:s}], s:n, s:n}", "host", host,
+				 "unfit", i == 1 ? p->unfit : NULL, "unreadable", "products", "gpu",
+				 "H200, cuBLASLt 13", "place", "GPU 0", "bits",
+				 (int)i == p->wrong ? "0002" : "0001", "check", "bench");
+	if (strcmp(what, "addresses") == 0)
+		return addresses(p, i);
+	return strcmp(what, "exchange") == 0 ? exchanged(p, i, with) : json_object();
+}
+
+static int play_ask(void *ctx, const char *what, json_t **with, int limit_ms,
+		    struct rsh_reply *replies)
+{
+	struct play *p = ctx;
+
+	(void)limit_ms;
+	for (unsigned i = 0; i < p->c.n; i++) {
+		json_t *j;
+
+		if (!with[i])
+			continue;
+		replies[i] = (struct rsh_reply){ .failure = "did not come", .out = true };
+		if ((int)i != p->silent) {
+			j = answer(p, i, what, with[i]);
+			json_array_append_new(p->kept, j);
+			replies[i] = (struct rsh_reply){ .answer = j };
+		}
+		json_decref(with[i]);
+		with[i] = NULL;
+	}
+	return 0;
+}
+
+static struct qualify run(struct play *p, unsigned n, unsigned rails)
+{
+	const struct qualify_how how = { .budget_s = 60, .no_bench = true };
+	struct qualify q;
+
+	for (unsigned i = 0; i < n; i++)
+		p->names[i] = "rank";
+	p->c = (struct channel){ .n = n, .names = p->names, .ask = play_ask, .ctx = p };
+	p->rails = rails;
+	p->kept = json_array();
+	assert_int_equal(qualify_run(&arena, &p->c, &how, &q), 0);
+	json_decref(p->kept);
+	return q;
+}
+
+#define HEALTHY .silent = -1, .liar = -1, .wrong = -1
+
+static void drained(const struct qualify *q, unsigned n, unsigned node)
+{
+	assert_int_equal(q->drained, n);
+	assert_true(!n || q->nodes[node].state == QUALIFY_DRAIN);
+}
+
+static void test_healthy(void **state)
+{
+	(void)state;
+	for (unsigned n = 2; n <= NODES; n = n < 6 ? n + 1 : n + 17) {
+		struct play p = { HEALTHY };
+		struct qualify q = run(&p, n, 2);
+
+		drained(&q, 0, 0);
+		assert_int_equal(q.n_faults, 0);
+		assert_int_equal(q.n_rails, 2);
+		assert_int_equal(qualify_exit(&q), 0);
+		arena_free(&arena);
+	}
+}
+
+/* A node, one direction, a pair, round trips; of few nodes by all pairs, of many by groups. */
+static void test_faults(void **state)
+{
+	static const struct {
+		struct play_fault f;
+		const char *what;
+		unsigned drained;
+	} rows[] = {
+		{ { PLAY_NODE, 3, 0 }, "port eth0 of n3", 1 },
+		{ { PLAY_SENDING, 2, 0 }, "port eth0 of n2", 1 },
+		{ { PLAY_PAIR, 1, 3 }, "path between n1 and n3 (network of 10.0.0.1/24)", 0 },
+		{ { PLAY_LATE, 3, 0 }, "port eth0 of n3", 1 },
+		{ { PLAY_DEAD, 2, 0 }, "port eth0 of n2", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (unsigned n = 4; n <= NODES; n += 18) {
+			struct play p = { HEALTHY, .fault = { rows[i].f }, .n_faults = 1 };
+			struct qualify q = run(&p, n, 1);
+
+			assert_int_equal(q.n_faults, 1);
+			if (rows[i].f.kind != PLAY_PAIR)
+				assert_string_equal(q.faults[0].what, rows[i].what);
+			else
+				assert_non_null(strstr(q.faults[0].what, "path between n"));
+			assert_true(q.faults[0].certain);
+			drained(&q, rows[i].drained, rows[i].f.a);
+			assert_int_equal(qualify_exit(&q), 1);
+			arena_free(&arena);
+		}
+}
+
+static void test_several(void **state)
+{
+	struct play p = {
+		HEALTHY,
+		.fault = { { PLAY_NODE, 7, 0 }, { PLAY_PAIR, 11, 20 }, { PLAY_SENDING, 30, 0 } },
+		.n_faults = 3
+	};
+	struct qualify q = run(&p, NODES, 1);
+
+	(void)state;
+	assert_int_equal(q.n_faults, 3);
+	drained(&q, 2, 7);
+	assert_int_equal(q.nodes[30].state, QUALIFY_DRAIN);
+	/* On both networks it is the node. */
+	arena_free(&arena);
+}
+
+/* Two nodes and one path: nobody knows which end. */
+static void test_pair_alone(void **state)
+{
+	struct play p = { HEALTHY, .fault = { { PLAY_PAIR, 0, 1 } }, .n_faults = 1 };
+	struct qualify q = run(&p, 2, 1);
+
+	(void)state;
+	assert_int_equal(q.n_faults, 1);
+	assert_false(q.faults[0].certain);
+	assert_non_null(q.faults[0].others);
+	drained(&q, 0, 0);
+	arena_free(&arena);
+}
+
+static void test_nodes(void **state)
+{
+	struct play p = { HEALTHY, .unfit = "gpu.xid (gpu0): Xid 79" };
+	struct qualify q;
+
+	(void)state;
+	p.silent = 4;
+	p.wrong = 2;
+	p.liar = 3;
+	q = run(&p, 6, 1);
+	drained(&q, 2, 1);
+	assert_int_equal(q.nodes[2].state, QUALIFY_DRAIN);
+	assert_non_null(strstr(q.nodes[2].reasons[0], "differs from that of 4 equal GPUs"));
+	assert_string_equal(q.nodes[4].reasons[0], "did not come");
+	assert_int_equal(q.unknown, 1);
+	/* Nobody was sent to where the liar pointed. */
+	assert_int_equal(q.rails[0].n, 4);
+	arena_free(&arena);
+	/* Of two nobody can say which is wrong. */
+	p = (struct play){ HEALTHY };
+	p.wrong = 1;
+	q = run(&p, 2, 1);
+	drained(&q, 0, 0);
+	assert_int_equal(q.unknown, 2);
+	assert_int_equal(qualify_exit(&q), 5);
+	arena_free(&arena);
+}
+
+/* A circle of containers, and more causes than are looked for: it ends. */
+static void test_odd_sets(void **state)
+{
+	struct blame_part parts[40];
+	struct blame_test tests[20];
+	struct blame_set set = { parts, 40, tests, 20 };
+	struct blame found;
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		parts[i] = (struct blame_part){ BLAME_PORT, (i + 3) % 40 };
+	for (size_t i = 0; i < 20; i++)
+		tests[i] = (struct blame_test){ .parts = { 2 * i, 2 * i + 1 },
+						.n = 2,
+						.state = BLAME_BAD };
+	found = blame_judge(&arena, &set);
+	assert_int_equal(found.n, 20);
+	for (size_t i = 0; i < found.n; i++)
+		assert_false(found.items[i].certain);
+	/* A chain of tests, each with a part of the one before: ten causes at least. */
+	for (size_t i = 0; i < 20; i++) {
+		tests[i].parts[0] = i;
+		tests[i].parts[1] = i + 1;
+	}
+	found = blame_judge(&arena, &set);
+	assert_in_range(found.n, 10, 20);
+	/* All parts worked elsewhere. */
+	for (size_t i = 0; i < 20; i++)
+		tests[i].parts[0] = tests[i].parts[1] = 0;
+	tests[0].state = BLAME_GOOD;
+	found = blame_judge(&arena, &set);
+	assert_int_equal(found.n, 0);
+	assert_int_equal(found.unexplained, 19);
+	arena_free(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_healthy), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_several), cmocka_unit_test(test_pair_alone),
+		cmocka_unit_test(test_nodes),	cmocka_unit_test(test_odd_sets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
