@@ -103,6 +103,7 @@ ELSEWHERE = (
     (r"^check --deep --since", "health.py", '"--since"'),
     (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
     (r"^cluster check", "qualify.py", '"check"'),
+    (r"^qualify", "qualify.py", '"qualify"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^since ", "since.py", '"since"'),
     (r"^fleet \S+\.db", "since.py", '"fleet"'),

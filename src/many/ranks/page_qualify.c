@@ -82,6 +82,15 @@ const struct result_shape qualify_result = {
 };
 /* clang-format on */
 
+int qualify_exit(const struct qualify *q)
+{
+	bool whole = !q->interrupted && !q->unknown;
+
+	for (size_t i = 0; i < q->n_rails; i++)
+		whole = whole && q->rails[i].whole;
+	return q->drained || q->n_faults ? 1 : whole ? 0 : 5;
+}
+
 static bool is_shown(const struct qualify_node *n)
 {
 	return n->state != QUALIFY_FIT;

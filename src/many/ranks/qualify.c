@@ -181,12 +181,3 @@ int qualify_run(struct arena *a, const struct channel *c, const struct qualify_h
 	out->seconds = (double)clock_mono_ns() / 1e9 - begin;
 	return r;
 }
-
-int qualify_exit(const struct qualify *q)
-{
-	bool whole = !q->interrupted && !q->unknown;
-
-	for (size_t i = 0; i < q->n_rails; i++)
-		whole = whole && q->rails[i].whole;
-	return q->drained || q->n_faults ? 1 : whole ? 0 : 5;
-}
