@@ -5,10 +5,8 @@
  * The API server is asked for nothing while nothing changes.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <malloc.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +17,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "look/settings/findings.h"
+#include "machine/host/apart.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"
 #include "many/fleet/node.h"
@@ -103,6 +102,7 @@ struct agent {
 	const char *server;
 	char status[8], message[MESSAGE_MAX]; /* as the API server knows them */
 	bool known, tainted;
+	pid_t stuck; /* a look that a driver holds; 0: none */
 	double back_off_s;
 };
 
@@ -338,8 +338,9 @@ static bool write_taint(struct agent *g, bool want)
 /* --- one look --------------------------------------------------------------------------------- */
 
 /* In a process of its own: 'F' and what is wrong, or 'P', or 'U' where not everything was seen. */
-static void examine(struct agent *g, int fd)
+static void examine(void *ctx, struct text *reply)
 {
+	struct agent *g = ctx;
 	struct profile p;
 	struct host *h = g->d->live(g->d->ctx);
 	struct machine *m = door_machine(g->d, h, &(struct door_look){ .lean = true });
@@ -355,43 +356,21 @@ static void examine(struct agent *g, int fd)
 		else if (f.n > 0 && f.count[VERDICT_UNKNOWN] == 0)
 			said = "P no failed health check";
 	}
-	(void)fd_write_all(fd, said, strlen(said));
-	_exit(0);
+	text_add(reply, said);
 }
 
 /* True: unhealthy. What the look takes, the driver's library above all, goes with its process. */
 static const char *agent_look(struct agent *g, const char **message)
 {
-	char said[MESSAGE_MAX] = "U the look did not end in time";
-	size_t len = 0;
-	ssize_t n = 1;
-	int ends[2], status;
-	pid_t pid;
+	TEXT_AUTO said = { 0 };
+	int r = apart_run(examine, g, LOOK_MS, &said, &g->stuck, NULL);
 
 	g->out->looks++;
-	*message = "the look could not be started";
-	if (pipe2(ends, O_CLOEXEC))
+	*message = r == -ETIME ? "the look did not end in time" : "the look failed";
+	if (r || said.len < 2)
 		return "Unknown";
-	pid = fork();
-	if (pid == 0)
-		examine(g, ends[1]);
-	close(ends[1]);
-	for (long long end = clock_mono_ms() + LOOK_MS; pid > 0 && n > 0;) {
-		struct pollfd p = { .fd = ends[0], .events = POLLIN };
-		long long left = end - clock_mono_ms();
-
-		n = left > 0 && poll(&p, 1, (int)left) > 0
-			    ? read(ends[0], said + len, sizeof(said) - 1 - len)
-			    : 0;
-		len += n > 0 ? (size_t)n : 0;
-	}
-	close(ends[0]);
-	if (pid < 0)
-		return "Unknown";
-	(void)reap_kill(pid, false, &status, NULL);
-	said[len ? len : strlen(said)] = '\0';
-	*message = arena_strdup(g->a, said + 2);
-	return *said == 'F' ? "True" : *said == 'P' ? "False" : "Unknown";
+	*message = arena_strdup(g->a, said.s + 2);
+	return *said.s == 'F' ? "True" : *said.s == 'P' ? "False" : "Unknown";
 }
 
 static void agent_file(struct agent *g, const char *path, const char *text)

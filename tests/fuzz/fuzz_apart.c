@@ -231,7 +231,7 @@ static void run(const unsigned char *data, size_t size)
 		o.code = 1;
 	/* Few are near the bound. */
 	o.blocks = o.blocks < 200 ? o.blocks % 8 : o.blocks + 56;
-	r = nvml_worker_run(work, &o, o.end >= STAYS ? SOON_MS : LATE_MS, &reply, &stuck, &cpu_us);
+	r = apart_run(work, &o, o.end >= STAYS ? SOON_MS : LATE_MS, &reply, &stuck, &cpu_us);
 	must(r == expected(&o));
 	must(stuck == 0 && cpu_us >= 0);
 	if (r == 0)

@@ -932,16 +932,16 @@ static void test_apart(void **state)
 	pid_t stuck = 0;
 
 	(void)state;
-	assert_int_equal(nvml_worker_run(work_ms, &spent, 10000, &reply, &stuck, &cpu_us), 0);
+	assert_int_equal(apart_run(work_ms, &spent, 10000, &reply, &stuck, &cpu_us), 0);
 	assert_true(cpu_us >= spent * 1000);
-	assert_int_equal(nvml_worker_run(say_much, &n, 10000, &reply, &stuck, NULL), 0);
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), 0);
 	assert_int_equal(reply.len, 200000);
 	text_clear(&reply);
 	n = APART_MAX + 1;
-	assert_int_equal(nvml_worker_run(say_much, &n, 10000, &reply, &stuck, NULL), -EIO);
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), -EIO);
 	assert_int_equal(reply.len, 0);
-	assert_int_equal(nvml_worker_run(die, &status, 10000, &reply, &stuck, NULL), -EIO);
-	assert_int_equal(nvml_worker_run(hang, NULL, 100, &reply, &stuck, NULL), -ETIME);
+	assert_int_equal(apart_run(die, &status, 10000, &reply, &stuck, NULL), -EIO);
+	assert_int_equal(apart_run(hang, NULL, 100, &reply, &stuck, NULL), -ETIME);
 	/* None is left behind. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -957,11 +957,11 @@ static void test_apart_stuck(void **state)
 	(void)state;
 	if (pid == 0)
 		hang(NULL, NULL);
-	assert_int_equal(nvml_worker_run(say_much, &few, 60000, &reply, &stuck, NULL), -ETIME);
+	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), -ETIME);
 	assert_int_equal(stuck, pid);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(nvml_worker_run(say_much, &few, 60000, &reply, &stuck, NULL), 0);
+	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), 0);
 	assert_int_equal(stuck, 0);
 	assert_string_equal(reply.s, "xxx");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "look/stack/inventory.h"
 #include "look/stack/rodata.h"
 #include "base/clock.h"
-#include "machine/host/command.h"
+#include "machine/host/apart.h"
 #include "machine/host/vendor.h"
 
 /* "libnccl.so.2.28.9" says more than "libnccl.so.2". */
@@ -191,8 +190,14 @@ static struct library_answer library_version_ask(const char *path, const struct 
 	return s;
 }
 
-static void library_version_child(const char *path, const struct question *q, int out)
+struct asking {
+	const char *path;
+	const struct question *q;
+};
+
+static void library_version_child(void *ctx, struct text *reply)
 {
+	const struct asking *ask = ctx;
 	struct rlimit cpu = { CPU_S, CPU_S }, none = { 0, 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct library_answer s;
@@ -204,27 +209,8 @@ static void library_version_child(const char *path, const struct question *q, in
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
-	s = library_version_ask(path, q);
-	_exit(write(out, &s, sizeof(s)) == (ssize_t)sizeof(s) ? 0 : 1);
-}
-
-/* False when the child said nothing in time; it is ended then. */
-static bool listen_to(int in, pid_t pid, struct library_answer *out)
-{
-	struct pollfd p = { .fd = in, .events = POLLIN };
-	long long until = clock_mono_ms() + LIMIT_MS, left;
-	ssize_t n = -1;
-	int ready = 0, status;
-
-	do {
-		left = until - clock_mono_ms();
-		ready = left > 0 ? poll(&p, 1, (int)left) : 0;
-	} while (ready < 0 && errno == EINTR);
-	if (ready > 0)
-		n = read(in, out, sizeof(*out));
-	if (n != (ssize_t)sizeof(*out) || reap_wait(pid, LIMIT_MS, &status, NULL))
-		reap_kill(pid, false, &status, NULL);
-	return n == (ssize_t)sizeof(*out);
+	s = library_version_ask(ask->path, ask->q);
+	text_addn(reply, (const char *)&s, sizeof(s));
 }
 
 static const char *version_text(struct arena *a, const struct question *q, long long v)
@@ -250,8 +236,8 @@ void library_take_answer(struct take *t, struct stack_item *item)
 	const struct question *q = rule_ctx_of(item->c);
 	char full[HOST_PATH_MAX];
 	struct library_answer s;
-	int pipes[2];
-	pid_t pid;
+	struct asking ask;
+	TEXT_AUTO reply = { 0 };
 
 	if (!q || t->root->fd >= 0 || !t->root->contents)
 		return;
@@ -260,17 +246,15 @@ void library_take_answer(struct take *t, struct stack_item *item)
 		item->said_error = "not loaded as root: other users can write it";
 		return;
 	}
-	if (pipe2(pipes, O_CLOEXEC))
-		return;
-	pid = fork();
-	if (pid == 0)
-		library_version_child(geteuid() == 0 ? full : item->path, q, pipes[1]);
-	close(pipes[1]);
-	if (pid > 0 && !listen_to(pipes[0], pid, &s))
+	ask = (struct asking){ geteuid() == 0 ? full : item->path, q };
+	if (apart_run(library_version_child, &ask, LIMIT_MS, &reply, NULL, NULL) ||
+	    reply.len != sizeof(s)) {
 		item->said_error = "no response: it hung or ended the process";
-	else if (pid > 0 && s.how == SAID_OK)
+		return;
+	}
+	memcpy(&s, reply.s, sizeof(s));
+	if (s.how == SAID_OK)
 		item->said = version_text(t->a, q, s.version);
-	else if (pid > 0 && s.how > SAID_OK && s.how <= SAID_REFUSED)
+	else if (s.how > SAID_OK && s.how <= SAID_REFUSED)
 		item->said_error = why[s.how];
-	close(pipes[0]);
 }

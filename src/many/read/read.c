@@ -242,10 +242,13 @@ static void read_all(struct reader *r)
 			r->at++;
 		if (r->at == r->end)
 			break;
-		name = "";
-		nl = *r->at == '{' ? r->at : line_end(r->at, r->end);
-		if (nl == r->at || read_line(&r->a, r->at, (size_t)(nl - r->at), &name, &rest)) {
-			r->at = nl == r->at ? nl : rest;
+		if (*r->at == '{') {
+			read_document(r, "");
+			continue;
+		}
+		nl = line_end(r->at, r->end);
+		if (read_line(&r->a, r->at, (size_t)(nl - r->at), &name, &rest)) {
+			r->at = rest;
 			read_document(r, name);
 		} else {
 			while (nl[-1] == '\r')
@@ -370,7 +373,7 @@ static void read_at(struct read_ask *ask, const char *path, int depth)
 	struct stat st;
 	int n;
 
-	if ((depth ? lstat : stat)(path, &st)) {
+	if (depth ? lstat(path, &st) : stat(path, &st)) {
 		ask->refuse(ask->owner, path, strerror(errno));
 		return;
 	}

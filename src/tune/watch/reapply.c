@@ -126,7 +126,7 @@ static void swap_in_child(void *ctx, struct text *reply)
 static int swap_apart(struct swapping *s, const char **why)
 {
 	TEXT_AUTO reply = { 0 };
-	int code, r = nvml_worker_run(swap_in_child, s, SWAP_MS, &reply, &s->g->stuck, NULL);
+	int code, r = apart_run(swap_in_child, s, SWAP_MS, &reply, &s->g->stuck, NULL);
 
 	*why = r == -ETIME ? "the driver does not answer"
 			   : "the process that queries the driver failed";

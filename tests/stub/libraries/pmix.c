@@ -51,7 +51,8 @@ int PMIx_Init(struct proc *me, struct info *info, size_t n)
 	(void)n;
 	if (!said || !own || sscanf(said, "%199s %u %u", folder, &ranks, &locals) != 3)
 		return UNREACHABLE;
-	*me = (struct proc){ .rank = rank = (unsigned)strtoul(own, NULL, 10) };
+	rank = (unsigned)strtoul(own, NULL, 10);
+	*me = (struct proc){ .rank = rank };
 	snprintf(me->space, sizeof(me->space), "%s", getenv("PMIX_NAMESPACE"));
 	return 0;
 }
