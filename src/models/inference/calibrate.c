@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/inference/calibrate.h"
+#include "base/stat.h"
 #include "base/text.h"
 #include "models/inference/schedule.h"
 
@@ -50,13 +51,6 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static int by_size(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 enum which { BUILT_IN, FITTED, LEFT_OUT };
 
 /* The middle one and nine of ten of |predicted / measured - 1|. */
@@ -72,7 +66,7 @@ static void errors_of(struct arena *a, const struct calibrate_figure *f, size_t 
 
 		e[i] = fabs(p / f[i].measured - 1);
 	}
-	qsort(e, n, sizeof(*e), by_size);
+	stat_sort(e, n);
 	for (int k = 0; n && k < 2; k++) {
 		double at = (k ? 0.9 : 0.5) * (double)(n - 1);
 		size_t i = (size_t)at;

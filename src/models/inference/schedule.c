@@ -4,7 +4,8 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+#include "base/stat.h"
 
 #define POINTS 12
 /* What is simulated at most: 10 ms of a processor. */
@@ -316,13 +317,6 @@ static void one_event(struct simulation *s, int *done)
 	leave(s);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static struct percentiles of_all(double *v, int n, bool mean_alone)
 {
 	struct percentiles p = { 0 };
@@ -333,7 +327,7 @@ static struct percentiles of_all(double *v, int n, bool mean_alone)
 		p.mean += v[i] / n;
 	if (mean_alone)
 		return p;
-	qsort(v, (size_t)n, sizeof(*v), by_value);
+	stat_sort(v, (size_t)n);
 	p.p50 = v[(n - 1) / 2];
 	p.p95 = v[(int)(0.95 * (n - 1) + 0.5)];
 	p.p99 = v[(int)(0.99 * (n - 1) + 0.5)];
@@ -348,7 +342,7 @@ static double middle_rate(const struct simulation *s, double *v)
 	for (int i = 0; i < s->n; i++)
 		if (s->all[i].done > 0)
 			v[n++] = s->all[i].done;
-	qsort(v, (size_t)n, sizeof(*v), by_value);
+	stat_sort(v, (size_t)n);
 	from = n / 5;
 	to = n - 1 - n / 5;
 	return to > from && v[to] > v[from] ? 1e3 * (to - from) / (v[to] - v[from]) : 0;
@@ -458,7 +452,8 @@ void serve(struct arena *a, const struct ask *q, const struct memory_footprint *
 	schedule_run(a, &sim, m, out);
 	*s = (struct served){ .ttft = out->ttft.mean,
 			      /* Users who begin together report the mean of their rates. */
-			      .tpot = in_turn(q) ? out->tpot.mean : out->requests / sim.rates,
+			      .tpot = in_turn(q) || !(sim.rates > 0) ? out->tpot.mean
+								     : out->requests / sim.rates,
 			      .throughput = out->throughput,
 			      .running = q->rate > 0 ? fmax(1, round(out->running)) : sim.peak,
 			      .waiting = sim.waited / sim.n };
