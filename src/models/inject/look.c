@@ -43,7 +43,7 @@ static struct look_name *name_of(struct trace_look *l, const char *s)
 	size_t n = 0, mask = 2 * LOOK_NAMES_MOST - 1;
 	struct look_name *x;
 
-	for (; s[n] && n < LOOK_NAME_BYTES - 1; n++)
+	for (; n < LOOK_NAME_BYTES - 1 && s[n]; n++)
 		h = (h ^ (unsigned char)s[n]) * 16777619u;
 	for (h &= (uint32_t)mask; l->slots[h]; h = (h + 1) & (uint32_t)mask) {
 		x = &l->names[l->slots[h] - 1];
