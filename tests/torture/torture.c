@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "machine/host/fault.h"
+#include "fault.h"
 #include "machine/write/write.h"
 #include "same.h"
 #include "machine/knob/io.h"

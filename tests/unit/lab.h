@@ -5,7 +5,7 @@
 
 #include "box.h"
 
-#include "machine/host/fault.h"
+#include "fault.h"
 #include "machine/write/write.h"
 #include "machine/knob/io.h"
 #include "look/settings/settings.h"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/arena.h"
-#include "machine/host/fault.h"
+#include "fault.h"
 #include "machine/knob/io.h"
 #include "look/probe/probe.h"
 #include "look/settings/check.h"

@@ -7,7 +7,7 @@
 #include "fake.h"
 
 #include "base/text.h"
-#include "machine/host/fault.h"
+#include "fault.h"
 #include "machine/host/record.h"
 #include "tune/plan/plan.h"
 #include "look/probe/probe.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "machine/host/fault.h"
+#include "fault.h"
 #include "machine/write/write.h"
 #include "lab.h"
 

@@ -9,7 +9,7 @@
 #include "base/shape.h"
 #include "look/settings/check.h"
 
-/* What it holds. */
+/* What the host object of every JSON result holds. */
 extern const struct shape host_shape;
 /* A result about a machine, by its shape. */
 json_t *machine_result_json(const struct result_shape *r, const struct machine *m,

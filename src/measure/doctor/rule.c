@@ -41,33 +41,18 @@ static int telling(enum verdict_kind k)
 	return k == VERDICT_FAIL ? 3 : k == VERDICT_UNKNOWN ? 2 : k == VERDICT_PASS ? 1 : 0;
 }
 
-static bool is_on(const struct finding *f, const char *target)
-{
-	for (size_t i = 0; i < f->n_targets; i++)
-		if (strcmp(f->targets[i], target) == 0)
-			return true;
-	return false;
-}
-
-/* target NULL: on any. */
-static const struct finding *worst(const struct rule_facts *e, const char *setting,
-				   const char *target)
+const struct finding *finding_of(const struct rule_facts *e, const char *setting)
 {
 	const struct finding *out = NULL;
 
 	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
 		const struct finding *f = &e->findings->items[i];
 
-		if (strcmp(f->s->id, setting) == 0 && (!target || is_on(f, target)) &&
+		if (strcmp(f->s->id, setting) == 0 &&
 		    (!out || telling(f->v.kind) > telling(out->v.kind)))
 			out = f;
 	}
 	return out;
-}
-
-const struct finding *finding_of(const struct rule_facts *e, const char *setting)
-{
-	return worst(e, setting, NULL);
 }
 
 /* "gpu0: 611 MHz: low clock ..." */

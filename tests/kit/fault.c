@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A backend that counts operations, and fails the one that was asked for. */
-#include "machine/host/fault.h"
+#include "fault.h"
 
 #include <stdlib.h>
 #include <unistd.h>
