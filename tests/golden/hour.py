@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a user who is not root sees of what root changed, and where that user's own things go. In namespaces of its own."""
+import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 
 import common
-from common import PLAIN, alone, end_suite, expect, no_namespaces, refuses, run, says, scratch, skip
+from common import PLAIN, alone, end_suite, expect, no_namespaces, refuses, run, says, scratch, skip, until
 
 STATE = pathlib.Path("/var/lib/gputune")
 ONE = "net.tcp-slow-start-after-idle"
@@ -129,6 +131,7 @@ def config(user, home):
     path.unlink()
 
 
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 POLICY = """[profile]
 base = published
 [apply]
@@ -190,6 +193,67 @@ def policy(user):
     subprocess.run(["umount", "/etc"], check=True)
 
 
+PKCHECK = """#!/bin/sh
+echo "$*" >>/var/lib/asked
+case $* in *--allow-user-interaction*) exit $(cat /var/lib/asks) ;; esac
+exit $(cat /var/lib/at-once)
+"""
+
+
+def calls(path, requests):
+    """Answers to calls of tools by a process of nobody's at the socket."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(path)
+        f = s.makefile("rwb")
+        got, values = [], {}
+        for name, arguments in requests:
+            arguments = {k: values.get(v, v) for k, v in arguments.items()}
+            f.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments, "_meta": META}}).encode() + b"\n")
+            f.flush()
+            got.append(json.loads(f.readline())["result"])
+            values["HASH"] = got[0].get("structuredContent", {}).get("data", {}).get("hash")
+        os.write(write, json.dumps(got).encode())
+        os._exit(0)
+    os.close(write)
+    with open(read, "rb") as f:
+        return json.loads(f.read() or "[]")
+
+
+def credential(user):
+    """An administrator's password, by polkit: a stand-in for pkcheck(1), which makes the call."""
+    for folder in ("upper", "work"):
+        os.mkdir(f"/var/lib/{folder}")
+    p = subprocess.run(["mount", "-t", "overlay", "-o", "lowerdir=/usr/bin,upperdir=/var/lib/upper,workdir=/var/lib/work", "overlay", "/usr/bin"], check=False)
+    if p.returncode:
+        skip("polkit", "no overlay of /usr/bin here")
+        return
+    pathlib.Path("/usr/bin/pkcheck").write_text(PKCHECK)
+    os.chmod("/usr/bin/pkcheck", 0o755)
+    path = "/var/lib/socket"
+    server = subprocess.Popen([common.gputune, "mcp", "--allow-changes", "--socket", path, "--group", "nogroup"], env=PLAIN)
+    until(lambda: os.path.exists(path), 20)
+    propose, apply = ("propose", {"setting": ONE, "profile": "published"}), ("apply", {"approved": "HASH"})
+    for at_once, asks, done, asked in ((0, 0, False, 0), (127, 0, False, 0), (2, 1, False, 1), (2, 3, False, 1), (2, 0, True, 1)):
+        pathlib.Path("/var/lib/at-once").write_text(f"{at_once}\n")
+        pathlib.Path("/var/lib/asks").write_text(f"{asks}\n")
+        pathlib.Path("/var/lib/asked").write_text("")
+        got = calls(path, [propose, apply, apply])
+        said = pathlib.Path("/var/lib/asked").read_text().splitlines()
+        expect(f"pkcheck ends with {at_once}, then {asks}", [r["isError"] for r in got] == [False, not done, True], got)
+        expect(f"a person was asked {asked} times", sum("--allow-user-interaction" in x for x in said) == asked, said)
+        expect("of that client, by that action", all("io.gputune.approve" in x and ",65534 " in x for x in said), said)
+        run("undo", "--yes")
+        shutil.rmtree("/var/lib/gputune/approvals")
+    server.terminate()
+    expect("the server ends", server.wait(20) == 0)
+    subprocess.run(["umount", "-l", "/usr/bin"], check=True)
+
+
 why = no_namespaces("ip")
 if why:
     skip("a user's hour", why)
@@ -212,4 +276,5 @@ demo(here, home)
 profiles(here, home)
 config(here, home)
 policy(here)
+credential(here)
 end_suite()

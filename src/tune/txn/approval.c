@@ -3,11 +3,14 @@
 #include "tune/txn/approval.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +19,8 @@
 #include "machine/write/write.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/txn.h"
+
+#define PKCHECK "/usr/bin/pkcheck"
 
 enum { FILE_MAX = 16 << 20, CHAIN_MAX = 64, NO_SESSION = -1 };
 
@@ -93,6 +98,7 @@ static size_t tidy(struct host *h, struct arena *a)
 		} else if (str_ends(names[i], ".plan")) {
 			host_remove(h, file_of(a, hash, "plan"));
 			host_remove(h, file_of(a, hash, "approved"));
+			host_remove(h, file_of(a, hash, "asked"));
 		} else if (str_ends(names[i], ".applied") &&
 			   host_read_line(h, file_of(a, hash, "applied"), line, sizeof(line)) ==
 				   0 &&
@@ -295,6 +301,62 @@ static bool shares(struct host *live, struct arena *a, const json_t *approved, l
 	return session_of(live, a, pid) == session;
 }
 
+/* polkit's own program makes the call to its authority; what pkcheck(1) ends with. */
+static int pkcheck(struct arena *a, const char *process, const char *hash, bool ask)
+{
+	const char *message =
+		arena_printf(a, "Authentication is required to let plan %s be applied", hash);
+	const char *argv[] = { PKCHECK,
+			       "--action-id",
+			       "io.gputune.approve",
+			       "--process",
+			       process,
+			       "--detail",
+			       "plan",
+			       hash,
+			       "--detail",
+			       "polkit.message",
+			       message,
+			       ask ? "--allow-user-interaction" : NULL,
+			       NULL };
+	char *const none[] = { NULL };
+	int status = 0, nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			dup2(nothing, fd);
+		execve(PKCHECK, (char *const *)(uintptr_t)argv, none);
+		_exit(127);
+	}
+	if (nothing >= 0)
+		close(nothing);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+/*
+ * Whether an administrator gives their password for it, which who asks does not hold: once a plan.
+ * Where polkit would let it be without a question, as it lets root, nobody was asked.
+ */
+static bool polkit_approves(struct host *h, struct arena *a, const struct approval *p,
+			    long long pid)
+{
+	enum { AUTHORIZED = 0, WOULD_ASK = 2 };
+	const char *of = arena_printf(a, "/proc/%lld", pid), *process;
+	struct host *live = host_open_live();
+	struct host_stat st = { 0 };
+	long long begin = boottime_s();
+	bool known = host_stat(live, of, &st) == 0 && st.uid != 0;
+
+	process = arena_printf(a, "%lld,%s,%lld", pid, txn_process_began(live, a, pid), st.uid);
+	host_close(live);
+	return known && pkcheck(a, process, p->hash, false) == WOULD_ASK &&
+	       host_make_dir(h, file_of(a, p->hash, "asked"), 0700) == 0 &&
+	       pkcheck(a, process, p->hash, true) == AUTHORIZED && boottime_s() - begin < p->left_s;
+}
+
 int approval_take(struct host *h, struct arena *a, const struct approval *p, long long asker,
 		  struct err *e)
 {
@@ -302,20 +364,21 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 	json_t *approved;
 	char *text = NULL;
 	size_t len = 0;
-	bool own;
+	bool given = !read_own(h, a, file_of(a, p->hash, "approved"), &text, &len, e), own;
 	int r;
 
-	if (read_own(h, a, file_of(a, p->hash, "approved"), &text, &len, e)) {
+	if (!given && (asker <= 0 || !polkit_approves(h, a, p, asker))) {
 		*e = (struct err){ 0 };
 		err_set(e, -EPERM, "nobody has approved plan %s", p->hash);
 		err_hint(e, "a person does: sudo gputune approve %s", p->hash);
 		return -EPERM;
 	}
-	approved = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	*e = (struct err){ 0 };
+	approved = given ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	live = host_open_live();
-	own = !json_is_array(json_object_get(approved, "ancestors")) ||
-	      shares(live, a, approved, getpid(), asker <= 0) ||
-	      (asker > 0 && shares(live, a, approved, asker, true));
+	own = given && (!json_is_array(json_object_get(approved, "ancestors")) ||
+			shares(live, a, approved, getpid(), asker <= 0) ||
+			(asker > 0 && shares(live, a, approved, asker, true)));
 	host_close(live);
 	json_decref(approved);
 	if (own)

@@ -2,7 +2,8 @@
 /*
  * Plans that a person approves before somebody else applies them. A proposal is a file of the state
  * folder that holds the plan, the machine, its boot, what --allow lifts and when it expires; its
- * name is the digest of its bytes. Root approves it at a terminal; that is a file beside it. Who
+ * name is the digest of its bytes. Root approves it at a terminal, which is a file beside it, or
+ * polkit asks an administrator for a password (action io.gputune.approve) when it is applied. Who
  * applies takes the approval, once: a folder is made, which only one can do, before anything is
  * written.
  */
