@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forty faults planted in captured machines, one at a time, found by a client of gputune mcp that knows nothing of them: it has a capture
 from before and the machine as it is, compares the failed settings of both, and asks for explanation and plan of what is new. At most 6 calls
-and 8,000 tokens each, in and out, of 4 bytes. Prints the most and the mean."""
+and 8,000 tokens each, the list of tools included, in and out, of 4 bytes. Prints the most and the mean."""
 import json
 import pathlib
 import shutil
@@ -65,6 +65,10 @@ class Client:
     def __init__(self, captures):
         self.process = subprocess.Popen([gputune, "mcp", "--captures", captures], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=PLAIN)
         self.calls = self.bytes = 0
+        # A model reads what there is first: names, descriptions and schemas.
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {"_meta": META}}).encode() + b"\n")
+        self.process.stdin.flush()
+        self.bytes += len(json.dumps(json.loads(self.process.stdout.readline())["result"]["tools"], separators=(",", ":"), ensure_ascii=False).encode())
 
     def call(self, tool, **arguments):
         self.calls += 1
@@ -72,7 +76,7 @@ class Client:
                                              "params": {"name": tool, "arguments": arguments, "_meta": META}}).encode() + b"\n")
         self.process.stdin.flush()
         text = json.loads(self.process.stdout.readline())["result"]["content"][0]["text"]
-        # What a model writes and reads: tool, arguments and the text of the answer.
+        # And what it writes and reads: tool, arguments and the text of the answer.
         self.bytes += len(tool) + len(json.dumps(arguments)) + len(text.encode())
         return json.loads(text)["data"]
 

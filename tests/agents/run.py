@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+import jsonschema
+
 here = pathlib.Path(__file__).resolve().parent
 gputune = os.path.abspath(sys.argv[1])
 folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else here.parent.parent / "build-agents").resolve()
@@ -70,6 +72,41 @@ def clients():
         print(f"{era}: {len(j.get('tools', []))} tools, {j.get('answered')} calls answered and validated, {j.get('version') or 'initialize'}")
 
 
+def inspect(*words):
+    """The official inspector on the command line: what it prints, and what it ends with."""
+    p = subprocess.run([str(folder / "node_modules/.bin/mcp-inspector"), "--cli", gputune, "mcp", *words], cwd=folder, timeout=120, capture_output=True, text=True, check=False)
+    return p.returncode, json.loads(p.stdout or "{}"), p.stderr
+
+
+def inspector():
+    """Every tool listed (its schemas portable), called, and its answer held against its schema; resources and prompts."""
+    if not (folder / "node_modules/.bin/mcp-inspector").exists():
+        print("skip the inspector: it is not installed")
+        return
+    code, j, err = inspect("--method", "tools/list", "--strict")
+    tools = {t["name"]: t for t in j.get("tools", [])}
+    expect("the inspector lists every tool, and finds no fault in schemas", code == 0 and list(tools) == list(EVERY), (code, list(tools), err))
+    called = 0
+    for name, every in EVERY.items():
+        words = [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in every[0].items()]
+        code, j, err = inspect("--method", "tools/call", "--tool-name", name, *(["--tool-arg", *words] if words else []))
+        if name == "compare":
+            expect("the inspector: no such results", j.get("isError") is True, j)
+            continue
+        expect(f"the inspector calls {name}", code == 0 and not j.get("isError"), (code, j, err))
+        jsonschema.validate(j["structuredContent"], tools[name]["outputSchema"])
+        called += 1
+    for method, key, most in (("resources/list", "resources", 10), ("prompts/list", "prompts", 5), ("resources/templates/list", "resourceTemplates", 1)):
+        code, j, err = inspect("--method", method)
+        expect(f"the inspector: {method}", code == 0 and len(j.get(key, [])) == most, (code, j, err))
+    for uri in ("gputune://findings", "gputune://docs/AGENTS", "gputune://schemas/check"):
+        code, j, err = inspect("--method", "resources/read", "--uri", uri)
+        expect(f"the inspector reads {uri}", code == 0 and j["contents"][0]["text"], (code, err))
+    code, j, err = inspect("--method", "prompts/get", "--prompt-name", "slow-machine")
+    expect("the inspector gets a prompt", code == 0 and j["messages"], (code, err))
+    print(f"inspector: {len(tools)} tools, {called} called and validated")
+
+
 def memory(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(text[text.index("VmRSS:"):].split()[1]), len(os.listdir(f"/proc/{pid}/fd"))
@@ -101,6 +138,7 @@ def soak():
 
 
 clients()
+inspector()
 soak()
 print(f"{tally[True]} passed, {tally[False]} failed")
 sys.exit(1 if tally[False] else 0)

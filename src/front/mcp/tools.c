@@ -161,18 +161,19 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 					      "the text itself"));
 	json_object_set_new(p, "fields",
 			    json_pack("{s:s, s:s}", "type", "string", "description",
-				      "only these members, by path: exit_code,findings.id"));
+				      "only these: exit_code,findings.id"));
 	json_object_set_new(p, "budget",
 			    json_pack("{s:s, s:i, s:i, s:s}", "type", "integer", "minimum",
 				      MCP_TOKENS_LEAST, "maximum", MCP_TOKENS_MOST, "description",
-				      "tokens of the answer (default 1500)"));
+				      "tokens, default 1500"));
 	arena_free(&a);
 	json_decref(kinds);
 	return json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", 0,
 			 "properties", p, "required", need);
 }
 
-/* Of a result's schema its members and their types: a bounded answer lacks some. */
+/* Of a result's own members the types: a bounded answer lacks some, and the whole schema is a
+ * resource. */
 static json_t *data_schema(const struct verb *v)
 {
 	json_t *whole = v && v->result ? result_shape_schema(v->result) : json_object(),
@@ -183,8 +184,8 @@ static json_t *data_schema(const struct verb *v)
 	{
 		json_t *type = json_object_get(row, "type");
 
-		json_object_set_new(p, key,
-				    type ? json_pack("{s:O}", "type", type) : json_object());
+		if (type && !words_have("tool_version time", key, strlen(key)))
+			json_object_set_new(p, key, json_pack("{s:O}", "type", type));
 	}
 	json_decref(whole);
 	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
@@ -208,12 +209,11 @@ json_t *mcp_tool_json(const struct mcp_ask *how, const struct mcp_tool *t)
 {
 	bool proposes = strcmp(t->name, "propose") == 0;
 
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:s, s:b, s:b, s:b, s:b}}", "name", t->name,
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b, s:b, s:b}}", "name", t->name,
 			 "title", t->title, "description", t->about, "inputSchema",
 			 input_schema(how, t), "outputSchema", output_schema(t), "annotations",
-			 "title", t->title, "readOnlyHint", !t->writes, "destructiveHint",
-			 t->writes && !proposes, "idempotentHint", t->idempotent, "openWorldHint",
-			 0);
+			 "readOnlyHint", !t->writes, "destructiveHint", t->writes && !proposes,
+			 "idempotentHint", t->idempotent, "openWorldHint", 0);
 }
 
 /* --- one call --------------------------------------------------------------------------------- */
