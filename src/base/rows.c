@@ -81,9 +81,9 @@ static const char *base_rows_read_word(struct rows_reading *r, const char **at, 
 
 	for (s += quoted; !wrong && *s && (quoted ? *s != '"' : !is_blank(*s)); s++) {
 		if (quoted && *s == '\\' && *++s != '"' && *s != '\\')
-			wrong = "\\ stands before \" or \\ alone";
+			wrong = "\\ is allowed only before \" or \\";
 		else if (!quoted && (*s == '"' || *s == '\\'))
-			wrong = "\" and \\ stand in quotes alone";
+			wrong = "\" and \\ are allowed only within quotes";
 		else if (n == ROW_VALUE_MAX)
 			wrong = "longer than 1024 bytes";
 		else

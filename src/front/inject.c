@@ -72,10 +72,7 @@ void inject_begin(struct arena *a, struct injection *j, const char *recording, c
 	struct err e = { 0 };
 
 	if (own) {
-		complain_text(0,
-			      "the command has a profiler of its own (%s): it is left alone, "
-			      "and no trace is made",
-			      own);
+		complain_text(0, "the command has its own profiler (%s): no trace is made", own);
 		return;
 	}
 	if (*recording != '/' && !getcwd(folder, sizeof(folder))) {
@@ -119,7 +116,7 @@ void inject_end(struct injection *j, bool quiet)
 	if (f)
 		fclose(f);
 	if (*why)
-		complain_text(0, "a process was left alone: %s", why);
+		complain_text(0, "a process was not traced: %s", why);
 	else if (!looks)
 		complain_text(0, j->kineto ? "no trace: no process with PyTorch asked for one, or "
 					     "it ended within 10 seconds"

@@ -100,6 +100,10 @@ static int open_output(struct run *r, struct late *late)
 					     strerror(errno));
 	}
 	r->tty = !path && isatty(STDOUT_FILENO);
+	if (r->tty && r->verb == &report_verb && !r->print.output && !r->print.format) {
+		r->print.output = "gputune-report.html"; /* HTML helps nobody on a terminal */
+		complain_text(0, "writing %s: open it in a browser", r->print.output);
+	}
 	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
 		r->width = w.ws_col;
 	if (r->print.width)
@@ -268,16 +272,15 @@ static int flush_stdout(void)
 	return complain_text(EXIT_BLIND, "cannot write the text: %s", strerror(errno));
 }
 
-/* "gputune" on a terminal. */
-static int card(void)
+/* "gputune" on a terminal, and of a captured machine: "gputune --host X". */
+static int card(int argc, char **argv)
 {
-	char *words[] = { (char[]){ "card" }, NULL };
 	struct run r = { .verb = &card_verb, .file = -1 };
 	struct late late = { 0 };
 	int code;
 
 	run_open_door(&r);
-	code = options_parse(&r, 1, words);
+	code = options_parse(&r, argc, argv);
 	if (code == 0 && (code = open_output(&r, &late)) == 0)
 		code = main_run_verb(&r, &late);
 	arena_free(&r.arena);
@@ -368,7 +371,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (argc < 2)
-		return card();
+		return card(argc, argv);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 2, argv + 2);
@@ -380,6 +383,8 @@ int main(int argc, char **argv)
 	if (module_call(argc, argv))
 		return module_main(argv[1]);
 	verb_first(argc, argv);
+	if (takes_value((const struct verb *const[]){ &card_verb, NULL }, argv[1]))
+		return card(argc, argv);
 	r.verb = find_verb(argv[1]);
 	if (!r.verb)
 		return EXIT_USAGE;

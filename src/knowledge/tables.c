@@ -653,7 +653,7 @@ static const struct row_column vendor_columns[] = {
 		.meaning = "types of machines"),
 	ROW_CHOICE(VW, relation, "relation", .choices = vendor_relations, .required = true,
 		   .meaning = "relation of the setting to value"),
-	ROW_TEXT(VW, value, "value", .meaning = "not given: left alone"),
+	ROW_TEXT(VW, value, "value", .meaning = "not given: unchanged"),
 	ROW_TEXT(VW, says, "says", .required = true, .meaning = "value in words"),
 	ROW_TEXT(VW, differs, "differs",
 		 .meaning = "why the profile default does not follow it; not given: it does"),

@@ -13,7 +13,7 @@
 
 static const struct row_column output_columns[] = {
 	ROW_NAME(OL, tool, .meaning = "program that prints the line"),
-	ROW_FLAG(OL, sign, "sign", .meaning = "no other program prints such a line"),
+	ROW_FLAG(OL, sign, "sign", .meaning = "other programs do not print such a line"),
 	ROW_TEXT(OL, has, "has", .meaning = "text that the line contains"),
 	ROW_TEXT(OL, line, "line", .required = true,
 		 .meaning = "POSIX extended regular expression; JSON is read as lines "

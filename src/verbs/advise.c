@@ -50,7 +50,7 @@ static const struct ask_row advise_ask_rows[] = {
 	{ ASK_PART(advise_ask, machine, machine_ask) },
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
 	  .arg = "GOAL", .fallback = "latency" },
-	{ "ttft-p95", "time to first token that 95 of 100 requests need: the best deployment that keeps it",
+	{ "ttft-p95", "largest TTFT of 95 of 100 requests: finds the best deployment that meets it",
 	  ASK_TIME(advise_ask, ttft_p95) },
 	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95) },
 	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),

@@ -307,7 +307,7 @@ const struct verb apply_verb = {
 		 "is read back; if one fails, all are rolled back. Refused changes are skipped "
 		 "and listed.",
 	.exits = "3: all changes were refused or rolled back; 4: a rollback is incomplete",
-	.words = "fix set improve change configure mend",
+	.words = "fix set improve change configure",
 	.examples =
 		EXAMPLES({ "apply --dry-run", "preview first" },
 			 { "sudo apply --only net --yes", "network settings, without a prompt" },

@@ -67,13 +67,18 @@ const char *bench_proposal(size_t i)
 	return i < bench_count ? benches[i]->name : NULL;
 }
 
+static int place_check(const char *path, struct err *e)
+{
+	return access(path, F_OK) == 0 ? 0 : err_set(e, -errno, "%s: %s", path, strerror(errno));
+}
+
 static const struct ask_row bench_ask_rows[] = {
 	{ "gpus", "run only on these GPUs: 0-3", ASK_TEXT(bench_ask, gpus), .arg = "LIST",
 	  .check = gpus_check },
 	{ "dir", "disk: folder for the test file", ASK_TEXT(bench_ask, dir), .arg = "DIR",
-	  .files = true },
+	  .files = true, .check = place_check },
 	{ "files", "model-load: read this file, or the files in this folder",
-	  ASK_TEXT(bench_ask, files), .arg = "PATH", .files = true },
+	  ASK_TEXT(bench_ask, files), .arg = "PATH", .files = true, .check = place_check },
 };
 const struct ask_shape bench_ask_shape = ASK_SHAPE(bench_ask, "Measurement", bench_ask_rows);
 

@@ -37,7 +37,7 @@ static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
 	{ "output", "the capture: a tar if PATH ends in .tar, else a folder",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
-	  .check = output_check },
+	  .check = output_check, .fallback = "gputune-capture.tar" },
 	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
 	  ASK_TEXTS(capture_ask, from), .arg = "FILE", .files = true },
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
@@ -130,10 +130,6 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	struct host *h;
 	int code = EXIT_CLEAN;
 
-	if (!ask->output)
-		return door_refuse(
-			d, EXIT_USAGE,
-			"capture requires -o PATH: a new folder, or a name that ends in .tar");
 	if (ask->from.n)
 		return from_posted(d, ask, out);
 	h = door_host(d, &ask->machine);

@@ -61,7 +61,14 @@ static void look_at_changes(struct door *d, struct host *h, struct card_answer *
 	out->drifted = n_drifted ? card_ids(d->arena, n_drifted, &drifted) : NULL;
 }
 
-static int card_answer(struct door *d, struct card_answer *out)
+struct card_ask {
+	struct machine_ask machine;
+};
+
+static const struct ask_row card_ask_rows[] = { { ASK_PART(card_ask, machine, machine_ask) } };
+static const struct ask_shape card_ask_shape = ASK_SHAPE(card_ask, NULL, card_ask_rows);
+
+static int card_answer(struct door *d, const struct card_ask *ask, struct card_answer *out)
 {
 	const struct door_look how = { .lean = true };
 	struct plan_target w;
@@ -70,7 +77,7 @@ static int card_answer(struct door *d, struct card_answer *out)
 
 	if (code)
 		return code;
-	h = door_host(d, &(const struct machine_ask){ 0 });
+	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
 	out->m = door_machine(d, h, &how);
@@ -115,17 +122,14 @@ static struct doc *card_page(struct arena *a, const struct card_answer *c)
 	return d;
 }
 
-static int card_answer_any(struct door *d, const void *ask, void *answer)
-{
-	(void)ask;
-	return card_answer(d, answer);
-}
+VERB_ANSWER(card_answer_any, card_answer, card_ask, card_answer)
 VERB_PAGE_OF(card_page_any, card_page, card_answer)
 
 const struct verb card_verb = {
 	.name = "card",
 	.group = VERB_LOOK,
 	.summary = "this machine at a glance",
+	.ask = &card_ask_shape,
 	.answer = card_answer_any,
 	.answer_size = sizeof(struct card_answer),
 	.page = card_page_any,

@@ -122,7 +122,7 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 static int check_form(FILE *out, const struct check_verb_answer *c)
 {
 	if (c->fleet)
-		fputs("UNKNOWN: several machines have no such form; --ranks 1 is this one alone\n",
+		fputs("UNKNOWN: this format is for one machine; --ranks 1 checks only this one\n",
 		      out);
 	return c->fleet != NULL;
 }

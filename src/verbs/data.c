@@ -48,21 +48,21 @@ static const struct shape data_state_shape = SHAPE(data_state, state);
 
 static const struct shape_row data_rows[] = {
 	{ "done", NULL, SHAPE_TEXT(data_view, done), .unknown = SHAPE_NULL },
-	{ "key", "That signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
-	{ "used", "The data package that is used; without a path: none is.",
+	{ "key", "Key that signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
+	{ "used", "Data package in use; without a path: none.",
 	  SHAPE_OBJECT(data_view, used, data_state) },
 	{ "previous", NULL, SHAPE_OBJECT(data_view, previous, data_state) },
-	{ "build_date", "Of the newest row of this build.", SHAPE_TEXT(data_view, build_date) },
-	{ "rows_age_days", "Of the rows that are used.", SHAPE_COUNT(data_view, rows_age_days),
+	{ "build_date", "Date of the newest row of this build.", SHAPE_TEXT(data_view, build_date) },
+	{ "rows_age_days", "Date of the rows in use.", SHAPE_COUNT(data_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "stale", NULL, SHAPE_FLAG(data_view, stale) },
-	{ "key_built_in", "This build trusts a key of its own.", SHAPE_FLAG(data_view, key_built_in) },
+	{ "key_built_in", "This build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) },
 };
 static const struct shape data_shape = SHAPE(data_view, data);
 
 static const struct result_shape data_result = {
 	.name = "data", .title = "gputune data",
-	.meaning = "Which data package is used, and how old its rows are.",
+	.meaning = "Data package in use, and the age of its rows.",
 	.shape = &data_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
 };
 /* clang-format on */
@@ -123,11 +123,11 @@ struct data_update_ask {
 };
 
 static const struct ask_row data_update_ask_rows[] = {
-	{ "SOURCE", "the package, an https address of it, or a folder that has gputune-data.json",
+	{ "SOURCE", "package file, its https address, or a folder with gputune-data.json",
 	  ASK_TEXT(data_update_ask, source), .argument = true, .required = true, .files = true },
-	{ "key", "a public key of minisign or signify that you trust, besides the build's",
+	{ "key", "another public key of minisign or signify that you trust",
 	  ASK_TEXT(data_update_ask, key), .arg = "FILE", .files = true },
-	{ "force", "also an older package, or one that has a date to come",
+	{ "force", "also accept an older package, or one with a future date",
 	  ASK_FLAG(data_update_ask, force) },
 };
 static const struct ask_shape data_update_ask_shape =
@@ -362,7 +362,7 @@ static int back(struct door *d, struct host *h, struct data_view *out)
 				   *e.text ? ": " : "", e.text);
 	(void)package_stored(a, h, arena_printf(a, "%s/" PACKAGE_NAME, folder), &now, &e);
 	code = keep(d, h, folder, &now, &last);
-	out->done = "went backwards";
+	out->done = "is older than before";
 	package_close(&last);
 	package_close(&now);
 	return code;
@@ -429,12 +429,12 @@ static struct doc *page_data(struct arena *a, const struct data_view *v)
 	if (v->key)
 		doc_text(d, "Signed by key %s.", v->key);
 	if (!v->used.path)
-		doc_text(d, "No data package is used: the rows are this build's, of %s.",
+		doc_text(d, "No data package is used: the rows are those of this build (%s).",
 			 v->build_date);
 	page_state(d, "In use", &v->used);
 	page_state(d, "Previous", &v->previous);
 	if (!v->key_built_in)
-		doc_text(d, "This build trusts no key of its own: updates need --key FILE.");
+		doc_text(d, "This build contains no trusted key: updates require --key FILE.");
 	return d;
 }
 
@@ -445,8 +445,8 @@ VERB_PAGE_OF(data_page, page_data, data_view)
 
 static const struct verb data_status_verb = {
 	.name = "status",
-	.summary = "which rows are used, and how old they are",
-	.about = "Shows the data package in use and the one before it.",
+	.summary = "show which rows are used, and their age",
+	.about = "Shows the data package in use and the previous one.",
 	.exits = "1: the rows are stale",
 	.examples = EXAMPLES({ "data status", "what is installed" },
 			     { "data status --format json", "for scripts" }),
@@ -458,10 +458,10 @@ static const struct verb data_status_verb = {
 static const struct verb data_update_verb = {
 	.name = "update",
 	.summary = "install a signed data package",
-	.about = "Checks the signature beside the package (.minisig or .sig), then every row, then "
-		 "replaces the package in use, which is kept. As root for the machine, else for "
-		 "you alone.",
-	.exits = "3: the package is refused, and nothing has changed",
+	.about = "Checks the signature next to the package (.minisig or .sig), then every row. "
+		 "Then it replaces the package in use, which stays available to \"data back\". As "
+		 "root for the machine, else only for you.",
+	.exits = "3: the package was refused, and nothing changed",
 	.examples = EXAMPLES({ "data update gputune-data.json", "a file and its signature" },
 			     { "data update https://example.org/gputune-data.json", "by curl" },
 			     { "data update /media/usb --key site.pub", "signed by your site" }),
@@ -474,10 +474,10 @@ static const struct verb data_update_verb = {
 
 static const struct verb data_back_verb = {
 	.name = "back",
-	.summary = "use the previous data package again",
-	.about = "Swaps the package in use with the one before it.",
+	.summary = "return to the previous data package",
+	.about = "Swaps the package in use with the previous one.",
 	.exits = "3: no previous package is kept",
-	.examples = EXAMPLES({ "data back", "the package before this one" },
+	.examples = EXAMPLES({ "data back", "the previous package" },
 			     { "data back --format json", "for scripts" }),
 	.answer = data_back_any,
 	.result = &data_result,
@@ -491,11 +491,12 @@ static const struct verb *const data_subs[] = { &data_status_verb, &data_update_
 const struct verb data_verb = {
 	.name = "data",
 	.group = VERB_PROGRAM,
-	.summary = "newer rows of defects, models and GPUs from a signed data package",
-	.about = "Rows that come after this build: which are used (status), newer ones (update), "
-		 "the ones before (back).",
+	.summary = "update rows of defects, models and GPUs from a signed data package",
+	.about = "Rows newer than this build: show them (status), install newer ones (update), "
+		 "return to the previous ones (back).",
 	.words = "update rows database feed signature offline",
 	.examples = EXAMPLES({ "data status", "how old the rows are" },
 			     { "data update gputune-data.json", "newer ones from a file" }),
 	.subs = data_subs,
+	.usual = &data_status_verb,
 };

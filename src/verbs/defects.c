@@ -340,4 +340,5 @@ const struct verb defects_verb = {
 	.examples = EXAMPLES({ "defects check", "known defects on this machine" },
 		{ "defects search hang nccl", "by words of a symptom" }),
 	.subs = defects_subs,
+	.usual = &defects_check_verb,
 };

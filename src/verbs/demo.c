@@ -8,21 +8,13 @@
 static int demo_answer(struct door *d, const void *ask, void *answer)
 {
 	struct listing *out = answer;
-	char **names;
-	size_t n = host_demos(d->arena, &names);
 
 	(void)ask;
 	out->kind = "demos";
-	for (size_t i = 0; i < n; i++) {
-		const struct machine_ask from = { .capture = arena_printf(d->arena, "demo:%s",
-									  names[i]) };
-		const char *own = door_overlay(d->arena, &from), *about = host_demo_about(names[i]);
-
-		list_name(d->arena, out, from.capture,
-			  own ? arena_printf(d->arena, "%s; your changes: %s", about, own) : about);
-	}
-	return n ? EXIT_CLEAN
-		 : door_refuse(d, EXIT_BLIND, "no demo machines are installed beside this program");
+	list_demos(d, out);
+	return out->n_names ? EXIT_CLEAN
+			    : door_refuse(d, EXIT_BLIND,
+					  "no demo machines are installed with this program");
 }
 
 static int demo_lines(FILE *out, const void *ask, const void *answer, int code)

@@ -394,9 +394,8 @@ static int job_answer(struct door *d, const struct job_ask *ask, struct diagnosi
 
 	if (!ask->attach)
 		return door_refuse(d, EXIT_USAGE,
-				   "diagnose knows training (FILES...), serving (URL), hang (PID) "
-				   "and --attach [PID], not "
-				   "\"%s\"",
+				   "unknown \"%s\"; try training FILES..., serving URL, hang PID, "
+				   "or --attach [PID]",
 				   ask->pid ? ask->pid : "");
 	code = diagnose_begin(g, d, &ask->judged, ask->machine.capture);
 	code = code ? code : diagnose_attach(g, ask);
@@ -432,7 +431,7 @@ static const struct verb diagnose_training_verb = {
 	.examples = EXAMPLES(
 		{ "diagnose training job.rec train.log", "a recording of the run and its log" },
 		{ "diagnose training --run small=w8 --run large=w16 --model llama-3.1-8b",
-		  "how it scales from one run to the other" }),
+		  "how the job scales from one run to the other" }),
 	.ask = &run_files_ask_shape,
 	.answer = training_answer_any,
 	.result = &diagnose_result,
@@ -449,10 +448,9 @@ const struct verb diagnose_verb = {
 	.name = "diagnose",
 	.group = VERB_MODELS,
 	.summary = "find what slows down a training run",
-	.about = "--attach watches a running job by NVML and /proc for --for and names its "
-		 "bottleneck: each cause certain, likely, possible or excluded, with the "
-		 "evidence. \"diagnose training\" reads the files of a run, \"diagnose hang\" "
-		 "says why a job does not go on.",
+	.about = "--attach watches a running job through NVML and /proc and names its bottleneck. "
+		 "Each cause is certain, likely, possible or excluded, with evidence. \"diagnose "
+		 "training\" reads the files of a run; \"diagnose hang\" finds why a job is stuck.",
 	.exits = "0: no bottleneck found; 1: a bottleneck was found; 5: undecided",
 	.words = "bottleneck slow-training straggler profiler",
 	.examples = EXAMPLES({ "diagnose training job.rec train.log", "from the files of a run" },

@@ -148,8 +148,7 @@ static void verb_doctor_look(struct doctoring *g)
 			    : g->ask->passive ? "--passive was given"
 					      : NULL;
 	if (!g->plan.forbidden)
-		door_progress(g->d, "running tests, at most about %.0f s",
-			      doctor_tests_seconds(&g->plan));
+		door_progress(g->d, doctor_tests_seconds(&g->plan), true, "running tests");
 	doctoring_measure(g, &g->plan, &g->record, g->e.not_run, &path);
 	if (live && clock_mono_s() - begin < 1)
 		usleep(LOOK_MS * 1000);

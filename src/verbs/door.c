@@ -72,40 +72,54 @@ int door_wait(struct door *d, long long end_ms)
 	return 0;
 }
 
-static void send_line(void (*to)(void *ctx, const char *line), void *ctx, const char *fmt,
-		      va_list ap)
+void door_progress(struct door *d, double left_s, bool most, const char *fmt, ...)
 {
+	enum { BETWEEN_MS = 200, LEFT = 48 };
+	const char *bound = most ? "at most " : "";
+	long long now = clock_mono_ms();
 	char line[512];
-
-	if (!to)
-		return;
-	vsnprintf(line, sizeof(line), fmt, ap);
-	to(ctx, line);
-}
-
-void door_progress(struct door *d, const char *fmt, ...)
-{
 	va_list ap;
+	int n;
 
+	if (!d->progress || now - d->progress_ms < BETWEEN_MS)
+		return;
+	d->progress_ms = now;
 	va_start(ap, fmt);
-	send_line(d->progress, d->ctx, fmt, ap);
+	n = vsnprintf(line, sizeof(line) - LEFT, fmt, ap);
 	va_end(ap);
+	n = n < (int)sizeof(line) - LEFT ? n : (int)sizeof(line) - LEFT - 1;
+	if (left_s >= 90)
+		snprintf(line + n, LEFT, ", %s%.0f min left", bound, left_s / 60);
+	else if (left_s >= 0)
+		snprintf(line + n, LEFT, ", %s%.0f s left", bound, left_s);
+	d->progress(d->ctx, line);
 }
 
 void door_note(struct door *d, const char *fmt, ...)
 {
+	char line[512];
 	va_list ap;
 
+	if (!d->note)
+		return;
 	va_start(ap, fmt);
-	send_line(d->note, d->ctx, fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	d->note(d->ctx, line);
 }
 
 /* --- which machine ---------------------------------------------------------------------------- */
 
+/* demo:NAME; anything else is a path. */
+static const char *host_meant(const char *word)
+{
+	return str_starts(word, "demo:") ? word : NULL;
+}
+
 static const struct ask_row machine_ask_rows[] = {
 	{ "host", "use a captured machine (folder or tar) instead of this one",
-	  ASK_TEXT(machine_ask, capture), .letter = 'H', .arg = "CAPTURE", .files = true },
+	  ASK_TEXT(machine_ask, capture), .letter = 'H', .arg = "CAPTURE", .files = true,
+	  .meant = host_meant },
 	{ "overlay", "with --host: write changes to this folder instead of the capture",
 	  ASK_TEXT(machine_ask, overlay), .arg = "DIR", .files = true },
 };

@@ -28,6 +28,7 @@ struct door {
 	int (*wait)(void *ctx, long long end_ms);
 	/* A line about what is under way, drawn over the one before; NULL: nobody sees it. */
 	void (*progress)(void *ctx, const char *line);
+	long long progress_ms; /* when it was last called */
 	/* A line that stays; from any thread. NULL: nobody listens. */
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
@@ -59,8 +60,10 @@ void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(print
 
 /* As wait of the door. */
 int door_wait(struct door *d, long long end_ms);
-/* Say what is under way, where somebody sees it: seldom, where it must not disturb. */
-void door_progress(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Show what is under way, where somebody sees it, at most five times a second, and the time left;
+ * left_s: below 0 or NAN: unknown. most: no longer than that. */
+void door_progress(struct door *d, double left_s, bool most, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void door_note(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- which machine ---------------------------------------------------------------------------- */
@@ -76,6 +79,9 @@ extern const struct ask_shape machine_ask_shape;
 const char *demo_overlay(struct arena *a, const struct machine_ask *from);
 /* The same where it is there already. */
 const char *door_overlay(struct arena *a, const struct machine_ask *from);
+struct listing;
+/* The demo machines, and where the user's changes to each are. */
+void list_demos(struct door *d, struct listing *out);
 /* Makes it, for a demo: 0, or as answers. */
 int door_demo_ready(struct door *d, const struct machine_ask *from);
 /* This machine or the captured one; host_close it. NULL: it was said why. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/confine.h"
 #include "many/history/history.h"
@@ -39,6 +40,7 @@ struct gather {
 	struct read_ask read;
 	bool golden; /* the next one is the golden machine */
 	int code;
+	double begun_s;
 };
 
 static void refuse(void *ctx, const char *path, const char *why)
@@ -106,7 +108,10 @@ static bool gather_path(void *ctx, const char *path, bool folder, bool named)
 	struct gather *g = ctx;
 	struct text meta = { 0 };
 	bool capture;
+	double took_s = clock_mono_s() - g->begun_s;
 
+	door_progress(g->d, g->read.at > 0 ? took_s * (1 - g->read.at) / g->read.at : -1, false,
+		      "reading %s", path);
 	text_printf(&meta, "%s/meta.json", path);
 	capture = folder ? access(meta.s, F_OK) == 0 : str_ends(path, ".tar");
 	text_free(&meta);
@@ -149,8 +154,12 @@ static int fleet_answer(struct door *d, const struct fleet_ask *ask, struct flee
 		fleet_golden(g.f, g.golden = false);
 		g.read.texts = 0;
 	}
-	for (size_t i = 0; i < ask->files.n && !g.code; i++)
+	g.begun_s = clock_mono_s();
+	for (size_t i = 0; i < ask->files.n && !g.code; i++) {
+		g.read.part = 1 / (double)ask->files.n;
+		g.read.at = (double)i * g.read.part;
 		read_path(&g.read, ask->files.items[i]);
+	}
 	g.f->files = g.read.texts;
 	if (!g.code)
 		fleet_settle(g.f);

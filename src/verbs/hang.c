@@ -159,11 +159,11 @@ VERB_PAGE(hang_page_any, hang_page, hang_ask, hang_view)
 
 const struct verb diagnose_hang_verb = {
 	.name = "hang",
-	.summary = "why a job does not go on: which rank, in what",
-	.about = "Reads stacks of Python and system calls of a process and all below it, without "
+	.summary = "find why a job is stuck: which rank, in which operation",
+	.about = "Reads Python stacks and system calls of a process and its children, without "
 		 "stopping them, and dumps of PyTorch's flight recorder. Names the rank that holds "
-		 "the others, its line, the collective, and the kind of hang.",
-	.exits = "0: it moves on; 1: the cause is named; 5: cannot tell",
+		 "up the others, its line, the collective, and the kind of hang.",
+	.exits = "0: it makes progress; 1: the cause is named; 5: cannot tell",
 	.examples = EXAMPLES(
 		{ "diagnose hang 4242", "the job that this process started" },
 		{ "diagnose hang nccl_trace_rank_0 nccl_trace_rank_1", "dumps of two ranks" }),

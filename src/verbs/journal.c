@@ -256,4 +256,5 @@ const struct verb journal_verb = {
 	.examples = EXAMPLES({ "journal check", "whether undo can rely on it" },
 			     { "sudo journal repair", "restore lost lines from the copy" }),
 	.subs = journal_subs,
+	.usual = &check_verb,
 };

@@ -54,11 +54,11 @@ static const struct ask_row kubernetes_ask_rows[] = {
 	  .fallback = "30s", .min = 0.1, .max = 86400 },
 	{ "once", "one check, and its exit code", ASK_FLAG(kubernetes_ask, once) },
 	{ "only", "only these settings: ids, or groups like gpu", ASK_TEXT(kubernetes_ask, only) },
-	{ "taint", "while it is unhealthy, also taint the node: what a taint does to pods",
+	{ "taint", "also taint the unhealthy node with this effect",
 	  ASK_CHOICE(kubernetes_ask, taint, effects), .arg = "EFFECT" },
 	{ "features", "also write labels for Node Feature Discovery into this file",
 	  ASK_TEXT(kubernetes_ask, features), .arg = "FILE", .files = true },
-	{ "ready", "a file that exists while the API server knows the last look",
+	{ "ready", "a file that exists while the API server has the latest report",
 	  ASK_TEXT(kubernetes_ask, ready), .arg = "FILE", .files = true },
 	{ "server", "the API server (default: KUBERNETES_SERVICE_HOST and _PORT)",
 	  ASK_TEXT(kubernetes_ask, server), .arg = "URL" },
@@ -83,13 +83,13 @@ static const struct shape_row kubernetes_rows[] = {
 	{ "message", NULL, SHAPE_TEXT(kubernetes_answer, message) },
 	{ "looks", NULL, SHAPE_COUNT(kubernetes_answer, looks) },
 	{ "writes", "Requests that changed something.", SHAPE_COUNT(kubernetes_answer, writes) },
-	{ "failures", "Requests without the answer that was wanted.", SHAPE_COUNT(kubernetes_answer, failures) },
+	{ "failures", "Requests that failed.", SHAPE_COUNT(kubernetes_answer, failures) },
 };
 static const struct shape kubernetes_shape = SHAPE(kubernetes_answer, kubernetes);
 
 static const struct result_shape kubernetes_result = {
 	.name = "kubernetes", .title = "gputune kubernetes node",
-	.meaning = "This machine's health, and what was written to its node.",
+	.meaning = "Health of this machine, and writes to its Kubernetes node.",
 	.shape = &kubernetes_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
@@ -362,12 +362,24 @@ static void examine(void *ctx, struct text *reply)
 /* True: unhealthy. What the look takes, the driver's library above all, goes with its process. */
 static const char *agent_look(struct agent *g, const char **message)
 {
+<<<<<<< HEAD
 	TEXT_AUTO said = { 0 };
 	int r = apart_run(examine, g, LOOK_MS, &said, &g->stuck, NULL);
 
 	g->out->looks++;
 	*message = r == -ETIME ? "the look did not end in time" : "the look failed";
 	if (r || said.len < 2)
+=======
+	char said[MESSAGE_MAX] = "U the check did not end in time";
+	size_t len = 0;
+	ssize_t n = 1;
+	int ends[2], status;
+	pid_t pid;
+
+	g->out->looks++;
+	*message = "the check could not be started";
+	if (pipe2(ends, O_CLOEXEC))
+>>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
 		return "Unknown";
 	*message = arena_strdup(g->a, said.s + 2);
 	return *said.s == 'F' ? "True" : *said.s == 'P' ? "False" : "Unknown";
@@ -450,7 +462,7 @@ static int agent_prepare(struct agent *g)
 	g->out->node = g->ask->node ? g->ask->node : node;
 	if (!g->out->node || !node_name_ok(g->out->node))
 		return door_refuse(g->d, EXIT_USAGE,
-				   "which node this is, is unknown: give --node or NODE_NAME");
+				   "node name unknown: give --node or set NODE_NAME");
 	g->server = g->ask->server ? g->ask->server
 		    : host	   ? arena_printf(g->d->arena,
 					  strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s",
@@ -458,7 +470,7 @@ static int agent_prepare(struct agent *g)
 				   : NULL;
 	return g->server ? 0
 			 : door_refuse(g->d, EXIT_USAGE,
-				       "no API server: give --server, or run it in a pod");
+				       "API server unknown: give --server, or run it in a pod");
 }
 
 static int node_answer(struct door *d, const struct kubernetes_ask *ask,
@@ -489,7 +501,7 @@ static struct doc *kubernetes_page(struct arena *a, const struct kubernetes_answ
 {
 	struct doc *d = doc_new(a);
 
-	doc_text(d, "node %s: %s=%s (%s); %zu looks, %zu writes, %zu failures", k->node, CONDITION,
+	doc_text(d, "node %s: %s=%s (%s); %zu checks, %zu writes, %zu failures", k->node, CONDITION,
 		 k->status, k->message, k->looks, k->writes, k->failures);
 	return d;
 }
@@ -499,14 +511,14 @@ VERB_PAGE_OF(node_page, kubernetes_page, kubernetes_answer)
 
 static const struct verb node_verb = {
 	.name = "node",
-	.summary = "keep this node's condition, event and taint as its health is",
-	.about = "Looks every --interval and writes the condition " CONDITION " and an event only "
-		 "when the health has changed. With --taint it also taints the unhealthy node. "
-		 "Requests "
-		 "go through curl; one that fails is tried again, later each time.",
-	.exits = "1: unhealthy; 5: the API server could not be told",
+	.summary = "update this node's condition, event and taint from its health",
+	.about = "Checks every --interval and writes the condition " CONDITION
+		 " and an event, only when the health has changed. With --taint it also taints the "
+		 "unhealthy node. Requests go through curl; failed ones are retried with growing "
+		 "delays.",
+	.exits = "1: unhealthy; 5: no report to the API server",
 	.examples = EXAMPLES({ "kubernetes node --taint NoSchedule", "in a pod, until SIGTERM" },
-			     { "kubernetes node --once --only gpu", "one look at the GPUs" }),
+			     { "kubernetes node --once --only gpu", "check the GPUs once" }),
 	.ask = &kubernetes_ask_shape,
 	.answer = node_any,
 	.result = &kubernetes_result,
@@ -519,10 +531,11 @@ static const struct verb *const kubernetes_subs[] = { &node_verb, NULL };
 const struct verb kubernetes_verb = {
 	.name = "kubernetes",
 	.group = VERB_MANY,
-	.summary = "keep a Kubernetes node's condition and taint by its health",
-	.about = "What the DaemonSet of contrib/kubernetes runs on each node.",
+	.summary = "set a Kubernetes node's condition and taint from its health",
+	.about = "Reports health to Kubernetes. The DaemonSet of contrib/kubernetes runs it on "
+		 "each node.",
 	.words = "k8s daemonset condition taint nfd",
-	.examples = EXAMPLES({ "kubernetes node --once", "one look and report" },
+	.examples = EXAMPLES({ "kubernetes node --once", "check and report once" },
 			     { "kubernetes node --taint NoSchedule", "as an agent" }),
 	.subs = kubernetes_subs,
 };

@@ -90,14 +90,19 @@ static void list_machines(struct door *d, struct listing *out)
 	}
 }
 
-static void list_demos(struct door *d, struct listing *out)
+void list_demos(struct door *d, struct listing *out)
 {
 	char **names;
 	size_t n = host_demos(d->arena, &names);
 
-	for (size_t i = 0; i < n; i++)
-		list_name(d->arena, out, arena_printf(d->arena, "demo:%s", names[i]),
-			  host_demo_about(names[i]));
+	for (size_t i = 0; i < n; i++) {
+		const struct machine_ask from = { .capture = arena_printf(d->arena, "demo:%s",
+									  names[i]) };
+		const char *own = door_overlay(d->arena, &from), *about = host_demo_about(names[i]);
+
+		list_name(d->arena, out, from.capture,
+			  own ? arena_printf(d->arena, "%s; your changes: %s", about, own) : about);
+	}
 }
 
 static int list_names(struct door *d, enum listed what, struct listing *out)

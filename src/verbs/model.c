@@ -25,20 +25,21 @@ struct model_added {
 
 /* clang-format off */
 static const struct ask_row model_add_ask_rows[] = {
-	{ "FILE", "a config.json, a checkpoint's folder or a GGUF file", ASK_TEXT(model_add_ask, file),
+	{ "FILE", "a config.json, a checkpoint folder or a GGUF file", ASK_TEXT(model_add_ask, file),
 	  .argument = true, .required = true, .files = true },
-	{ "name", "what to call it (default: its folder or file)", ASK_TEXT(model_add_ask, name), .arg = "NAME" },
+	{ "name", "name of the model (default: that of its folder or file)",
+	  ASK_TEXT(model_add_ask, name), .arg = "NAME" },
 	{ "dry-run", "show the row and write nothing", ASK_FLAG(model_add_ask, dry_run) },
 };
 static const struct ask_shape model_add_ask_shape = ASK_SHAPE(model_add_ask, NULL, model_add_ask_rows);
 
 static const struct shape_row added_rows[] = {
-	{ "name", "By which the model is found.", SHAPE_TEXT(model_added, name) },
+	{ "name", "Name of the model.", SHAPE_TEXT(model_added, name) },
 	{ "path", "The file of rows.", SHAPE_TEXT(model_added, path), .unknown = SHAPE_NULL },
 	{ "row", "In the form of models.rows.", SHAPE_TEXT(model_added, row) },
-	{ "taken", "What was read, and what was assumed.", SHAPE_TEXT(model_added, taken) },
+	{ "taken", "Values read and values assumed.", SHAPE_TEXT(model_added, taken) },
 	{ "written", NULL, SHAPE_FLAG(model_added, written) },
-	{ "replaced", "A row of that name was there.", SHAPE_FLAG(model_added, replaced) },
+	{ "replaced", "An earlier row of that name was replaced.", SHAPE_FLAG(model_added, replaced) },
 	{ "uncertain", "Figures were assumed.", SHAPE_FLAG(model_added, guessed) },
 };
 static const struct shape model_added_shape = SHAPE(model_added, added);
@@ -221,9 +222,9 @@ VERB_PAGE_OF(model_page, page_model, model_added)
 
 static const struct verb model_add_verb = {
 	.name = "add",
-	.summary = "read a model's files and keep its shape under its name",
+	.summary = "read a model's files and store its shape under a name",
 	.about = "Reads config.json with its quantization, or a GGUF header, and writes a row to "
-		 "your models.rows. Predictions then know the model by name.",
+		 "your models.rows. Predictions then accept the model by name.",
 	.exits = "3: your models.rows cannot be read or written, and is unchanged",
 	.examples = EXAMPLES({ "model add ~/models/Acme-9B", "a checkpoint's folder" },
 			     { "model add acme-9b-Q4_K_M.gguf --name Acme-9B", "a GGUF file" },
@@ -240,11 +241,11 @@ static const struct verb *const model_subs[] = { &model_add_verb, NULL };
 const struct verb model_verb = {
 	.name = "model",
 	.group = VERB_MODELS,
-	.summary = "add a model to those that predictions know by name",
-	.about = "Models that the catalogue does not have, read from their own files (add). The "
-		 "built-in ones: \"gputune list models\".",
+	.summary = "add a model that predictions accept by name",
+	.about = "Adds models that are not built in, from their own files. \"gputune list models\" "
+		 "lists all.",
 	.words = "checkpoint config gguf catalogue catalog import",
 	.examples = EXAMPLES({ "model add ~/models/Acme-9B", "from its folder" },
-			     { "list models", "those that are known" }),
+			     { "list models", "all models" }),
 	.subs = model_subs,
 };

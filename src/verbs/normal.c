@@ -18,7 +18,7 @@ struct normal_ask {
 };
 
 static const struct ask_row normal_ask_rows[] = {
-	{ "FILE", "outputs to judge; -: standard input", ASK_TEXTS(normal_ask, files),
+	{ "FILE", "output files to judge; -: standard input", ASK_TEXTS(normal_ask, files),
 	  .argument = true, .files = true },
 	{ ASK_PART(normal_ask, target, target_ask) },
 	{ ASK_PART(normal_ask, machine, machine_ask) },
@@ -73,9 +73,9 @@ static int normal_judged(struct door *d, struct normal_page *out)
 	if (all->n)
 		qsort(all->items, all->n, sizeof(*all->items), by_verdict);
 	else
-		return door_refuse(d, EXIT_BLIND,
-				   "no output of a known program here; \"gputune help normal\" "
-				   "lists them");
+		return door_refuse(
+			d, EXIT_BLIND,
+			"no output of a supported program; \"gputune help normal\" lists them");
 	if (all->count[NORMAL_SLOW] || all->count[NORMAL_IMPOSSIBLE])
 		return EXIT_FINDINGS;
 	return all->count[NORMAL_USUAL] ? EXIT_CLEAN : EXIT_BLIND;
@@ -131,7 +131,7 @@ VERB_PAGE(normal_page_any, normal_page_of, normal_ask, normal_page)
 const struct verb normal_verb = {
 	.name = "normal",
 	.group = VERB_MEASURE,
-	.summary = "is this result normal? judges other programs' output",
+	.summary = "judge whether another program's result is normal for this hardware",
 	.about =
 		"Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, STREAM, "
 		"MLPerf, GEMM loops and engines' benchmarks. Each figure is normal, slow, or "

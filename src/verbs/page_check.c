@@ -333,8 +333,9 @@ static void recommendations_table(struct doc *d, const struct setting *s)
  * default follows them. */
 static void vendors_table(struct doc *d, const struct setting *s)
 {
-	struct node *t = DOC_TABLE(d, "What vendors set", "By", "~Where", "~Wanted", "~Because",
-				   "The default", "~Reason", "~Source", "As of", "Evidence");
+	struct node *t =
+		DOC_TABLE(d, "Values set by vendors", "By", "~Where", "~Wanted", "~Because",
+			  "The default", "~Reason", "~Source", "As of", "Evidence");
 
 	for (const struct vendor_opinion *w = NULL; (w = vendor_next(s, w));) {
 		struct recommendation o = vendor_recommends(w);

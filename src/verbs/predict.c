@@ -335,4 +335,5 @@ const struct verb predict_verb = {
 		{ "predict training --model llama-3.1-8b --on \"h100 x8\"", "train a model" },
 		{ "list models", "models supported by name" }),
 	.subs = predict_subs,
+	.usual = &inference_verb,
 };

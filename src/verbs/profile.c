@@ -43,16 +43,16 @@ static const struct shape_row profile_row_rows[] = {
 	{ "setting", NULL, SHAPE_TEXT(profile_row, id), .title = "Setting" },
 	{ "target", NULL, SHAPE_TEXT(profile_row, target), .title = "On" },
 	{ "now", NULL, SHAPE_TEXT(profile_row, now), .unknown = SHAPE_NULL, .title = "Now" },
-	{ "wanted", "Of the profile.", SHAPE_TEXT(profile_row, wanted), .title = "Wanted" },
-	{ "other", "Of the second profile of a comparison.", SHAPE_TEXT(profile_row, other),
+	{ "wanted", "Values of the profile.", SHAPE_TEXT(profile_row, wanted), .title = "Wanted" },
+	{ "other", "Values of the second profile of a comparison.", SHAPE_TEXT(profile_row, other),
 	  .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_TEXT(profile_row, verdict), .unknown = SHAPE_NULL },
 };
 static const struct shape profile_row_shape = SHAPE(profile_row, profile_row);
 static const struct shape_row profile_view_rows[] = {
 	{ "profile", NULL, SHAPE_TEXT(profile_view, name) },
-	{ "purpose", "What it is for.", SHAPE_TEXT(profile_view, purpose), .unknown = SHAPE_NULL },
-	{ "other", "The second one of a comparison.", SHAPE_TEXT(profile_view, other),
+	{ "purpose", "Purpose.", SHAPE_TEXT(profile_view, purpose), .unknown = SHAPE_NULL },
+	{ "other", "Second profile of a comparison.", SHAPE_TEXT(profile_view, other),
 	  .unknown = SHAPE_NULL },
 	{ "path", "Its file.", SHAPE_TEXT(profile_view, path), .unknown = SHAPE_NULL },
 	{ "why", "Reason of a recommendation.", SHAPE_TEXT(profile_view, why),
@@ -64,7 +64,7 @@ static const struct shape profile_view_shape = SHAPE(profile_view, profile_view)
 static const struct result_shape profile_result = {
 	.name = "profile",
 	.title = "gputune profile",
-	.meaning = "What a profile wants of the settings of a machine.",
+	.meaning = "Target values of a profile on a machine.",
 	.shape = &profile_view_shape,
 	.list = "settings",
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3 | 1u << 5,
@@ -200,7 +200,7 @@ static int profile_policy_answer(struct door *d, const struct profile_verb_ask *
 			named ? arena_printf(d->arena, "%s may apply and undo", user)
 			: site.apply.users
 				? arena_printf(d->arena, "%s may not apply or undo", user)
-				: "users: not given, whoever becomes root may apply")
+				: "users: not given: every user who can become root may apply")
 	};
 	return named ? EXIT_CLEAN : EXIT_NOT_APPLIED;
 }
@@ -227,8 +227,7 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 	else if (gpus)
 		out->result = (struct profile_view){
 			.name = "default",
-			.why = "nothing says what it is used for; inference or "
-			       "training narrow it"
+			.why = "its use is unknown; choose inference or training for that use"
 		};
 	else
 		out->result =
@@ -328,10 +327,10 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 	host_close(h);
 	if (r)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path, strerror(-r));
-	out->result = (struct profile_view){ .name = ask->name,
-					     .path = path,
-					     .why = "the file was made; \"gputune profile edit\" "
-						    "opens it" };
+	out->result =
+		(struct profile_view){ .name = ask->name,
+				       .path = path,
+				       .why = "file created; \"gputune profile edit\" opens it" };
 	return EXIT_CLEAN;
 }
 
@@ -355,8 +354,7 @@ static int run_editor(struct door *d, const char *path)
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
-		return door_refuse(d, EXIT_NOT_APPLIED, "%s did not end well; set EDITOR",
-				   words[0]);
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s failed; set EDITOR", words[0]);
 	return 0;
 }
 
@@ -369,11 +367,11 @@ static int profile_edit_answer(struct door *d, const struct profile_verb_ask *as
 
 	if (!strchr(path, '/') && folder)
 		path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
-	code = host_exists(h, path) ? run_editor(d, path)
-				    : door_refuse(d, EXIT_USAGE,
-						  "%s: no such file; \"gputune profile new %s\" "
-						  "makes it",
-						  path, ask->name);
+	code = host_exists(h, path)
+		       ? run_editor(d, path)
+		       : door_refuse(d, EXIT_USAGE,
+				     "%s: not found; \"gputune profile new %s\" creates it", path,
+				     ask->name);
 	host_close(h);
 	if (code)
 		return code;
@@ -395,7 +393,7 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 	if (v->why)
 		doc_text(d, "%s", v->why);
 	if (v->other && !v->n)
-		doc_text(d, "Both want the same here.");
+		doc_text(d, "Both have the same targets here.");
 	if (!v->n)
 		return d;
 	t = v->other ? DOC_TABLE(d, NULL, "!Setting", "!On", "Now", v->name, v->other)
@@ -448,7 +446,7 @@ static const struct ask_row policy_rows[] = {
 static const struct ask_row new_rows[] = {
 	{ "NAME", "the new profile", ASK_TEXT(profile_verb_ask, name), .argument = true,
 	  .required = true },
-	{ "base", "the built-in profile that it begins with (default: default)",
+	{ "base", "built-in profile to start from (default: default)",
 	  ASK_TEXT(profile_verb_ask, base), .arg = "NAME", .proposal = profile_proposal },
 };
 static const struct ask_shape show_shape = ASK_SHAPE(profile_verb_ask, NULL, show_rows);
@@ -468,30 +466,30 @@ static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_
 	}
 
 static const struct verb show_verb =
-	PROFILE_VERB("show", "what a profile wants of this machine",
-		     "Lists each setting that the profile has a value for, with what it is now.",
+	PROFILE_VERB("show", "target values of a profile on this machine",
+		     "Lists each setting of the profile with its target and current value.",
 		     show_shape, show_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
 static const struct verb diff_verb = PROFILE_VERB(
 	"diff", "where two profiles differ on this machine",
-	"Lists the settings that the two want differently here.", diff_shape, diff_any,
+	"Lists the settings for which the two have different targets here.", diff_shape, diff_any,
 	{ "profile diff default max-performance", "before one is applied" },
 	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
 static const struct verb recommend_verb =
 	PROFILE_VERB("recommend", "the profile that fits this machine",
-		     "Names the built-in profile that fits what this machine is, and says why.",
+		     "Names the built-in profile that fits this machine, with the reason.",
 		     only_machine_shape, recommend_any, { "profile recommend", "here" },
 		     { "profile recommend --host demo:igx-orin", "for a demo machine" });
-static const struct verb active_verb =
-	PROFILE_VERB("active", "the profile whose changes are in effect",
-		     "Names the profile of the newest applied change, and lists what is held.",
-		     only_machine_shape, active_any, { "profile active", "here" },
-		     { "profile active --format json", "for scripts" });
-static const struct verb check_verb = PROFILE_VERB(
-	"check", "whether a profile file is valid, and its waivers still hold",
-	"Reads the file line by line; names the first error, and each waiver that has expired.",
-	name_shape, check_any, { "profile check mine.ini", "before it is used" },
-	{ "profile check site", "of /etc/gputune/profiles" });
+static const struct verb active_verb = PROFILE_VERB(
+	"active", "the profile whose changes are in effect",
+	"Names the profile of the newest applied change, and lists the changes in effect.",
+	only_machine_shape, active_any, { "profile active", "here" },
+	{ "profile active --format json", "for scripts" });
+static const struct verb check_verb =
+	PROFILE_VERB("check", "whether a profile file is valid, and its waivers still hold",
+		     "Reads the file, and names the first error and each expired waiver.",
+		     name_shape, check_any, { "profile check mine.ini", "before it is used" },
+		     { "profile check site", "of /etc/gputune/profiles" });
 static const struct verb policy_verb =
 	PROFILE_VERB("policy", "check the site's policy, and who may apply",
 		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
@@ -500,10 +498,10 @@ static const struct verb policy_verb =
 		     { "profile policy root", "of another user" });
 static const struct verb edit_verb =
 	PROFILE_VERB("edit", "open a profile in $EDITOR, then check it",
-		     "Opens the file of a profile of your own.", name_shape, edit_any,
+		     "Opens the file of your profile.", name_shape, edit_any,
 		     { "profile edit mine", "by name" }, { "profile edit ./mine.ini", "by path" });
 static const struct verb new_verb = PROFILE_VERB(
-	"new", "begin a profile of your own",
+	"new", "create your own profile",
 	"Writes an INI file: of root in /etc/gputune/profiles, of others in "
 	"~/.config/gputune/profiles.",
 	new_shape, new_any, { "profile new mine --base inference", "from a built-in one" },
@@ -516,12 +514,13 @@ static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb,   &r
 const struct verb profile_verb = {
 	.name = "profile",
 	.group = VERB_CHANGE,
-	.summary = "compare, make and check profiles: which values are wanted",
-	.about = "A profile says which values are wanted. \"list profiles\" names them; these "
-		 "show what one wants here, and make and check your own.",
+	.summary = "show, compare, create and check profiles of target values",
+	.about = "A profile has a target value for each setting. These verbs show a profile's "
+		 "values on this machine, and create and check your own profiles. \"list "
+		 "profiles\" lists the built-in ones.",
 	.words = "profiles tuned preset policy",
-	.examples = EXAMPLES({ "list profiles", "which there are" },
-			     { "profile diff default inference", "what differs here" },
-			     { "profile new mine", "begin your own" }),
+	.examples = EXAMPLES({ "list profiles", "list all profiles" },
+			     { "profile diff default inference", "differences on this machine" },
+			     { "profile new mine", "create your own" }),
 	.subs = profile_subs,
 };

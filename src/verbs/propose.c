@@ -26,7 +26,7 @@ struct approve_ask {
 };
 
 static const struct ask_row approve_ask_rows[] = {
-	{ "HASH", "of the plan, as propose printed it", ASK_TEXT(approve_ask, hash),
+	{ "HASH", "hash of the plan, as printed by propose", ASK_TEXT(approve_ask, hash),
 	  .argument = true, .required = true },
 	{ ASK_PART(approve_ask, machine, machine_ask) },
 };
@@ -41,15 +41,15 @@ struct proposal_answer {
 static const struct shape_row proposal_rows[] = {
 	{ "hash", "Names plan, machine, boot and expiry.", SHAPE_TEXT(proposal_answer, hash),
 	  .title = "plan" },
-	{ "state", "waits: for approval; approved; nothing: there is nothing to change.",
+	{ "state", "waits: not yet approved; approved; nothing: no changes to make.",
 	  SHAPE_TEXT(proposal_answer, state), .title = "state" },
-	{ "changes", "That would be made.", SHAPE_COUNT(proposal_answer, changes),
+	{ "changes", "Changes that would be made.", SHAPE_COUNT(proposal_answer, changes),
 	  .title = "changes" },
 	{ "refused", "Changes that a gate refuses.", SHAPE_COUNT(proposal_answer, refused),
 	  .title = "refused" },
-	{ "expires_s", "Seconds until nobody can approve or apply it any more.",
-	  SHAPE_COUNT(proposal_answer, expires_s), .title = "expires in", .unit = "s" },
-	{ "command", "What a person types to approve it, or what applies it.",
+	{ "expires_s", "Seconds until the plan expires.", SHAPE_COUNT(proposal_answer, expires_s),
+	  .title = "expires in", .unit = "s" },
+	{ "command", "Command that approves the plan, or applies it.",
 	  SHAPE_TEXT(proposal_answer, command), .unknown = SHAPE_NULL, .title = "next" },
 };
 static const struct shape proposal_shape = SHAPE(proposal_answer, proposal);
@@ -57,7 +57,7 @@ static const struct shape proposal_shape = SHAPE(proposal_answer, proposal);
 const struct result_shape propose_result = {
 	.name = "propose",
 	.title = "gputune propose, approve",
-	.meaning = "A plan that waits for a person's approval, or has it.",
+	.meaning = "A plan that waits for approval, or is approved.",
 	.shape = &proposal_shape,
 	.exit_codes = 1u << EXIT_CLEAN | 1u << EXIT_FINDINGS,
 };
@@ -132,7 +132,7 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
 			arena_printf(d->arena,
-				     "Let these %zu changes be applied, once, within %lld s?",
+				     "Approve these %zu changes, to be applied once within %lld s?",
 				     out->changes, waiting.left_s));
 	}
 	if (!code && approval_grant(h, d->arena, &waiting, &e))
@@ -154,7 +154,7 @@ static int approve_answer(struct door *d, const struct approve_ask *ask,
 	int code;
 
 	if (!why && (d->agreed || !d->attended))
-		why = "--yes approves nothing: a person is asked";
+		why = "--yes does not approve: a person must answer";
 	if (why)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s", why);
 	code = door_check_overlay(d, &ask->machine, false);
@@ -180,10 +180,9 @@ VERB_PAGE_OF(proposal_page_any, proposal_page, proposal_answer)
 const struct verb propose_verb = {
 	.name = "propose",
 	.group = VERB_CHANGE,
-	.summary = "keep a plan until a person approves it",
-	.about = "Makes a plan as gputune plan does and keeps it for 10 minutes. gputune approve "
-		 "HASH approves it, gputune apply --approved HASH "
-		 "applies it, once.",
+	.summary = "store a plan for a person to approve",
+	.about = "Makes a plan, like \"gputune plan\", and stores it for 10 minutes. \"gputune "
+		 "approve HASH\" approves it; \"gputune apply --approved HASH\" applies it once.",
 	.words = "request ask-for",
 	.examples = EXAMPLES(
 		{ "sudo propose memory", "a plan of one group" },
@@ -200,8 +199,8 @@ const struct verb approve_verb = {
 	.group = VERB_CHANGE,
 	.summary = "approve a proposed plan: by root, at a terminal",
 	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this "
-		 "boot, until it expires. The terminal must be "
-		 "neither that of the server that applies it nor of one of its ancestors.",
+		 "boot, until it expires. Approve in a terminal of your own, not in that of the "
+		 "agent or of its server.",
 	.words = "confirm permit agree",
 	.examples = EXAMPLES(
 		{ "sudo approve 0123456789abcdef0123456789abcdef", "the plan of that hash" },

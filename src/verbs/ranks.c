@@ -10,7 +10,7 @@
 #include "many/ranks/talk.h"
 
 static const struct ask_row ranks_ask_rows[] = {
-	{ "ranks", "1: look at this machine alone, although a launcher started several processes",
+	{ "ranks", "1: check only this machine, although a launcher started several processes",
 	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
 	{ "token", "in a launcher's processes: the secret they share (default: one of your own)",
 	  ASK_TEXT(ranks_ask, token), .arg = "FILE", .files = true },

@@ -146,7 +146,7 @@ const struct verb diagnose_serving_verb = {
 		 "or "
 		 "files of it, and lines of the log: queue, KV cache, preemption, prefill, prefix "
 		 "cache, speculative tokens, CUDA graphs, kernels.",
-	.exits = "0: nothing holds it back; 1: a cause is named; 5: cannot tell",
+	.exits = "0: no bottleneck; 1: a cause is named; 5: cannot tell",
 	.examples = EXAMPLES(
 		{ "diagnose serving http://localhost:8000/metrics", "an engine that runs" },
 		{ "diagnose serving before.prom after.prom vllm.log",

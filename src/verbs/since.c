@@ -64,8 +64,7 @@ static int when_of(struct door *d, struct history *h, const struct since_ask *as
 	    stamp_parse(arena_printf(d->arena, "%sT00:00:00Z", ask->when), out) == 0)
 		return 0;
 	return door_refuse(d, EXIT_USAGE,
-			   "\"%s\" is no time; give 2026-09-01, a number of days, or upgrade",
-			   ask->when);
+			   "\"%s\": expected 2026-09-01, a number of days, or upgrade", ask->when);
 }
 
 static int since_answer(struct door *d, const struct since_ask *ask, struct since_answer *out)
@@ -111,19 +110,19 @@ static const struct shape since_refused_shape = SHAPE(since_refused, refused);
 static const struct shape_row stored_rows[] = {
 	{ "path", "The history.", SHAPE_TEXT(since_stored, path), .title = "history" },
 	{ "documents", "Results that were added.", SHAPE_COUNT(since_stored, sum.documents), .title = "documents" },
-	{ "facts", "That they state.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
-	{ "changes", "Rows that were added: facts that differ from the last.",
+	{ "facts", "Facts in the results.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
+	{ "changes", "Added rows: facts that differ from the previous ones.",
 	  SHAPE_COUNT(since_stored, sum.changes), .title = "changes" },
 	{ "figures", "Measured.", SHAPE_COUNT(since_stored, sum.figures), .title = "figures" },
 	{ "size_bytes", NULL, SHAPE_COUNT(since_stored, bytes), .title = "size", .unit = "MB" },
-	{ "refused", "What was not added; its file is as it was.",
+	{ "refused", "Results that were not added; their files are unchanged.",
 	  SHAPE_LIST(since_stored, refused, n_refused, since_refused) },
 };
 static const struct shape since_stored_shape = SHAPE(since_stored, stored);
 
 static const struct result_shape since_stored_result = {
 	.name = "since-stored", .title = "gputune since add",
-	.meaning = "What was added to a history, and how large it is.",
+	.meaning = "Results added to a history, and its size.",
 	.shape = &since_stored_shape, .list = "refused", .exit_codes = 1u << 0 | 1u << 2 | 1u << 5,
 };
 /* clang-format on */
@@ -136,10 +135,10 @@ struct since_add_ask {
 
 static const struct ask_row add_rows[] = {
 	{ "FILE",
-	  "results, ledgers, logs of dpkg, folders of them, or - for standard input, where a line "
-	  "may begin with its machine's name, as pdsh writes it",
+	  "results, ledgers, dpkg logs, or folders of them; -: standard input, where a line may "
+	  "begin with its machine's name (pdsh)",
 	  ASK_TEXTS(since_add_ask, files), .argument = true, .required = true, .files = true },
-	{ "machine", "the machine of what names none, such as a log of dpkg",
+	{ "machine", "machine of files that name none, such as a dpkg log",
 	  ASK_TEXT(since_add_ask, machine), .arg = "NAME" },
 	{ DB_ROW(since_add_ask) },
 	{ ASK_PART(since_add_ask, state, state_ask) },
@@ -205,7 +204,7 @@ struct since_file_ask {
 static const struct ask_row file_rows[] = {
 	{ DB_ROW(since_file_ask) },
 	{ ASK_PART(since_file_ask, state, state_ask) },
-	{ "keep", "days of which every measurement stays; of older ones one a week does",
+	{ "keep", "keep every measurement of this many days, and one a week of older ones",
 	  ASK_COUNT(since_file_ask, keep_days, 1, 36500), .arg = "DAYS", .fallback = "365" },
 };
 static const struct ask_shape since_compact_ask_shape = ASK_SHAPE(since_file_ask, NULL, file_rows);
@@ -237,7 +236,7 @@ struct since_export_ask {
 static const char *const exports[] = { "csv" };
 
 static const struct ask_row export_rows[] = {
-	{ "FORMAT", "csv: a row a change and a measurement",
+	{ "FORMAT", "csv: one row per change or measurement",
 	  ASK_CHOICE(since_export_ask, as, exports), .argument = true, .required = true },
 	{ DB_ROW(since_export_ask) },
 	{ ASK_PART(since_export_ask, state, state_ask) },
@@ -313,14 +312,12 @@ static const struct verb add_verb = {
 	.name = "add",
 	.summary = "add results to the history",
 	.about = "Reads results of check, status, verify, bench, show and history, ledgers of "
-		 "proofs and logs of dpkg. A fact equal to the last makes no row. What is refused "
-		 "is "
-		 "named with its reason; the rest is added in one transaction.",
+		 "proofs, and dpkg logs. An unchanged fact adds no row. Refused results are listed "
+		 "with the reason; the rest is added in one transaction.",
 	.exits = "5: something was refused",
-	.examples =
-		EXAMPLES({ "since add results/", "a folder with results of many machines" },
-			 { "since add /var/log/dpkg.log --machine node7", "package changes" },
-			 { "since add - --db fleet.db", "lines of JSON, as pdsh gathers them" }),
+	.examples = EXAMPLES({ "since add results/", "a folder with results of many machines" },
+			     { "since add /var/log/dpkg.log --machine node7", "package changes" },
+			     { "since add - --db fleet.db", "lines of JSON from pdsh" }),
 	.ask = &since_add_ask_shape,
 	.answer = since_add_any,
 	.result = &since_stored_result,
@@ -330,11 +327,11 @@ static const struct verb add_verb = {
 
 static const struct verb compact_verb = {
 	.name = "compact",
-	.summary = "thin old measurements and shrink the file",
-	.about = "Measurements older than --keep days become one a week, the middle one. Changes "
-		 "all stay.",
+	.summary = "drop most old measurements and shrink the file",
+	.about = "Of measurements older than --keep days, keeps the median one of each week. Keeps "
+		 "all changes.",
 	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
-			     { "since compact --keep 90 --db fleet.db", "of 90 days" }),
+			     { "since compact --keep 90 --db fleet.db", "keep 90 days" }),
 	.ask = &since_compact_ask_shape,
 	.answer = since_compact_any,
 	.result = &since_stored_result,
@@ -365,14 +362,14 @@ const struct verb since_verb = {
 	.group = VERB_MANY,
 	.summary = "what changed since a date or an upgrade, and what each change cost",
 	.about = "Compares measured figures before and after each change in the history. Machines "
-		 "that changed at different times separate causes; what always changed together is "
-		 "named together.",
+		 "that changed at different times separate the causes; changes that always came "
+		 "together stay one row.",
 	.exits = "1: a change made a figure worse",
 	.words = "regression blame bisect database history upgrade",
 	.examples = EXAMPLES({ "since upgrade", "after the newest driver, kernel or package" },
 			     { "since 30 --machine node7", "the last 30 days of one machine" },
 			     { "since 2026-09-01 --db fleet.db", "a fleet since a date" },
-			     { "since add results/", "put results into the history" }),
+			     { "since add results/", "add results to the history" }),
 	.ask = &since_ask_shape,
 	.subs = since_subs,
 	.answer = since_any,

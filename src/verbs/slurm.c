@@ -49,7 +49,7 @@ static const struct shape_row slurm_rows[] = {
 	{ "node", "Node name in Slurm.", SHAPE_TEXT(slurm_answer, node) },
 	{ "reason", "Why the node is unhealthy; null if it is not.",
 	  SHAPE_TEXT(slurm_answer, reason), .unknown = SHAPE_NULL },
-	{ "done", "What happened to the node, or would happen; null if Slurm was not asked to act.",
+	{ "done", "Action on the node, done or planned; null without a Slurm action.",
 	  SHAPE_TEXT(slurm_answer, done), .unknown = SHAPE_NULL },
 };
 static const struct shape slurm_shape = SHAPE(slurm_answer, slurm);

@@ -110,6 +110,7 @@ struct verb {
 	const struct verb_example *examples; /* two to five; a NULL line ends them */
 	const struct ask_shape *ask;
 	const struct verb *const *subs;	    /* named by the first word; NULL ends them */
+	const struct verb *usual;	    /* of subs: where none is named; NULL: one has to be */
 	const struct verb *const *programs; /* the same, in no list: each has serve */
 	/*
 	 * Fills *answer, zeroed and of result->shape->size bytes. Its exit code, or below 0 that of

@@ -123,7 +123,7 @@ const struct verb verify_verb = {
 	.words = "validate confirm",
 	.examples = EXAMPLES({ "verify", "all applied changes" },
 			     { "verify plan.json", "the values of a plan" },
-			     { "verify --boot", "values kept for every boot" }),
+			     { "verify --boot", "values set at every boot" }),
 	.ask = &verify_ask_shape,
 	.answer = verify_answer_any,
 	.result = &verify_result,

@@ -160,6 +160,7 @@ with tempfile.TemporaryDirectory() as tmp:
     before = set(os.listdir(f"{tmp}/state/bench"))
     p = OnTerminal([gputune, "bench", "timer-wake-up", "--for", "60s", "--format", "json", *state])
     expect("it measures", p.says(b" samples, "), p.seen)
+    expect("and says how long it still takes", p.says(b" left"), p.seen)
     code, out = p.end(signal.SIGINT)
     j = fits("an interrupted run", out, "bench")
     expect("it is marked and kept", j and code == 5 and j["partial"] and

@@ -208,7 +208,7 @@ refuses("an argument too many", ["status", "gpu"], 2, '"gpu"')
 refuses("a missing argument", ["explain"], 2, "explain requires ID")
 refuses("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
 refuses("a misspelt id", ["explain", "swapiness"], 2, 'did you mean "memory.swappiness"')
-refuses("an action too few", ["persist"], 2, "persist requires one of install, status")
+refuses("an action too few", ["profile"], 2, "profile requires one of show, diff")
 refuses("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 # A script's variable that is not set: to take it for all settings would change, or undo, all of them.
 for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):
@@ -224,7 +224,6 @@ refuses("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/
 refuses("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
 refuses("a profile that is not there", ["check", "--profile", "inferense"], 2, '"inferense"', 'did you mean "inference"?', "gputune list profiles")
 refuses("a wrong width", ["check", "--width", "3"], 2, "--width")
-refuses("capture without a place", ["capture"], 2, "-o")
 refuses("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
 refuses("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
 refuses("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")

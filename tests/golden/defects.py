@@ -172,7 +172,7 @@ def hostile_rows(tmp):
     for what, how, word in [
             ("no id", {"id": None}, "id"), ("a bad id", {"id": "A b"}, "id"), ("no symptom", {"symptoms": []}, "symptoms"),
             ("a control character", {"title": "a\x1b[2J"}, "title"), ("an unknown key", {"colour": "red"}, "colour"),
-            ("an unknown condition", {"when": {"moon": "full"}}, "nothing that is known"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
+            ("an unknown condition", {"when": {"moon": "full"}}, "no supported key"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
             ("an empty range", {"when": {"pip": "a", "version": ""}}, "version"), ("a stray key", {"when": {"pip": "a", "is": "b"}}, "is"),
             ("too deep", {"when": deep}, "deep"), ("an empty list", {"when": {"all": []}}, "all"), ("a list for a word", {"when": {"boot": ["a"]}}, "boot"), ("a number", {"when": 3}, "when"),
             ("an effect that is none", {"effect": "sad"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),

@@ -237,7 +237,7 @@ def libraries(base):
         time.sleep(0.3)
         _, j, _ = hang(pid)
         text = "\n".join(j["evidence"])
-        expect("builds of NCCL differ", "NCCL 2.29.7" in text and "one build of NCCL is needed" in text, text)
+        expect("builds of NCCL differ", "NCCL 2.29.7" in text and "need the same NCCL build" in text, text)
         expect("what RAS says", "rank 3: MISMATCH" in text and "INCOMPLETE" in text, text)
     del os.environ["NCCL_RAS_ADDR"]
     ras.close()

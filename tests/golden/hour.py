@@ -88,6 +88,17 @@ def demo(user, home):
     says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", **user)
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)
+    # Words whose option is left out; verbs whose usual part is.
+    says("apply ID", ["apply", "memory.dirty-ratio", "--yes", *on], 0, "1 change made", **user)
+    says("undo ID", ["undo", "memory.dirty-ratio", "--yes", *on], 0, "1 restored", **user)
+    says("check demo:NAME", ["check", "demo:dgx-spark"], 1, "memory.guard", **user)
+    says("show SUBJECT demo:NAME", ["show", "gpu", "demo:dgx-spark"], 0, "580.142", **user)
+    says("the card of a captured machine", ["--host", "demo:dgx-spark"], 0, "memory.guard", "gputune plan", **user)
+    says("persist, without more", ["persist", *on], 0, "keeps nothing", **user)
+    says("a capture has a name by itself", ["capture", *on], 0, "gputune-capture.tar", **dict(user, cwd=home))
+    says("predict MODEL", ["predict", "llama-3.1-8b", "--on", "dgx-spark"], 0, "TTFT", **user)
+    refuses("apply of what is neither a file nor a setting", ["apply", "nonsense", *on], 2, "nonsense", **user)
+    refuses("status narrows to nothing", ["status", "memory.dirty-ratio", *on], 2, "takes no argument", **user)
     if (common.built / "igx-orin.tar.zst").exists():
         shutil.copy(common.built / "igx-orin.tar.zst", tmp / "machines")
         says("a packed one, as packages have them", ["check", "--host", "demo:igx-orin"], 1, "IGX Orin", **user)
@@ -97,9 +108,9 @@ def demo(user, home):
 
 def profiles(user, home):
     says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
-    says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "want the same")
+    says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same targets")
     says("what one wants", ["profile", "show", "published", "--host", "demo:dgx-spark"], 0, "memory.dirty-ratio", "40 %")
-    says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "nothing says what it is used for")
+    says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "its use is unknown")
     says("a profile of one's own", ["profile", "new", "mine", "--base", "inference"], 0, str(home / ".config/gputune/profiles/mine.ini"), **user)
     says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)

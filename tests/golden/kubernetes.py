@@ -103,8 +103,8 @@ def looks():
     follows("healthy again", [*AGENT, "--once", "--node", "n1", "--taint", "NoSchedule"], 0, "kubernetes")
     expect("the taint goes, another's stays", [t["key"] for t in Server.nodes["n1"]["spec"]["taints"]] == ["another"])
     refuses("no node", ["kubernetes", "node", "--once", "--server", "http://127.0.0.1:1"], 2, "NODE_NAME")
-    refuses("no server", ["kubernetes", "node", "--once", "--node", "a"], 2, "no API server")
-    refuses("no name of a node", ["kubernetes", "node", "--once", "--node", "a/../b"], 2, "which node")
+    refuses("no server", ["kubernetes", "node", "--once", "--node", "a"], 2, "API server unknown")
+    refuses("no name of a node", ["kubernetes", "node", "--once", "--node", "a/../b"], 2, "node name unknown")
 
 
 def failures():

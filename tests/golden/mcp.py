@@ -215,7 +215,7 @@ def files():
     c = Client("--files", place)
     for name, ok in (("link", False), ("./model.json", False), ("../files/model.json", False), (str(place / "model.json"), False), ("model.json", True)):
         r = c.call("predict", model=name, on="dgx-spark")["result"]
-        expect(f"--files {name}", r["isError"] and ("files cannot be named" not in r["content"][0]["text"]) == ok, r)
+        expect(f"--files {name}", r["isError"] and ("files are not accepted" not in r["content"][0]["text"]) == ok, r)
     c.end()
     shutil.copy(pathlib.Path(gputune).parent / "machines/dgx-spark.tar", place / "mine.tar")
     c = Client("--captures", place)
@@ -333,7 +333,7 @@ def approvals():
     r = c.call("propose", setting="memory", target=SPARK)["result"]["structuredContent"]["data"]
     h = r["hash"]
     expect("a proposal", r["state"] == "waits" and r["changes"] == 2 and h in r["command"], r)
-    expect("nobody approved it", "nobody has approved" in c.call("apply", approved=h, target=SPARK)["result"]["content"][0]["text"])
+    expect("nobody approved it", "is not approved" in c.call("apply", approved=h, target=SPARK)["result"]["content"][0]["text"])
     expect("--yes does not approve", run("approve", h, "--yes", *on).code == 3)
     expect("nor does a pipe", run("approve", h, *on).code == 3)
     expect("a declined question", b"ended with 3" in approve([h, *on], b"n\n"))

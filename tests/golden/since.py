@@ -83,20 +83,20 @@ def what_is_kept():
     j = follows("changes since the upgrade", ["since", "upgrade", "--db", db], 0, "since")
     expect("the newest package", [c["name"] for c in j["changes"]] == ["curl:amd64"], j["changes"])
     says("a page", ["since", "2026-01-05", "--db", db], 0, "libnccl2", "No figure was measured")
-    refuses("no time", ["since", "yesterday", "--db", db], 2, "is no time")
+    refuses("no time", ["since", "yesterday", "--db", db], 2, "expected 2026-09-01")
     refuses("no such machine", ["since", "30", "--db", db, "--machine", "n9"], 2, "no machine is called n9")
 
 
 def what_is_refused():
     before = rows("select count(*) from fact")
-    add(check("n2", T0), prefix="n1", code=5, words=("n1 sent it, but it claims to be of n2",))
+    add(check("n2", T0), prefix="n1", code=5, words=("sent by n1, but it names n2",))
     add(check("n1.example.org", T0, [("x.y", "pass", "1")]), prefix="n1", code=0)
     add(check("n1", time.time() + 9 * DAY), code=5, words=("in the future",))
-    add({"schema": "gputune.plan/1"}, code=5, words=("gputune.plan/1 is no result",))
+    add({"schema": "gputune.plan/1"}, code=5, words=("gputune.plan/1 is not a result",))
     got = add('{"schema": "gputune.check/1", "host"', json.dumps(check("n3", T0, [("x.y", "pass", "1")])), code=5, words=("no JSON",))
     expect("a torn line takes no other with it", got["documents"] == 1, got)
     add(bench("n4", T0, 10, identity="aaaa1111bbbb2222"))
-    add(bench("n4", T0 + DAY, 10, identity="cccc3333dddd4444"), code=5, words=("another machine is called n4",))
+    add(bench("n4", T0 + DAY, 10, identity="cccc3333dddd4444"), code=5, words=("another machine is also called n4",))
     names = [r[0] for r in rows("select name from machine where name like 'n4%' order by 1")]
     expect("two machines of one name are both kept", names == ["n4", "n4#cccc3333"], names)
     expect("nothing was lost", rows("select count(*) from fact") >= before)
@@ -161,7 +161,7 @@ def what_it_cost():
     together = [c for c in j["costs"] if len(c["changes"]) == 2]
     expect("the guilty one alone is named", hurts == [["vbios old -> new"]], j["costs"])
     expect("what came together stands together", together and together[0]["verdict"] != "hurts", j["costs"])
-    says("its page", ["since", "2026-01-02", "--db", at], 1, "hurts", "vbios old", "together with")
+    says("its page", ["since", "2026-01-02", "--db", at], 1, "hurts", "vbios old", "inseparable from")
     return at
 
 

@@ -156,11 +156,11 @@ def refused():
             ("an empty job", " ", (), 2, "empty"),
             ("a shell's line", "a | b", (), 2, "without a shell"),
             ("a program that is not there", "no-such-program", (), 5, "no-such-program"),
-            ("it fails", "false", (), 5, "status 1", "succeed as it is"),
+            ("it fails", "false", (), 5, "status 1", "the unchanged job must succeed"),
             ("it fails the second time", f"sh {once}", (), 5, "exists", "overwrite"),
             ("it needs input", f"sh {put(w.folder / 'in.sh', 'read x || { echo EOF when reading a line >&2; exit 1; }')}", (), 5, "without input"),
             ("it hangs", "sleep 20", ("--timeout", "300ms"), 5, "did not finish", "--timeout"),
-            ("it ends at once", "true", (), 2, "most of which is its start"),
+            ("it ends at once", "true", (), 2, "mostly start-up"),
             ("the metric is not printed", "echo hello", SCORE, 5, "nothing in the workload's output matches"),
             ("the metric is no number", "echo score: x", ("--metric", "score: (.*)"), 5, "not a number"),
             ("a metric without a group", "echo", ("--metric", "score"), 2, "one group"),
@@ -174,7 +174,7 @@ def refused():
     expect("caches warm", got.code == 0 and "caches were cold" in got.err, got)
     expect("refused: nothing written", not w.knobs(), w.knobs())
     put(w.state / "tune.jsonl", "{}\n")
-    refuses("another file to resume", ["tune", *w.on, *QUICK, "--resume"], 2, "not a run of tune")
+    refuses("another file to resume", ["tune", *w.on, *QUICK, "--resume"], 2, "not a saved run of tune")
 
 
 def interrupted():
@@ -197,7 +197,7 @@ def interrupted():
             expect("Ctrl-C: says how it goes on", "--resume continues" in got.err, got)
             expect("Ctrl-C: all is back", w.knobs()["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"100", w.knobs())
         argv = ("--resume",)
-    refuses("another job to resume", ["tune", "--for", "true", *w.on, *QUICK, "--resume"], 2, "the interrupted run is of")
+    refuses("another job to resume", ["tune", "--for", "true", *w.on, *QUICK, "--resume"], 2, "the interrupted run is for")
     code, out, err = run("tune", *w.on, "--settle", "1ms", "--yes", "--resume", "--format", "json")
     j = fits("resumed", out, "tune", err)
     if j and want:

@@ -15,7 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+<<<<<<< HEAD
 #include "fault.h"
+=======
+#include "../unit/fault.h"
+>>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
 #include "machine/write/write.h"
 #include "same.h"
 #include "machine/knob/io.h"

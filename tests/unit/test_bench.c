@@ -32,16 +32,19 @@
 #include "memory_host.h"
 
 /* --- a bench that does what it is told, on a clock of its own --------------------------------- */
+enum { LEFTS = 512 };
+
 struct script {
 	double clock;
 	double cost;			   /* of a sample, seconds */
 	double (*value)(struct script *s); /* NULL: 100 with noise of 0.1 % */
 	unsigned samples, setups, teardowns, verifies;
-	unsigned wrong_at; /* verify number that fails; 0: none */
-	unsigned stop_at;  /* sample that sets stop; 0: none */
-	bool hasty;	   /* verify ends with stop */
-	bool lacks;	   /* it has a case that this machine cannot have */
-	size_t begun;	   /* cases that were told of */
+	unsigned wrong_at;  /* verify number that fails; 0: none */
+	unsigned stop_at;   /* sample that sets stop; 0: none */
+	bool hasty;	    /* verify ends with stop */
+	bool lacks;	    /* it has a case that this machine cannot have */
+	double left[LEFTS]; /* what frame_left said at each progress */
+	size_t n_left;
 	unsigned nan_at;
 	atomic_bool stop;
 	struct stat_random r;
@@ -322,16 +325,20 @@ static void keeps_what_there_is_when_interrupted(void **state)
 	arena_free(&a);
 }
 
-static void count_begun(void *ctx, const struct bench *b, size_t n, double seconds)
+static struct frame *asked;
+
+static void ask_left(void *ctx, const struct record_case *c, size_t done, size_t of)
 {
 	struct script *s = ctx;
 
-	assert_string_equal(b->name, "fake");
-	assert_true(fabs(seconds - 10) < 1e-9);
-	s->begun += n;
+	(void)c;
+	(void)done;
+	(void)of;
+	s->left[s->n_left++ % LEFTS] = frame_left(asked);
 }
 
-static void says_how_much_there_is(void **state)
+/* At first by the plan, then by what it took: never below zero, and less and less. */
+static void says_how_long_it_takes(void **state)
 {
 	struct arena a = { 0 };
 	struct script s = { .cost = 0.5 };
@@ -339,11 +346,15 @@ static void says_how_much_there_is(void **state)
 	struct record r = { 0 };
 
 	(void)state;
-	f.begins = count_begun;
+	asked = &f;
+	f.progress = ask_left;
+	f.ctx = &s;
 	assert_int_equal(frame_run(&f, &fake, NULL, &r), 0);
-	assert_int_equal(s.begun, 2);
-	assert_int_equal(frame_run(&f, &fake, "nothing", &r), -ENOENT);
-	assert_int_equal(s.begun, 2);
+	assert_true(s.n_left > 4 && s.n_left < LEFTS);
+	assert_true(s.left[0] > 20 && s.left[0] <= 30);
+	for (size_t i = 0; i < s.n_left; i++)
+		assert_true(s.left[i] >= 0);
+	assert_true(s.left[s.n_left - 1] < s.left[0]);
 	arena_free(&a);
 }
 
@@ -858,7 +869,7 @@ int main(void)
 		cmocka_unit_test(stops_by_time_and_count),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(keeps_what_there_is_when_interrupted),
-		cmocka_unit_test(says_how_much_there_is),
+		cmocka_unit_test(says_how_long_it_takes),
 		cmocka_unit_test(children_are_no_others),
 		cmocka_unit_test(real_benches_verify),
 		cmocka_unit_test(loops_are_right),

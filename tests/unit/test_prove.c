@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A proof on a small machine whose workload is a formula: what helps, hurts, does nothing or breaks
- * it is found; somebody else's change and an interruption end it; and whenever it is cut off, the
+ * it is found; somebody else's change and an interruption end it; and whenever truncated, the
  * next command puts back what was there. */
 #include <math.h>
 #include <stdbool.h>

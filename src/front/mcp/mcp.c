@@ -244,7 +244,7 @@ static void finish_call(struct server *s, struct running *g)
 		;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BLIND;
 	if (g->killed && g->from)
-		text_printf(&g->said, "ended after %d s", g->request.call.tool->limit_s);
+		text_printf(&g->said, "stopped after %d s", g->request.call.tool->limit_s);
 	if (g->from)
 		send_message(s, g->from,
 			     mcp_answer(&g->request,
@@ -315,7 +315,7 @@ static void take_line(struct server *s, struct connection *c, const char *line, 
 	what = mcp_message(&g->arena, s->how, &c->state, line, len, &g->request, &answer);
 	if (what == MCP_RUN && (g == &spare || !start_call(s, c, g)))
 		answer = mcp_error(g->request.id, RPC_BUSY,
-				   "%d calls are under way, or no process is to be had", CALLS);
+				   "%d calls are running, or no process can be started", CALLS);
 	if (what == MCP_CANCEL)
 		cancel(s, c, g->request.id);
 	if (!g->pid)
@@ -526,8 +526,8 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 	if (bad)
 		return complain(EXIT_USAGE, &e);
 	if (how->files && how->socket)
-		return complain_text(EXIT_USAGE, "--files is of standard input: who comes by "
-						 "--socket may not read what this user may");
+		return complain_text(EXIT_USAGE, "--files requires standard input: clients of "
+						 "--socket may have fewer rights than this user");
 	if (how->group && !how->socket)
 		return complain_text(EXIT_USAGE, "--group goes with --socket");
 	if (how->changes && site.agents.none)
@@ -569,7 +569,7 @@ static int verb_mcp(struct run *r)
 }
 
 static const struct ask_row mcp_ask_rows[] = {
-	{ "allow-changes", "also offer propose, apply and undo: of plans that a person approved",
+	{ "allow-changes", "also offer propose, apply and undo, for plans that a person approved",
 	  ASK_FLAG(mcp_ask, changes) },
 	{ "socket",
 	  "listen on this local socket instead of standard input; root and this user may connect",
@@ -578,26 +578,25 @@ static const struct ask_row mcp_ask_rows[] = {
 	  .arg = "NAME" },
 	{ "captures", "offer the captured machines of this folder as targets",
 	  ASK_TEXT(mcp_ask, captures), .arg = "FOLDER", .files = true },
-	{ "nodes", "offer these machines as targets, over ssh", ASK_TEXT(mcp_ask, nodes),
+	{ "nodes", "offer these machines as targets, by ssh", ASK_TEXT(mcp_ask, nodes),
 	  .arg = "NODES", .join = ',' },
-	{ "rsh", "instead of ssh: a program and its words; {node} is the node",
+	{ "rsh", "program and arguments to use instead of ssh; {node} is the node",
 	  ASK_TEXT(mcp_ask, rsh), .arg = "COMMAND" },
 	{ "files", "let questions name files below this folder", ASK_TEXT(mcp_ask, files),
 	  .arg = "FOLDER", .files = true },
 	{ "overlay", "with --allow-changes: change captured machines, in this folder",
 	  ASK_TEXT(mcp_ask, overlay), .arg = "DIR", .files = true },
-	{ "once", "answer what standard input asks, then end", ASK_FLAG(mcp_ask, once) },
+	{ "once", "answer the requests on standard input, then exit", ASK_FLAG(mcp_ask, once) },
 };
 static const struct ask_shape mcp_ask_shape = ASK_SHAPE(mcp_ask, NULL, mcp_ask_rows);
 
 const struct verb mcp_verb = {
 	.name = "mcp",
 	.group = VERB_PROGRAM,
-	.summary = "serve coding agents by the Model Context Protocol",
-	.about = "Offers the reading verbs as tools over standard input and output, or a local "
-		 "socket: short answers, schemas, no writes. With "
-		 "--allow-changes an approved plan can be applied, once; gputune approve approves "
-		 "it. docs/AGENTS.md has the set-up of clients.",
+	.summary = "serve coding agents through the Model Context Protocol",
+	.about = "Offers read-only verbs as tools on standard input and output, or on a local "
+		 "socket. With --allow-changes a plan that a person approved (\"gputune approve\") "
+		 "can be applied once. docs/AGENTS.md describes the set-up of clients.",
 	.words = "agent agents llm ai server claude cursor",
 	.examples = EXAMPLES({ "mcp", "for a client that starts its server" },
 			     { "mcp --nodes n1,n2", "also two other machines" },

@@ -22,15 +22,15 @@ const struct mcp_tool mcp_tools[] = {
 	  "Facts of the machine: GPUs, CPUs, memory, links, disks, software.", "show", "subject",
 	  NULL, NULL, .idempotent = true, .limit_s = 60 },
 	{ "check", "Check settings",
-	  "What holds the machine back: failed settings and health checks, worst first, each with "
-	  "current and wanted value.",
+	  "What slows the machine down: failed settings and health checks, worst first, each with "
+	  "current and target value.",
 	  "check", "setting profile only skip all", NULL, NULL, .idempotent = true, .limit_s = 60 },
 	{ "explain", "Explain a setting",
 	  "One setting: why it matters, its risk, its sources, and its state on the machine.",
 	  "explain", "id profile", NULL, NULL, .idempotent = true, .limit_s = 60 },
 	{ "doctor", "Find the cause of a symptom",
-	  "Causes of a symptom with evidence. Give words (symptom) or a log or error message "
-	  "(text). Only looks, runs no test.",
+	  "Causes of a symptom with evidence. Give words (symptom), or a log or error message "
+	  "(text). Runs no tests.",
 	  "doctor", "symptom only all", "{\"passive\":true}", "symptom", .idempotent = true,
 	  .limit_s = 120 },
 	{ "defects", "Known defects",
@@ -38,7 +38,7 @@ const struct mcp_tool mcp_tools[] = {
 	  "source and fix.",
 	  "defects check", "component all", NULL, NULL, .idempotent = true, .limit_s = 120 },
 	{ "bench", "Measure",
-	  "Measures this machine by one bench and keeps the result until the server ends. Loads "
+	  "Measures this machine with one bench and keeps the result until the server ends. Loads "
 	  "GPU, CPU or disk for seconds.",
 	  "bench", "name for runs gpus", NULL, NULL, .loads = true, .here = true, .limit_s = 900 },
 	{ "compare", "Compare two results",
@@ -64,19 +64,18 @@ const struct mcp_tool mcp_tools[] = {
 	  "Mistakes in NCCL and engine variables of a script, environment or command line (text).",
 	  "lint", "command nccl", NULL, "file", .idempotent = true, .limit_s = 60 },
 	{ "plan", "Plan changes",
-	  "What would be changed to fix the findings: before, after, risk, what refuses it. Writes "
-	  "nothing.",
+	  "Changes that would fix the findings: before, after, risk, refusals. Writes nothing.",
 	  "plan", "setting profile only skip allow", NULL, NULL, .idempotent = true,
 	  .limit_s = 60 },
 	{ "status", "State of changes", "Whether applied changes are still in effect.", "status",
 	  "", NULL, NULL, .idempotent = true, .limit_s = 60 },
 	{ "propose", "Propose a plan",
-	  "Keeps a plan for a person, who approves it with the command in the answer within 10 "
-	  "minutes. Changes nothing of the machine.",
+	  "Stores a plan for a person, who can approve it within 10 minutes with the command in "
+	  "the answer. Changes nothing on the machine.",
 	  "propose", "setting profile only skip allow", NULL, NULL, .writes = true, .limit_s = 60 },
 	{ "apply", "Apply an approved plan",
-	  "Makes the changes of a plan that a person approved, once. The answer has the undo.",
-	  "apply", "approved", NULL, NULL, .writes = true, .limit_s = 600 },
+	  "Makes the changes of an approved plan, once. The answer says how to undo them.", "apply",
+	  "approved", NULL, NULL, .writes = true, .limit_s = 600 },
 	{ "undo", "Undo an approved plan", "Restores what the approved plan changed, exactly.",
 	  "undo", "approved", NULL, NULL, .writes = true, .idempotent = true, .limit_s = 600 },
 };
@@ -275,7 +274,7 @@ static int check_files(const struct mcp_ask *how, const json_t *v, const char *k
 	json_array_foreach(v, i, item) if (check_files(how, item, key, e)) return -EINVAL;
 	if (!json_is_string(v) || !names_file(how, json_string_value(v)))
 		return 0;
-	err_set(e, -EINVAL, "%s: files cannot be named here", key);
+	err_set(e, -EINVAL, "%s: files are not accepted here", key);
 	err_hint(e, how->files
 			    ? "only files below the server's --files folder, by a relative path"
 			    : "give the contents as text, or start the server with --files FOLDER");
@@ -351,9 +350,8 @@ int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_t
 			       out->kind ? out->kind : "");
 	if (!code && t->writes && !out->capture != !how->overlay)
 		code = err_set(e, -EINVAL,
-			       how->overlay
-				       ? "with --overlay changes are of a captured machine alone"
-				       : "a captured machine cannot be changed");
+			       how->overlay ? "with --overlay only captured machines can be changed"
+					    : "a captured machine cannot be changed");
 	return code;
 }
 

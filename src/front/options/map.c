@@ -55,7 +55,7 @@ int verbs_map(FILE *out)
 {
 	json_t *map = json_pack("{s:s, s:s, s:s}", "schema", "gputune.help/1", "usage",
 				"gputune VERB [OPTIONS]; --format json, --budget TOKENS, --top N; "
-				"help VERB tells more",
+				"help VERB shows more",
 				"rows", "verb: [what it does, cost, example]");
 
 	for (unsigned e = 0; e < VERB_EFFECTS; e++) {

@@ -2,6 +2,7 @@
 /* Reading a command line by the tables of verbs.c. */
 #include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "front/session.h"
@@ -22,13 +23,59 @@ struct parsing {
 	size_t n;
 };
 
+static int take_option(struct parsing *g, struct verb_option *o, const char *text)
+{
+	struct err e = { 0 };
+
+	if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
+		return complain(EXIT_USAGE, &e);
+	o->given = true;
+	return 0;
+}
+
+/* The option that a word is a value of, though its name was left out: "undo nic.mtu" is --only,
+ * "show demo:dgx-spark" --host. NULL: none. */
+static struct verb_option *option_meant(const struct parsing *g, const char *word)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct ask_row *row = g->options[i].row;
+		const char *known;
+
+		if (row->argument || g->options[i].given)
+			continue;
+		if (row->meant && row->meant(word))
+			return &g->options[i];
+		for (size_t k = 0; row->proposal && (known = row->proposal(k)); k++)
+			if (str_same_word(known, word))
+				return &g->options[i];
+	}
+	return NULL;
+}
+
+/* A word is the argument's, unless it cannot be and an option knows it. */
+static int take_argument(struct parsing *g, const struct verb_option *o, const char *word,
+			 bool again, bool *taken)
+{
+	const struct ask_row *row = o->row;
+	bool lacks = row->files && row->kind == ASK_KIND_TEXT && access(word, F_OK) != 0,
+	     demo = str_starts(word, "demo:") && !row->files;
+	struct verb_option *meant = lacks || demo ? option_meant(g, word) : NULL;
+	struct err e = { 0 };
+
+	*taken = !meant;
+	if (!meant && ask_take(&g->r->arena, row, o->member, word, again, &e) == 0)
+		return 0;
+	*taken = false;
+	meant = meant ? meant : option_meant(g, word);
+	return meant ? take_option(g, meant, word) : complain(EXIT_USAGE, &e);
+}
+
 /* The words in front of "--", then those behind it, in the order of the rows. */
 static int take_arguments(struct parsing *g)
 {
 	struct run *r = g->r;
-	struct err e = { 0 };
 	bool apart = false;
-	int at = 0, behind;
+	int at = 0, behind, code = 0;
 
 	for (size_t i = 0; i < g->n; i++)
 		apart = apart || g->options[i].row->behind;
@@ -47,17 +94,25 @@ static int take_arguments(struct parsing *g)
 			return complain_text(EXIT_USAGE,
 					     "%s requires %s; see \"gputune %s --help\"", r->name,
 					     row->name, r->name);
-		while (*next < end && (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
-			if (ask_take(&r->arena, row, g->options[i].member, r->args[(*next)++],
-				     again, &e))
-				return complain(EXIT_USAGE, &e);
-			again = true;
+		while (!code && *next < end &&
+		       (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
+			bool taken;
+
+			code = take_argument(g, &g->options[i], r->args[(*next)++], again, &taken);
+			again = again || taken;
 		}
 	}
-	if (at < r->n_before || behind < r->n_args)
+	for (; !code && at < r->n_before; at++) {
+		struct verb_option *meant = option_meant(g, r->args[at]);
+
+		if (!meant)
+			break;
+		code = take_option(g, meant, r->args[at]);
+	}
+	if (!code && (at < r->n_before || behind < r->n_args))
 		return complain_text(EXIT_USAGE, "%s takes no argument \"%s\"", r->name,
 				     r->args[at < r->n_before ? at : behind]);
-	return 0;
+	return code;
 }
 
 /* The verb's options whose names begin as a word of the command line does, or the one that looks
@@ -145,16 +200,6 @@ static int check_json_only(struct run *r)
 	return run_check_fields(r);
 }
 
-static int take_option(struct parsing *g, struct verb_option *o, const char *text)
-{
-	struct err e = { 0 };
-
-	if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
-		return complain(EXIT_USAGE, &e);
-	o->given = true;
-	return 0;
-}
-
 /* What getopt_long is told. shorts has room for two characters an option, and three. */
 static void getopt_tables(const struct parsing *g, struct option *longs, char *shorts)
 {
@@ -237,6 +282,9 @@ static const struct verb *find_sub(struct run *r, const char *word)
 		return r->verb;
 	if (word && *word != '-')
 		meant = verb_meant(&r->arena, r->verb->subs, r->name, word);
+	/* No sub-verb is named, or an option of the usual one: "predict llama-3.1-8b". */
+	if (r->verb->usual && (!word || *word == '-' || (meant && strstr(meant, " --"))))
+		return r->verb->usual;
 	if (!word || *word == '-')
 		complain_text(EXIT_USAGE, "%s requires one of %s; see \"gputune %s --help\"",
 			      r->name, all.s, r->name);
@@ -274,6 +322,8 @@ int options_parse(struct run *r, int argc, char **argv)
 			break;
 		r->name = arena_printf(&r->arena, "%s %s", r->name, sub->name);
 		r->verb = sub;
+		if (!word || strcmp(word, sub->name) != 0)
+			break; /* the usual one */
 		argc--;
 		argv++;
 	}

@@ -176,6 +176,8 @@ void verb_usage(FILE *f, const struct verb *v, const char *name)
 		fputs("\nSub-verbs:\n", f);
 	for (size_t i = 0; v->subs && v->subs[i]; i++)
 		usage_verb(f, v->subs[i]);
+	if (v->usual)
+		fprintf(f, "\nWithout a sub-verb: %s.\n", v->usual->name);
 	if (v->answer || v->run || v->serve)
 		usage_options(f, &a, v);
 	else

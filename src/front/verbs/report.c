@@ -46,7 +46,7 @@ static void report_part_changes(struct reporting *g)
 
 	if (!g->h) {
 		report_add(g, "changes", "What changed", NULL,
-			   cell("The facts alone do not show what gputune changed here."));
+			   cell("Facts do not show what gputune changed here."));
 		return;
 	}
 	if (journal_load(g->h, a, false, &now, &e) || journal_load(g->h, a, true, &all, &e)) {

@@ -191,7 +191,7 @@ static int members_check(const json_t *row, struct err *e)
 			return err_set(e, -EINVAL, "\"%s\" is missing", keys[i].key);
 	if (package_age_days(defect_text(row, "date"), 0) < 0 ||
 	    (defect_text(row, "end") && package_age_days(defect_text(row, "end"), 0) < 0))
-		return err_set(e, -EINVAL, "date or end is no date");
+		return err_set(e, -EINVAL, "date or end is not a date");
 	json_array_foreach(json_object_get(row, "source"), i, v)
 	{
 		if (!json_is_string(v))

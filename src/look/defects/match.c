@@ -289,7 +289,7 @@ static int leaf_check(const json_t *c, struct err *e)
 	json_t *v;
 
 	if (!leaf)
-		return err_set(e, -EINVAL, "a condition asks for nothing that is known");
+		return err_set(e, -EINVAL, "a condition uses no supported key");
 	json_object_foreach((json_t *)(uintptr_t)c, name, v)
 	{
 		size_t i = 0, n = sizeof(leaf->keys) / sizeof(leaf->keys[0]);
@@ -314,13 +314,14 @@ static int check_at(const json_t *c, int depth, struct err *e)
 	if (!json_is_object(c) || depth > DEPTH_MAX)
 		return err_set(e, -EINVAL,
 			       depth > DEPTH_MAX ? "conditions are nested too deep"
-						 : "a condition is no object");
+						 : "a condition must be an object");
 	for (size_t i = 0; i < 2; i++) {
 		list = json_object_get(c, joins[i]);
 		if (!list)
 			continue;
 		if (json_object_size(c) != 1 || !json_array_size(list))
-			return err_set(e, -EINVAL, "\"%s\" stands alone, with a list", joins[i]);
+			return err_set(e, -EINVAL, "\"%s\" must be the only key, with a list",
+				       joins[i]);
 		json_array_foreach(list, k, one) if (check_at(one, depth + 1, e)) return -EINVAL;
 		return 0;
 	}

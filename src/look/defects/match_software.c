@@ -343,7 +343,7 @@ static enum answer3 library_code(struct leaf_look *l, const struct defect_place 
 	/* A file without any code is no library of kernels. */
 	if ((has && !found) || !json_array_size(codes))
 		return ANSWER_NO;
-	prove(l, arena_printf(l->a, "GPU code for %s alone", text_list(l->a, codes)), NULL);
+	prove(l, arena_printf(l->a, "GPU code only for %s", text_list(l->a, codes)), NULL);
 	return ANSWER_YES;
 }
 

@@ -24,14 +24,14 @@ static const struct shape_row defect_found_rows[] = {
 	{ "component", NULL, SHAPE_TEXT(defect_found, component) },
 	{ "title", NULL, SHAPE_TEXT(defect_found, title) },
 	{ "effect", NULL, SHAPE_TEXT(defect_found, effect) },
-	{ "state", "exposed: what sets it off cannot be seen. possible: what decides was not seen.",
+	{ "state", "exposed: the trigger is unreadable. possible: the deciding fact is unreadable.",
 	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
-	{ "unseen", "What decides and was not seen.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
+	{ "unseen", "Deciding fact that is unreadable.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
-	{ "only", "What sets it off.", SHAPE_TEXT(defect_found, only), .unknown = SHAPE_NULL },
-	{ "but", "When it may not be so.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
+	{ "only", "Trigger.", SHAPE_TEXT(defect_found, only), .unknown = SHAPE_NULL },
+	{ "but", "When it may not apply.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
 	{ "fix", NULL, SHAPE_TEXT(defect_found, fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_found, command), .unknown = SHAPE_NULL },
 	{ "setting", "A setting of gputune that covers it.",
@@ -49,8 +49,8 @@ static const struct shape_row baseline_found_rows[] = {
 	{ "verdict",
 	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: so by the maker.",
 	  SHAPE_CHOICE(baseline_found, verdict, verdict_names) },
-	{ "here", "What it was known by.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
-	{ "why", "What is missing, newer or not seen.", SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
+	{ "here", "Evidence of its version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
+	{ "why", "Missing, newer or unreadable.", SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
 	{ "date", "When it was last true.", SHAPE_TEXT(baseline_found, date) },
 	{ "source", NULL, SHAPE_TEXT(baseline_found, source) },
@@ -61,7 +61,7 @@ static const struct shape_row defects_rows[] = {
 	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
 	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Since they were put together.", SHAPE_COUNT(defects_view, rows_age_days),
+	{ "rows_age_days", "Days since the rows were collected.", SHAPE_COUNT(defects_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "processes", NULL, SHAPE_COUNT(defects_view, seen.processes) },
 	{ "containers", NULL, SHAPE_COUNT(defects_view, seen.containers) },
@@ -69,7 +69,7 @@ static const struct shape_row defects_rows[] = {
 	{ "environments", NULL, SHAPE_COUNT(defects_view, seen.environments) },
 	{ "packages", NULL, SHAPE_COUNT(defects_view, seen.packages) },
 	{ "libraries", NULL, SHAPE_COUNT(defects_view, seen.libraries) },
-	{ "left_out", "What was not looked at.",
+	{ "left_out", "Not examined.",
 	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
 	{ "orderless", "Versions without an order: no row holds for them.",
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
@@ -99,20 +99,20 @@ static const struct shape_row defect_shown_rows[] = {
 	{ "fix", NULL, SHAPE_TEXT(defect_shown, fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_shown, command), .unknown = SHAPE_NULL },
 	{ "setting", NULL, SHAPE_TEXT(defect_shown, setting), .unknown = SHAPE_NULL },
-	{ "only", "What sets it off.", SHAPE_TEXT(defect_shown, only), .unknown = SHAPE_NULL },
-	{ "but", "When it may not be so.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
+	{ "only", "Trigger.", SHAPE_TEXT(defect_shown, only), .unknown = SHAPE_NULL },
+	{ "but", "When it may not apply.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
 	{ "confirmed_by", NULL, SHAPE_TEXT(defect_shown, confirmed_by) },
 	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
 	{ "cve", NULL, SHAPE_TEXT(defect_shown, cve), .unknown = SHAPE_NULL },
-	{ "row", "As it stands in its file, without its examples.", SHAPE_JSON(defect_shown, row) },
+	{ "row", "The row as in its file, without examples.", SHAPE_JSON(defect_shown, row) },
 };
 static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown);
 
 static const struct shape_row defects_list_rows[] = {
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
 	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Since they were put together.", SHAPE_COUNT(defects_listing, rows_age_days),
+	{ "rows_age_days", "Days since the rows were collected.", SHAPE_COUNT(defects_listing, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
 };
@@ -131,7 +131,7 @@ static const struct shape_row problem_rows[] = {
 static const struct shape defect_problem_shape = SHAPE(defect_problem, problem);
 
 static const struct shape_row defects_lint_rows[] = {
-	{ "rows", "That are right.", SHAPE_COUNT(defects_linted, rows) },
+	{ "rows", "Rows that are right.", SHAPE_COUNT(defects_linted, rows) },
 	{ "problems", NULL, SHAPE_LIST(defects_linted, problems, n, defect_problem) },
 };
 static const struct shape defects_lint_shape = SHAPE(defects_linted, defects_lint);
@@ -276,7 +276,7 @@ static void page_found(struct doc *d, struct node *list, const struct defect_fou
 				    .fix = f->command ? cell_as(STYLE_CODE, f->command)
 						      : cell(f->fix) });
 	if (f->state == DEFECT_HERE && f->command)
-		node_more(d, list, "what mends it", cell(f->fix));
+		node_more(d, list, "fix", cell(f->fix));
 	node_more(d, list, "only with", cell(f->only));
 	node_more(d, list, "not seen", cell(f->unseen));
 	node_more(d, list, "covered by", cell(f->covered));
@@ -371,7 +371,8 @@ static void page_seen(struct doc *d, const struct defects_view *v)
 		node_bullet(d, list, cell(arena_printf(d->arena, "Left out: %s.", s->left_out[i])));
 	for (size_t i = 0; i < v->n_orderless; i++)
 		node_bullet(d, list,
-			    cell(arena_printf(d->arena, "No order, so no row holds for it: %s.",
+			    cell(arena_printf(d->arena,
+					      "Version without an order, so no row applies: %s.",
 					      v->orderless[i])));
 }
 
@@ -399,12 +400,12 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 	page_more(d, v, "Bulletins of security", keeps_security);
 	if (v->all) {
 		page_more(d, v, "In range: only what is named sets them off", keeps_exposed);
-		page_more(d, v, "Could not be seen", keeps_possible);
+		page_more(d, v, "Unreadable", keeps_possible);
 	}
 	page_baseline(d, &v->baseline);
 	page_seen(d, v);
 	if (!v->all && v->count[DEFECT_EXPOSED] + v->count[DEFECT_POSSIBLE])
-		doc_text(d, "--all lists what is in range and what could not be seen.");
+		doc_text(d, "--all lists rows in range and unreadable ones.");
 	return d;
 }
 
@@ -423,7 +424,7 @@ static void page_one(struct doc *d, const struct defect_shown *s)
 	node_pair(d, p, "Only with", cell(s->only));
 	node_pair(d, p, "But", cell(s->but));
 	node_pair(d, p, "Worth", cell(s->worth));
-	node_pair(d, p, "What mends it", cell(s->fix));
+	node_pair(d, p, "Fix", cell(s->fix));
 	node_pair(d, p, "Command", cell_as(STYLE_CODE, s->command));
 	node_pair(d, p, "Setting", cell_as(STYLE_CODE, s->setting));
 	node_pair(d, p, "Confirmed by", cell(s->confirmed_by));

@@ -313,7 +313,7 @@ void processes_take(struct seeing *w, struct defect_place *host)
 		}
 		if (w->seen->processes >= WORLD_PROCESSES ||
 		    (!w->how->deep && clock_mono_ms() > until)) {
-			world_left_out(w, "processes after the first %zu: --deep looks at all",
+			world_left_out(w, "processes after the first %zu: --deep reads all",
 				       w->seen->processes);
 			arena_free(&scratch);
 			break;

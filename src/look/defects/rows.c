@@ -175,7 +175,7 @@ static int row_values(const json_t *row, struct err *e)
 	if (!word_good(defect_text(row, "id")) || !word_good(defect_text(row, "component")))
 		return err_set(e, -EINVAL, "id and component are small letters, digits, - and .");
 	if (!effect_good(defect_text(row, "effect")) || !date_good(defect_text(row, "date")))
-		return err_set(e, -EINVAL, "effect or date is none");
+		return err_set(e, -EINVAL, "effect or date is invalid");
 	if (!text_good(json_object_get(fix, "says")))
 		return err_set(e, -EINVAL, "fix says nothing");
 	if (defect_text(fix, "setting") && !setting_find(defect_text(fix, "setting")))

@@ -198,10 +198,10 @@ static void findings(struct look_page *p, const struct top_view *v)
 static bool overlay(struct look_page *p, const struct top_view *v)
 {
 	static const char *const keys[] = {
-		"space     pause, and go on",
+		"space     pause or continue",
 		"+ -       interval, or speed of a replay",
 		"s         sort processes by memory, GPU, name or pid",
-		"/         show processes and containers with these letters alone",
+		"/         show only processes and containers with these letters",
 		"n         next finding",
 		"e         explain that finding",
 		"f         how to fix it",

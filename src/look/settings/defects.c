@@ -26,7 +26,7 @@ static void known_defects(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "a defect that is known here is covered");
 	else if (found.count[DEFECT_POSSIBLE])
 		verdict_unknown(v, CODE_ERROR,
-				arena_printf(q->a, "%s could not be seen", found.items[0].unseen));
+				arena_printf(q->a, "%s unreadable", found.items[0].unseen));
 	else if (!seen_ok(&q->m->gpu.driver.f))
 		verdict_unseen(q, v, &q->m->gpu.driver.f, "there is no NVIDIA driver");
 	else

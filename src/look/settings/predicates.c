@@ -139,7 +139,7 @@ bool has_target(const struct rule_ctx *q, struct verdict *v)
 		return true;
 	if (q->wish)
 		verdict_na(v, q->s->risk == RISK_DANGER ? CODE_OPT_IN : CODE_LEFT_ALONE,
-			   q->wish->because ? q->wish->because : "the profile leaves it alone");
+			   q->wish->because ? q->wish->because : "the profile does not set it");
 	else
 		verdict_na(v, CODE_NOT_IN_PROFILE,
 			   arena_printf(q->a, "the profile %s has no target value for it",

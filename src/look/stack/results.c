@@ -156,7 +156,7 @@ const struct shape house_difference_shape = SHAPE(house_difference, house_differ
 static const struct shape_row wheelhouse_diff_rows[] = {
 	{ "a", "A folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
 	{ "b", "The other one.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
-	{ "differ", "Wheels that one of them lacks, or that differ.",
+	{ "differ", "Wheels that are missing from one side, or differ.",
 	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) },
 };
 static const struct shape wheelhouse_diff_shape = SHAPE(wheelhouse_diff, wheelhouse_diff);

@@ -263,7 +263,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	r->ras = variable_in(env, len, "NCCL_RAS_ADDR");
 	read_maps(r);
 	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
-		r->missing = "no right to read its memory: run as root, or as its user with "
+		r->missing = "no permission to read its memory: run as root, or as its user with "
 			     "kernel.yama.ptrace_scope=0";
 	else
 		find_python(r);

@@ -117,8 +117,8 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 			.text = arena_printf(a, "No port of %s's network adapter has a link.",
 					     n->name),
 			.evidence = arena_printf(a, "%zu ports, none with carrier", data),
-			.fix = "check that the ports are up (ip link set NAME up), that the cable "
-			       "is seated at both ends, and that the other machine is on" });
+			.fix = "check that the ports are up (ip link set NAME up), the cable is "
+			       "seated at both ends, and the other machine is on" });
 }
 
 static void same_machine(struct arena *a, struct cluster *c, size_t i)

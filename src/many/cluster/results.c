@@ -181,7 +181,7 @@ static const struct shape_row cluster_plan_rows[] = {
 	{ "link_types", "Ports whose link layer must become Ethernet.",
 	  SHAPE_LIST(wiring, switches, n_switches, wiring_switch), OF_WIRING },
 	{ "echoes", "As large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
-	{ "failure", "Why no change was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
+	{ "failure", "Reason why no change was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "seconds", "From the first write to the last confirmation.",
 	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "limit_s", "Time after which an unconfirmed node undoes all changes.",

@@ -81,9 +81,10 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	node_drop_empty(t);
 	if (shown < n)
 		doc_text(d, "%zu more; --all shows them.", n - shown);
-	doc_text(d, "Outlier: five robust sigmas (1.4826 times the median distance from the "
-		    "median) and three per cent from the median of at least five machines with the "
-		    "same hardware (processors, GPUs, memory, adapters).");
+	doc_text(d,
+		 "Outlier: five robust sigmas and three per cent from the median of at least five "
+		 "machines with the same hardware (processors, GPUs, memory, adapters). A robust "
+		 "sigma is 1.4826 times the median distance from the median.");
 }
 
 static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_bench *b,

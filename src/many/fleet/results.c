@@ -160,7 +160,7 @@ static const struct shape fleet_answer_shape = SHAPE(fleet_answer, fleet_answer)
 
 static const struct shape_row fleet_shared_rows[] = {
 	ANSWER_ROWS,
-	{ "machines", "That gave it.", SHAPE_COUNT(fleet_answer, n_by) },
+	{ "machines", "Machines with this value.", SHAPE_COUNT(fleet_answer, n_by) },
 	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(answer_hosts) },
 };
 static const struct shape fleet_shared_shape = SHAPE(fleet_answer, fleet_shared);

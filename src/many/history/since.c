@@ -654,53 +654,53 @@ static const struct shape_row since_change_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(since_change, name), .title = "~Change" },
 	{ "from", NULL, SHAPE_TEXT(since_change, from), .title = "~From" },
 	{ "to", NULL, SHAPE_TEXT(since_change, to), .title = "~To" },
-	{ "machines", "That had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
-	{ "machine", "One of them.", SHAPE_TEXT(since_change, machine) },
-	{ "first", "When it was first seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
-	{ "last", "When a machine last had it.", SHAPE_TIME(since_change, last_s) },
+	{ "machines", "Machines that had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
+	{ "machine", "One such machine.", SHAPE_TEXT(since_change, machine) },
+	{ "first", "First time it was seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
+	{ "last", "Last time a machine had it.", SHAPE_TIME(since_change, last_s) },
 };
 static const struct shape since_change_shape = SHAPE(since_change, since_change);
 
 static const struct shape_row since_cost_rows[] = {
 	{ "figure", "Bench, case and figure.", SHAPE_TEXT(since_cost, figure) },
 	{ "unit", NULL, SHAPE_TEXT(since_cost, unit), .unknown = SHAPE_BLANK },
-	{ "changes", "That cannot be separated: they always came together.",
+	{ "changes", "Changes that always came together with it: not separable.",
 	  SHAPE_TEXT_LIST(since_cost, changes, n_changes) },
-	{ "machines", "That were measured before and after.", SHAPE_COUNT(since_cost, machines) },
+	{ "machines", "Machines measured before and after.", SHAPE_COUNT(since_cost, machines) },
 	{ "verdict", "helps, hurts, no-difference or undecided.", SHAPE_TEXT(since_cost, verdict) },
-	{ "effect_percent", "How much better the figure became; negative: worse.",
+	{ "effect_percent", "Improvement of the figure; negative: worse.",
 	  SHAPE_REAL(since_cost, percent), .unknown = SHAPE_NULL },
-	{ "low_percent", "Its interval, of all comparisons together 99 %.",
+	{ "low_percent", "Its interval, valid for all comparisons at once (99 %).",
 	  SHAPE_REAL(since_cost, low), .unknown = SHAPE_NULL },
 	{ "high_percent", NULL, SHAPE_REAL(since_cost, high), .unknown = SHAPE_NULL },
-	{ "why", "Why it is undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
+	{ "why", "Reason for undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
 };
 static const struct shape since_cost_shape = SHAPE(since_cost, since_cost);
 
 static const struct shape_row since_rows[] = {
 	{ "from", NULL, SHAPE_TIME(since_answer, from_s) },
-	{ "machines", "In the history.", SHAPE_COUNT(since_answer, machines) },
+	{ "machines", "Machines in the history.", SHAPE_COUNT(since_answer, machines) },
 	{ "changed", "Machines with a change.", SHAPE_COUNT(since_answer, n_changed) },
-	{ "changes", "Those on most machines first.",
+	{ "changes", "Changes on most machines first.",
 	  SHAPE_LIST(since_answer, items, n_items, since_change) },
-	{ "costs", "What changes did to measured figures.",
+	{ "costs", "Effects of changes on measured figures.",
 	  SHAPE_LIST(since_answer, costs, n_costs, since_cost) },
-	{ "not_separated", "Changes beyond those on most machines, which were not looked at.",
+	{ "not_separated", "Number of changes not examined; those on most machines are examined.",
 	  SHAPE_COUNT(since_answer, left_out) },
 };
 static const struct shape since_shape = SHAPE(since_answer, since);
 
 const struct result_shape since_result = {
 	.name = "since", .title = "gputune since",
-	.meaning = "What changed on one or many machines since a time, and what each change cost.",
+	.meaning = "Changes on one or many machines since a time, and the cost of each.",
 	.shape = &since_shape, .list = "changes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 /* clang-format on */
 
 static void page_costs(struct doc *d, const struct since_answer *s)
 {
-	struct node *t = DOC_TABLE(d, "What they cost", "!~Change", "!Figure", "Verdict", ">Effect",
-				   "Interval", ">Machines", "~Note");
+	struct node *t = DOC_TABLE(d, "Cost of changes", "!~Change", "!Figure", "Verdict",
+				   ">Effect", "Interval", ">Machines", "~Note");
 
 	for (size_t i = 0; i < s->n_costs && i < SINCE_SHOWN; i++) {
 		const struct since_cost *c = &s->costs[i];
@@ -708,9 +708,9 @@ static void page_costs(struct doc *d, const struct since_answer *s)
 		     good = strcmp(c->verdict, "helps") == 0;
 		struct cell *row = node_row(d, t);
 
-		row[0] = c->n_changes > 3 ? cellf(d, "%s, %s and %zu more together", c->changes[0],
-						  c->changes[1], c->n_changes - 2)
-			 : c->n_changes > 1 ? cellf(d, "%s together with %s%s%s", c->changes[0],
+		row[0] = c->n_changes > 3   ? cellf(d, "%s, %s and %zu more, inseparable",
+						    c->changes[0], c->changes[1], c->n_changes - 2)
+			 : c->n_changes > 1 ? cellf(d, "%s, inseparable from %s%s%s", c->changes[0],
 						    c->changes[1], c->n_changes > 2 ? ", " : "",
 						    c->n_changes > 2 ? c->changes[2] : "")
 					    : cell(c->changes[0]);
@@ -743,8 +743,8 @@ struct doc *page_since(struct arena *a, const struct since_answer *s)
 		doc_text(d, "%zu more: --format json or csv has all.", s->n_items - n);
 	page_costs(d, s);
 	if (!s->n_costs && s->n_items)
-		doc_text(d, "No figure was measured before and after: add results of \"gputune "
-			    "bench\".");
+		doc_text(d, "No figure was measured both before and after: add results of "
+			    "\"gputune bench\".");
 	if (s->left_out)
 		doc_text(d, "%zu rarer changes were not separated; ask about one machine.",
 			 s->left_out);

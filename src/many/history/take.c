@@ -216,10 +216,10 @@ static int time_of(struct take *k, const json_t *j, struct err *e)
 	const char *time = text_in(j, "time");
 
 	if (!time || stamp_parse(time, &k->t))
-		return err_set(e, -EINVAL, "no time");
+		return err_set(e, -EINVAL, "no time given");
 	if (k->t > k->h->now_s + HISTORY_FUTURE_S)
-		return err_set(e, -EINVAL, "its time %.32s is in the future: check its clock",
-			       time);
+		return err_set(e, -EINVAL,
+			       "its time %.32s is in the future: check that machine's clock", time);
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	while (schema && i < DOCUMENTS && strcmp(schema, documents[i].schema) != 0)
 		i++;
 	if (!schema || i == DOCUMENTS)
-		return err_set(e, -EINVAL, "%.64s is no result that a history takes",
+		return err_set(e, -EINVAL, "%.64s is not a result for the history",
 			       schema ? schema : "JSON without a schema");
 	if (!json_object_get(j, documents[i].list))
 		return err_set(e, -EINVAL, "it has no %s", documents[i].list);
@@ -250,8 +250,8 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	if (code > 0)
 		k->read.refuse(k->read.owner, from->file,
 			       arena_printf(k->h->a,
-					    "another machine is called %s: kept with its identity "
-					    "behind the name",
+					    "another machine is also called %s: stored with its "
+					    "identity after the name",
 					    name));
 	k->e = e;
 	k->code = 0;
@@ -313,7 +313,7 @@ static void take_packages(struct take *k, const struct read_from *from, const ch
 
 	if (!from->name) {
 		k->read.refuse(k->read.owner, from->file,
-			       "a log of packages names no machine; give --machine NAME");
+			       "a package log names no machine; give --machine NAME");
 		return;
 	}
 	k->failed = history_machine(k->h, from->name, NULL, &k->machine) < 0;

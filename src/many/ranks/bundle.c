@@ -152,7 +152,7 @@ int bundle_merge(struct bundle *b, const void *bytes, size_t n, struct err *e)
 	for (size_t i = 0; i < ranks && !c.bad; i++)
 		all[i] = take_rank(b, &c, numbers, known);
 	if (c.bad || c.at != c.end)
-		return err_set(e, -EBADMSG, "not what a rank of this version sends");
+		return err_set(e, -EBADMSG, "not from a rank of this gputune version");
 	for (size_t i = 0; i < ranks; i++) {
 		if (!b->there[all[i].rank])
 			add(b, &all[i]);

@@ -72,8 +72,7 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 	if (name && *name && (!from->sent || may_be(from->name, name)))
 		return name;
 	if (name && *name)
-		err_set(e, -EINVAL, "%.64s sent it, but it claims to be of %.64s", from->name,
-			name);
+		err_set(e, -EINVAL, "sent by %.64s, but it names %.64s", from->name, name);
 	else
 		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
 	return NULL;
@@ -369,6 +368,7 @@ static int visible(const struct dirent *d)
 static void read_at(struct read_ask *ask, const char *path, int depth)
 {
 	bool result = str_ends(path, ".json") || str_ends(path, ".jsonl");
+	double from = ask->at, part = ask->part;
 	struct dirent **names = NULL;
 	struct stat st;
 	int n;
@@ -391,6 +391,8 @@ static void read_at(struct read_ask *ask, const char *path, int depth)
 	for (int i = 0; i < n; i++) {
 		struct text child = { 0 };
 
+		ask->at = from + part * i / n;
+		ask->part = part / n;
 		text_printf(&child, "%s/%s", path, names[i]->d_name);
 		if (!ask->stop)
 			read_at(ask, child.s, depth + 1);

@@ -42,6 +42,8 @@ struct read_ask {
 	size_t texts; /* that were read */
 	void *owner;  /* of refuse and path */
 	bool stop;    /* set by any of them: nothing more is read */
+	/* Of all that is read: where the current path begins, and its part. */
+	double at, part;
 };
 
 /* name NULL: as read_ask says. */

@@ -181,14 +181,17 @@ struct frame {
 	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: not called.
 	 */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
-	/* Called before the first of n cases, each of so many seconds without set-ups and warm-up.
-	 * NULL: not called. */
-	void (*begins)(void *ctx, const struct bench *b, size_t n, double seconds);
 	void *ctx;
 	double start; /* set by frame_start */
+	/* Of all that is measured: where the current bench begins, its part (0: all), where it is.
+	 */
+	double from, part, at;
+	double planned_s; /* of the current bench */
 };
 
 void frame_start(struct frame *f);
+/* About how long it still takes, in seconds: by what it took so far, at first by the plan. */
+double frame_left(const struct frame *f);
 /* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
  * Errors of a case go into the case. -ENOENT: no case has that name. -ENODATA (-EINVAL: because of
  * what was asked): the bench has none of them here; why is the last of r->skipped. */

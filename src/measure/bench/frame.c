@@ -291,14 +291,24 @@ static size_t frame_choose(const struct bench_cases *all, const char *name, stru
 	return n;
 }
 
+double frame_left(const struct frame *f)
+{
+	double took = now(f) - f->start, part = f->part > 0 ? f->part : 1;
+
+	return f->at > 0 ? took * (1 - f->at) / f->at : fmax(0, f->planned_s / part - took);
+}
+
 static void frame_rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
 {
+	double part = (f->part > 0 ? f->part : 1) / (double)(b->rounds * n);
+
 	for (unsigned round = 0; round < b->rounds; round++)
 		for (size_t i = 0; i < n && !stopped(f); i++) {
 			struct turn *t = &turns[i];
 
 			if (t->done)
 				continue;
+			f->at = f->from + part * (double)(round * n + i);
 			frame_one_round(t, b->rounds - round);
 			if (!t->done && !(f->seconds > 0) && !f->samples &&
 			    round + 1 >= ROUNDS_MIN && narrow(t)) {
@@ -354,8 +364,8 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
 	for (size_t i = 0; i < n; i++)
 		frame_begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
-	if (f->begins)
-		f->begins(f->ctx, b, n, turns[0].seconds);
+	/* Warm-up and set-ups take at least half as long again. */
+	f->planned_s = 1.5 * (double)n * turns[0].seconds;
 	frame_rounds(f, b, turns, n);
 	for (size_t i = 0; i < n; i++)
 		frame_finish(&turns[i]);
@@ -371,6 +381,8 @@ void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, s
 	for (size_t i = 0; i < n; i++) {
 		const struct bench *b = list[i];
 
+		f->part = 1 / (double)n;
+		f->from = (double)i * f->part;
 		if (stopped(f))
 			record_skip(f->env.a, r, b->name, "interrupted before it started");
 		else if (b->brief && strcmp(b->brief, "-") == 0)

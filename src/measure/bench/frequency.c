@@ -382,7 +382,7 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_cpu_frequency = {
 	.name = "cpu-frequency",
-	.title = "actual frequency of cores, one alone and all at once",
+	.title = "actual frequency of cores: one core busy, and all cores busy",
 	.method = "A chain of dependent register additions: one cycle each, timed in intervals of "
 		  "0.1 ms; a core's figure is the median of its intervals, so interrupts do not "
 		  "count. If cycles may be counted, the counter gives the cycles per addition. "

@@ -319,9 +319,8 @@ static void no_figure(const struct rule_facts *e, struct judged *out)
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		if (fact_or(&g->integrated, 0) && !seen_ok(&g->memory_bytes.f))
 			verdict_set(e, out, CAUSE_CERTAIN,
-				    "GPU %u shares the host's memory, so the driver reports none "
-				    "of its own: %lld MiB of %lld MiB are available to host and "
-				    "GPU in total",
+				    "GPU %u shares the host's memory, so the driver reports no GPU "
+				    "memory: %lld MiB of %lld MiB are available to host and GPU",
 				    g->index, fact_or(&e->m->memory.available_kb, 0) / 1024,
 				    fact_or(&e->m->memory.total_kb, 0) / 1024);
 }

@@ -158,7 +158,7 @@ static void doctor_page_defects(struct doc *d, const struct doctor_view *v)
 	for (size_t i = 0; i < v->n_defects; i++)
 		NODE_ROW(d, t, cell_as(STYLE_CODE, v->defects[i].id), cell(v->defects[i].title),
 			 cell(v->defects[i].fix), cell_as(STYLE_CODE, v->defects[i].line));
-	doc_text(d, "\"gputune defects check\" looks which of them are on this machine.");
+	doc_text(d, "\"gputune defects check\" finds those on this machine.");
 }
 
 /* Nothing fits what was said: what there is instead. */

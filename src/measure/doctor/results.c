@@ -36,7 +36,7 @@ static const void *diagnosis_tests(struct arena *a, const void *object, size_t *
 static const struct shape_row diagnosis_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), .title = "Diagnosis", .style_of = code_style },
 	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), .title = "~Symptom" },
-	{ "missing", "What is not visible from this machine, and how to check it.",
+	{ "missing", "Parts that this machine cannot see, and how to check them.",
 	  SHAPE_TEXT(diagnosis, missing), .unknown = SHAPE_NULL },
 	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests), .title = "~Tests" },
 	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) },
@@ -146,12 +146,12 @@ static const struct shape cause_result_shape = SHAPE(cause_result, cause_result)
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 
 static const struct shape_row symptom_match_rows[] = {
-	{ "probability", "That it fits what was said.", SHAPE_REAL(symptom_match, probability) },
+	{ "probability", "Probability that it fits the given words.", SHAPE_REAL(symptom_match, probability) },
 	{ "words", "The score of the words.", SHAPE_REAL(symptom_match, words) },
 	{ "known", "The part of the question that it knows.", SHAPE_REAL(symptom_match, known) },
-	{ "lines", "How much the lines of programs speak for it.", SHAPE_REAL(symptom_match, lines) },
+	{ "lines", "Weight of the log lines that match.", SHAPE_REAL(symptom_match, lines) },
 	{ "hints", "How much lines that have other causes too speak for it.", SHAPE_REAL(symptom_match, hints) },
-	{ "line", "The first such line, as the pattern that fits it.", SHAPE_TEXT(symptom_match, line),
+	{ "line", "Pattern of the first matching line.", SHAPE_TEXT(symptom_match, line),
 	  .unknown = SHAPE_NULL },
 };
 static const struct shape symptom_match_shape = SHAPE(symptom_match, symptom_match);
@@ -160,9 +160,9 @@ static const struct shape_row examined_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
 	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
 	{ "state", NULL, SHAPE_CHOICE_BY(examined, state, doctor_state_name, DOCTOR_STATES) },
-	{ "why", "What was not tested, or why it does not apply.",
+	{ "why", "Tests that were skipped, or the reason it does not apply.",
 	  SHAPE_TEXT(examined, why), .unknown = SHAPE_NULL },
-	{ "missing", "What is not visible from this machine, and how to check it.",
+	{ "missing", "Parts that this machine cannot see, and how to check them.",
 	  SHAPE_TEXT(diagnosis, missing), OF_DIAGNOSIS, .unknown = SHAPE_NULL },
 	{ "normal", "The finding is not a fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
 	{ "leads", "The command of another verb that answers it.", SHAPE_TEXT(diagnosis, leads), OF_DIAGNOSIS,
@@ -182,7 +182,7 @@ static const struct shape_row doctor_fix_rows[] = {
 	  SHAPE_WHEN(doctor_fix, measured) },
 	{ "measured", "With figures.", SHAPE_TEXT(doctor_fix, v.says), SHAPE_WHEN(doctor_fix, measured) },
 	{ "kept", NULL, SHAPE_FLAG(doctor_fix, kept) },
-	{ "left", "What else was not set, and why.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
+	{ "left", "Settings left unchanged, with the reason.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
 	{ "trouble", "Why it was not applied or not undone.",
 	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL },
 };

@@ -378,7 +378,7 @@ static const struct shape_row ledger_row_rows[] = {
 	{ "pairs", NULL, SHAPE_COUNT(ledger_row, pairs) },
 	{ "seed", "64 bits in hexadecimal digits.", SHAPE_TEXT(ledger_row, seed), .later = true },
 	{ "kept", NULL, SHAPE_FLAG(ledger_row, kept), .later = true },
-	{ "job", "What kind of job it was: what it used of the machine, and which libraries.",
+	{ "job", "Kind of job: resources used and libraries loaded.",
 	  SHAPE_TEXT(ledger_row, job), .unknown = SHAPE_NULL, .later = true },
 };
 static const struct shape ledger_row_shape = SHAPE(ledger_row, ledger_row);

@@ -423,7 +423,7 @@ static const struct shape_row explain_rows[] = {
 	{ "source", NULL, SHAPE_TEXT(setting, source), OF_SETTING },
 	{ "opinions", "Target values by profile.", SHAPE_LIST(setting, opinions, n_opinions, recommendation),
 	  OF_SETTING },
-	{ "vendors", "What vendors set.",
+	{ "vendors", "Values set by vendors.",
 	  SHAPE_LIST(explain_answer, vendors, n_vendors, vendor_opinion), .keeps = opinion_is_of },
 	{ "figures", "Parameters of the rule.",
 	  SHAPE_LIST(explain_answer, limits, n_limits, health_limit), .keeps = limit_is_of },

@@ -267,8 +267,9 @@ static const char *prove_page_text(const struct proof_member *m)
 	if (m->fault)
 		return m->fault;
 	if (m->state >= MEMBER_STAYS)
-		return m->state == MEMBER_SHOWN ? "helps"
-						: "kept: no effect alone, the set as a whole helps";
+		return m->state == MEMBER_SHOWN
+			       ? "helps"
+			       : "kept: no effect by itself, but the whole set helps";
 	if (!m->screened)
 		return "not measured";
 	return m->effect.say == SCREEN_HURTS || m->member.hurts ? "hurts: dropped"
@@ -561,8 +562,8 @@ static const struct shape_row proof_rows[] = {
 	{ "effect", "Improvement with the change, as a ratio: 1.03 is 3 % better.",
 	  SHAPE_OBJECT(proof, compared.ruling, ruling) },
 	{ "kept", NULL, SHAPE_FLAG(proof, kept) },
-	{ "transaction", "Transaction that keeps it.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
-	{ "trouble", "What could not be restored.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
+	{ "transaction", "Transaction with the kept changes.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
+	{ "trouble", "Values that could not be restored.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
 	{ "foreign", "Changes by others during the proof, which are left.",
 	  SHAPE_TEXT(proof, foreign), .unknown = SHAPE_NULL },
 	{ "partial", "The proof was interrupted.", SHAPE_FLAG(proof, stopped) },

@@ -143,7 +143,7 @@ static const struct shape compare_effect_shape = SHAPE(ruling, compare_effect);
 
 static const struct shape_row compare_choice_rows[] = {
 	{ "text", "Version and algorithm, as reported by the library.", SHAPE_TEXT(compare_choice, text) },
-	{ "windows", "That count.", SHAPE_COUNT(compare_choice, windows) },
+	{ "windows", "Windows that count.", SHAPE_COUNT(compare_choice, windows) },
 };
 static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_choice);
 

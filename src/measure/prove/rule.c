@@ -102,10 +102,10 @@ static void prove_rule_decide(const struct rule *r, struct ruling *out)
 
 	if (out->low > 1 && out->ratio >= matters) {
 		out->kind = RULING_HELPS;
-		out->why = "better by enough to matter, in more pairs than by chance";
+		out->why = "better by enough to matter, in more pairs than chance explains";
 	} else if (out->high < 1 && out->ratio <= 1 / matters) {
 		out->kind = RULING_HURTS;
-		out->why = "worse by enough to matter, in more pairs than by chance";
+		out->why = "worse by enough to matter, in more pairs than chance explains";
 	} else if (out->low > 1 / matters && out->high < matters) {
 		out->kind = RULING_NO_DIFFERENCE;
 		out->why = "an effect that matters would have been detected";

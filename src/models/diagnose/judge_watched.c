@@ -79,7 +79,7 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 	else if (isfinite(idle) && idle > IDLE_MUCH && cpus > CPUS_BESIDE)
 		judged_set_text(j, out, IS_LIKELY, idle,
 				"the GPUs idle for %.0f %% of the time, while %.1f CPUs work for "
-				"each: more than launching takes, so others make data beside it",
+				"each: more than launching takes, so they also prepare data",
 				100 * idle, cpus);
 	else if (isfinite(idle) && idle < DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_EXCLUDED, fmax(idle, 0),
@@ -104,12 +104,12 @@ void watched_checkpoint(const struct judging *j, struct judged_cause *out)
 
 	if (!r->longer.every || r->longer.share < DIAGNOSE_WORTH || !isfinite(watched_idle(r)))
 		return;
-	judged_set_text(j, out, wrote ? IS_CERTAIN : IS_POSSIBLE, r->longer.share,
-			"every %lld steps one takes %.3g s longer%s", r->longer.every,
-			r->longer.at->value - r->step_s,
-			wrote ? arena_printf(j->a, ", and %.2g GB wait to be written meanwhile",
-					     written / 1e9)
-			      : "; no recording saw what was written");
+	judged_set_text(
+		j, out, wrote ? IS_CERTAIN : IS_POSSIBLE, r->longer.share,
+		"every %lld steps one takes %.3g s longer%s", r->longer.every,
+		r->longer.at->value - r->step_s,
+		wrote ? arena_printf(j->a, ", while %.2g GB wait to be written", written / 1e9)
+		      : "; no recording saw what was written");
 	judged_cite(j, out, r->longer.at, "the longest step");
 	judged_cite_sum(j, out, FIGURE_DIRTY);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);

@@ -116,8 +116,8 @@ static const struct {
 
 const char read_names_said[] =
 	"key=value, JSON and CSV may have step_s, tokens_per_s, samples_per_s, tflops_per_gpu, "
-	"mfu, loss, data_s, forward_s, backward_s, optimizer_s, comm_s, comm_exposed_s, sync_s, "
-	"checkpoint_s and similar names with a unit: iter_time_ms, fwd_ms (docs/DIAGNOSE.md)";
+	"mfu, loss, data_s, forward_s, backward_s, optimizer_s, comm_s, comm_exposed_s, sync_s or "
+	"checkpoint_s. Similar names with a unit also work: iter_time_ms, fwd_ms";
 
 /* Seconds of the unit of time that is all of s; NAN. */
 static double read_unit(const char *s)

@@ -215,7 +215,7 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 		lint_add(l, LINT_WARNING, "fixed-gpus", v->line, v->name, "remove it",
 			 "Slurm documentation, generic resources",
 			 "%s=%.60s: Slurm sets a job's GPUs; a list in the script uses other jobs' "
-			 "GPUs or hides some of its own",
+			 "GPUs or hides some of the job's",
 			 v->name, v->value);
 }
 

@@ -64,7 +64,7 @@ void lint_train_deepspeed(const struct train_doc *d)
 		lint_add(d->l, LINT_NOTE, "auto", at->line, at->key ? at->key->text : "auto", NULL,
 			 "transformers and Accelerate documentation",
 			 "\"auto\" is filled in by transformers' Trainer and by Accelerate; "
-			 "deepspeed.initialize() alone does not accept it as a batch size");
+			 "deepspeed.initialize() does not accept it as a batch size");
 }
 
 /*

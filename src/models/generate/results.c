@@ -207,7 +207,7 @@ static const struct shape_row train_offload_rows[] = {
 	{ "weights", NULL, SHAPE_FLAG(train_offload, weights) },
 	{ "saved_bytes", "Per GPU.", SHAPE_REAL(train_offload, saved_bytes) },
 	{ "moved_bytes", "Per GPU and step, both directions.", SHAPE_REAL(train_offload, moved_bytes) },
-	{ "step_s_least", "Time added by the transfers alone.", SHAPE_REAL(train_offload, step_s_least) },
+	{ "step_s_least", "Time added only by the transfers.", SHAPE_REAL(train_offload, step_s_least) },
 	{ "host_bytes", "Per machine.", SHAPE_REAL(train_offload, host_bytes) },
 	{ "why", NULL, SHAPE_TEXT(train_offload, why) },
 };

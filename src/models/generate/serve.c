@@ -623,7 +623,7 @@ static void llamacpp(const struct flags *f, const struct gen_envs *e)
 	put(f, MEANS_FLASH, "on", "less memory for long contexts; required for a quantized cache");
 	if (kv && *kv) {
 		put(f, MEANS_KV, kv, f->plan->kv_why);
-		put(f, MEANS_KV_VALUES, kv, "same format for keys and values");
+		put(f, MEANS_KV_VALUES, kv, "same format for K and V");
 	}
 	put_int(f, MEANS_CHUNK, engine_chunk(ENGINE_LLAMACPP),
 		"prompt tokens per step: 512 leaves a large GPU idle");

@@ -231,8 +231,8 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 
 	if (room <= 0)
 		return arena_printf(a,
-				    "the weights and runtime alone need %.1f GB of %s: use fewer "
-				    "bits per weight or more GPUs",
+				    "weights and runtime need %.1f GB of %s: use fewer bits per "
+				    "weight or more GPUs",
 				    (serve_needs(m) - m->cache - m->state) / 1e9, there);
 	return arena_printf(a,
 			    "needs %.1f GB of %s; what fits: %d request%s of %.0f tokens, or %.0f "

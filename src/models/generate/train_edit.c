@@ -482,7 +482,7 @@ static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 			continue;
 		if (!setting_bytes(e, f->line, f->subject, &from, &to))
 			train_edit_leave(e, f->line, what,
-					 "cannot be removed alone: its line has an option, a "
+					 "cannot be removed separately: its line has an option, a "
 					 "condition, quotes or a comment");
 		else if (edit_add(e->a, &e->edits,
 				  &(struct edit){ .at = from,

@@ -249,13 +249,14 @@ static void train_setup_offload(struct arena *a, struct train_setup *s, struct t
 	o->host_bytes *= s->gpus_each > 0 ? s->gpus_each : 1;
 	o->step_s_least = o->moved_bytes / 1e9 / PCIE_GBS;
 	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit && o->host_bytes <= HOST_MOST;
-	o->why = arena_printf(a,
-			      "required to fit: it frees %.1f GB on each GPU (at least %.0f GB of "
-			      "host memory per machine). It moves %.2f GB per GPU in every step, "
-			      "at least %.2f s over PCIe 5.0 x16 (%.1f GB/s, measured on an H200 "
-			      "host), plus the weight update on the CPU, which is not predicted",
-			      o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9,
-			      o->step_s_least, PCIE_GBS);
+	o->why = arena_printf(
+		a,
+		"required to fit: it frees %.1f GB on each GPU (at least %.0f GB of "
+		"host memory per machine). It moves %.2f GB per GPU in every step, "
+		"at least %.2f s over PCIe 5.0 x16 (%.1f GB/s, measured on an H200 "
+		"host). The weight update on the CPU comes on top; it is not predicted",
+		o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9, o->step_s_least,
+		PCIE_GBS);
 	if (o->host_bytes > HOST_MOST)
 		s->fits_why =
 			arena_printf(a,

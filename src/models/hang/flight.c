@@ -31,7 +31,7 @@ static uint64_t take(struct unpickling *u, size_t n)
 	uint64_t v = 0;
 
 	if ((size_t)(u->end - u->at) < n) {
-		u->wrong = "it is cut off";
+		u->wrong = "truncated";
 		u->at = u->end;
 		return 0;
 	}
@@ -45,8 +45,8 @@ static void push(struct unpickling *u, json_t *v)
 {
 	if (u->n == STACK_MAX || ++u->values > VALUES_MAX || !v) {
 		u->wrong = u->wrong ? u->wrong
-			   : v	    ? "it is too large"
-				    : "it holds a text that is no UTF-8";
+			   : v	    ? "too large"
+				    : "it contains text that is not UTF-8";
 		json_decref(v);
 		return;
 	}
@@ -58,7 +58,7 @@ static void op_text(struct unpickling *u, size_t size)
 	size_t n = (size_t)take(u, size);
 
 	if ((size_t)(u->end - u->at) < n) {
-		u->wrong = "it is cut off";
+		u->wrong = "truncated";
 		return;
 	}
 	push(u, json_stringn((const char *)u->at, n));
@@ -74,7 +74,7 @@ static void op_mark(struct unpickling *u, size_t unused)
 {
 	(void)unused;
 	if (u->n == STACK_MAX)
-		u->wrong = "it is too deep";
+		u->wrong = "nested too deeply";
 	else
 		u->stack[u->n++] = NULL;
 }
@@ -126,7 +126,7 @@ static size_t marked(struct unpickling *u)
 	while (i && u->stack[i - 1])
 		i--;
 	if (!i)
-		u->wrong = "a mark is missing";
+		u->wrong = "a pickle mark is missing";
 	return i;
 }
 
@@ -171,7 +171,7 @@ static void fill(struct unpickling *u, size_t from, size_t below, bool pairs)
 	json_t *into = u->stack[below];
 
 	if (!into || (pairs ? !json_is_object(into) : !json_is_array(into)))
-		u->wrong = "values for nothing";
+		u->wrong = "values without keys";
 	for (size_t i = from; !u->wrong && i < u->n; i += pairs ? 2 : 1)
 		if (!u->stack[i] || (pairs && (i + 1 >= u->n || !u->stack[i + 1])))
 			u->wrong = "values are missing";
@@ -189,7 +189,7 @@ static void op_fill(struct unpickling *u, size_t pairs)
 	size_t from = marked(u);
 
 	if (u->wrong || from < 2)
-		u->wrong = "values for nothing";
+		u->wrong = "values without keys";
 	else
 		fill(u, from, from - 2, pairs);
 }
@@ -232,7 +232,7 @@ static void op_recall(struct unpickling *u, size_t size)
 		if (u->stack[i] == v && (json_is_array(v) || json_is_object(v)))
 			v = NULL;
 	if (!v)
-		u->wrong = "it refers to what is not there, or to itself";
+		u->wrong = "it refers to a missing item, or to itself";
 	else
 		push(u, json_incref(v));
 }
@@ -266,8 +266,8 @@ static void run_operation(struct unpickling *u, unsigned char op)
 			return;
 		}
 	u->wrong = op && memchr(code_operations, op, sizeof(code_operations))
-			   ? "it wants to run code: only plain data is read"
-			   : "it is no pickle of plain data";
+			   ? "it would run code: only plain data is read"
+			   : "not a pickle of plain data";
 }
 
 /* NULL: *wrong says why. */
@@ -284,7 +284,7 @@ static json_t *unpickle(const char *data, size_t len, const char **wrong)
 		run_operation(u, op);
 	if (!u->wrong && u->n == 1)
 		v = json_incref(u->stack[0]);
-	*wrong = u->wrong ? u->wrong : "it holds no value";
+	*wrong = u->wrong ? u->wrong : "no value in it";
 	for (size_t i = 0; i < u->n; i++)
 		json_decref(u->stack[i]);
 	for (size_t i = 0; i < u->n_memo; i++)
@@ -370,7 +370,7 @@ static int rank_in_name(const char *file)
 int flight_read(struct arena *a, const char *file, const char *data, size_t len,
 		struct flight_dump *out, struct err *e)
 {
-	const char *wrong = "it is no JSON";
+	const char *wrong = "not JSON";
 	json_t *j = len && (*data == '{' || *data == '[')
 			    ? json_loadb(data, len, JSON_DISABLE_EOF_CHECK, NULL)
 			    : unpickle(data, len, &wrong);

@@ -165,9 +165,9 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 		}
 	if (p->busy > 0.5 || (t->state == 'R' && old && old->state == 'R'))
 		set_kind(p, "spinning", p->moves ? "computes on the CPU" : "spins on the CPU",
-			 "the line is a loop that does not end, or long work");
+			 "the line is an endless loop, or long work");
 	else
-		set_kind(p, "unknown", "waits, for what is not visible",
+		set_kind(p, "unknown", "waits for something unknown",
 			 "run as root to see kernel functions and other users' processes");
 }
 
@@ -204,10 +204,11 @@ static void different_nccl(struct arena *a, struct hang_view *v)
 			first = p;
 		else if (strcmp(first->at.nccl, p->at.nccl) != 0)
 			evidence(a, v,
-				 arena_printf(a,
-					      "%s has %s, %s has %s: one build of NCCL is needed",
-					      name_of(a, first), first->at.nccl, name_of(a, p),
-					      p->at.nccl));
+				 arena_printf(
+					 a,
+					 "%s has %s, %s has %s: all ranks need the same NCCL build",
+					 name_of(a, first), first->at.nccl, name_of(a, p),
+					 p->at.nccl));
 	}
 }
 
@@ -312,8 +313,8 @@ static bool judge_dumps(struct arena *a, struct hang_view *v)
 	if (open)
 		blame(v, "network", -1, open->operation,
 		      arena_printf(a,
-				   "all %zu ranks called %s (number %lld of group %s) and it does "
-				   "not end: the network or NCCL",
+				   "all %zu ranks called %s (number %lld of group %s), and it does "
+				   "not complete: the network or NCCL",
 				   v->n_dumps, open->operation, open->sequence, open->group),
 		      "gputune cluster check; gputune stack check for NCCL's known defects");
 	return open != NULL;
@@ -389,7 +390,7 @@ static void judge_one(struct arena *a, struct hang_view *v)
 		return;
 	if (p->moves && p->busy > 0.05)
 		blame(v, "moving", p->at.rank, p->operation,
-		      arena_printf(a, "%s moves on: its stack changes%s", name_of(a, p),
+		      arena_printf(a, "%s makes progress: its stack changes%s", name_of(a, p),
 				   place_of_frame(a, p)),
 		      "it is slow, not hung: gputune diagnose --attach");
 	else
@@ -427,7 +428,7 @@ void hang_judge(struct arena *a, struct hang_view *v)
 
 	v->rank = -1;
 	v->kind = "unknown";
-	v->verdict = "nothing to look at";
+	v->verdict = "no further step";
 	for (size_t i = 0; i < v->n; i++) {
 		const struct hang_process *p = &v->processes[i];
 
@@ -443,9 +444,10 @@ void hang_judge(struct arena *a, struct hang_view *v)
 		return;
 	if (waiting > 1)
 		blame(v, "network", -1, most_called(v),
-		      arena_printf(
-			      a, "all %zu ranks are in %s and it does not end: the network or NCCL",
-			      waiting, most_called(v) ? most_called(v) : "a collective"),
+		      arena_printf(a,
+				   "all %zu ranks are in %s, and it does not complete: the network "
+				   "or NCCL",
+				   waiting, most_called(v) ? most_called(v) : "a collective"),
 		      "gputune cluster check; gputune stack check for NCCL's known defects");
 	else if (v->n)
 		judge_one(a, v);

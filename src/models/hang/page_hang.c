@@ -29,7 +29,7 @@ static const struct shape_row stack_thread_rows[] = {
 	{ "state", NULL, SHAPE_TEXT_OF(thread_state) },
 	{ "system_call", NULL, SHAPE_TEXT(stack_thread, syscall) },
 	{ "kernel_function", NULL, SHAPE_TEXT(stack_thread, wait) },
-	{ "library", "That made the call.", SHAPE_TEXT(stack_thread, library) },
+	{ "library", "Rank that made the call.", SHAPE_TEXT(stack_thread, library) },
 	{ "frames", "Python frames, innermost first.", SHAPE_LIST(stack_thread, frames, n, stack_frame) },
 };
 static const struct shape stack_thread_shape = SHAPE(stack_thread, stack_thread);
@@ -39,14 +39,14 @@ static const struct shape_row hang_process_rows[] = {
 	{ "rank", NULL, SHAPE_COUNT(hang_process, at.rank), .unknown = SHAPE_NEGATIVE },
 	{ "command", NULL, SHAPE_TEXT(hang_process, at.command) },
 	{ "python", "Version.", SHAPE_TEXT(hang_process, at.python), .unknown = SHAPE_NULL },
-	{ "kind", "What it is in.", SHAPE_TEXT(hang_process, kind) },
+	{ "kind", "Operation that the process is in.", SHAPE_TEXT(hang_process, kind) },
 	{ "operation", "The collective.", SHAPE_TEXT(hang_process, operation), .unknown = SHAPE_NULL },
-	{ "nccl", "The libnccl that it has mapped.", SHAPE_TEXT(hang_process, at.nccl), .unknown = SHAPE_NULL },
+	{ "nccl", "Mapped libnccl of the process.", SHAPE_TEXT(hang_process, at.nccl), .unknown = SHAPE_NULL },
 	{ "file", "The innermost line of the user's program.", SHAPE_TEXT(hang_process, file), .unknown = SHAPE_NULL },
 	{ "line", NULL, SHAPE_COUNT(hang_process, line) },
-	{ "cpus", "Used between two looks.", SHAPE_REAL(hang_process, busy) },
-	{ "moves", "Its stack changed between two looks.", SHAPE_FLAG(hang_process, moves) },
-	{ "missing", "Why Python frames are missing.", SHAPE_TEXT(hang_process, at.missing), .unknown = SHAPE_NULL },
+	{ "cpus", "CPU time used between two samples.", SHAPE_REAL(hang_process, busy) },
+	{ "moves", "The stack changed between two samples.", SHAPE_FLAG(hang_process, moves) },
+	{ "missing", "Reason for missing Python frames.", SHAPE_TEXT(hang_process, at.missing), .unknown = SHAPE_NULL },
 	{ "threads", NULL, SHAPE_LIST(hang_process, at.threads, at.n, stack_thread) },
 };
 static const struct shape hang_process_shape = SHAPE(hang_process, hang_process);
@@ -59,12 +59,12 @@ static const struct shape_row flight_dump_rows[] = {
 static const struct shape flight_dump_shape = SHAPE(flight_dump, flight_dump);
 
 static const struct shape_row hang_rows[] = {
-	{ "kind", "straggler, mismatch, dead, network, moving, or what the process is in.",
+	{ "kind", "straggler, mismatch, dead, network, moving, or the operation of the process.",
 	  SHAPE_TEXT(hang_view, kind) },
 	{ "verdict", NULL, SHAPE_TEXT(hang_view, verdict) },
-	{ "rank", "That holds the others.", SHAPE_COUNT(hang_view, rank), .unknown = SHAPE_NEGATIVE },
+	{ "rank", "Rank that holds up the others.", SHAPE_COUNT(hang_view, rank), .unknown = SHAPE_NEGATIVE },
 	{ "operation", NULL, SHAPE_TEXT(hang_view, operation), .unknown = SHAPE_NULL },
-	{ "next", "What to look at.", SHAPE_TEXT(hang_view, next), .unknown = SHAPE_NULL },
+	{ "next", "Next step.", SHAPE_TEXT(hang_view, next), .unknown = SHAPE_NULL },
 	{ "evidence", NULL, SHAPE_TEXT_LIST(hang_view, evidence, n_evidence) },
 	{ "processes", NULL, SHAPE_LIST(hang_view, processes, n, hang_process) },
 	{ "flight_recorders", NULL, SHAPE_LIST(hang_view, dumps, n_dumps, flight_dump) },
@@ -73,7 +73,7 @@ static const struct shape hang_shape = SHAPE(hang_view, hang);
 
 const struct result_shape hang_result = {
 	.name = "hang", .title = "gputune diagnose hang",
-	.meaning = "What the processes of a job wait in, and which of them holds the others.",
+	.meaning = "Where each process of a job waits, and which one holds up the others.",
 	.shape = &hang_shape, .list = "processes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

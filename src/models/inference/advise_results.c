@@ -67,7 +67,7 @@ static const struct shape_row serve_change_rows[] = {
 	{ "confidence", NULL, SHAPE_CHOICE(serve_change, confidence, confidence_names) },
 	{ "known_from", "Basis of the interval.", SHAPE_TEXT(serve_change, known_from) },
 	{ "trade_off", "The cost of the change.", SHAPE_TEXT(serve_change, trade), .title = "trade-off" },
-	{ "to_measure", "What to measure to confirm it.", SHAPE_TEXT(serve_change, measure),
+	{ "to_measure", "Measurement that would confirm it.", SHAPE_TEXT(serve_change, measure),
 	  .title = "measure first" },
 	{ "parts_multiplied", "For several changes: the product of their single gains.",
 	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },

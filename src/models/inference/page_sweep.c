@@ -132,9 +132,7 @@ static void best_of_target(struct doc *d, const struct sweep_page *s, const stru
 			     : "no configuration keeps the targets; the nearest are below",
 		    NULL);
 	if (p->plan.requests)
-		doc_text(d,
-			 "95 of 100 requests: first token in %s, %s per token; %.4g answered per "
-			 "second.",
+		doc_text(d, "95 of 100 requests: TTFT %s, TPOT %s; %.4g answered per second.",
 			 figure_ms(a, p->plan.ttft.p95), figure_ms(a, p->plan.tpot.p95),
 			 p->plan.rate * p->copies);
 	doc_code(

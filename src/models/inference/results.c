@@ -67,7 +67,7 @@ static const struct shape_row roof_point_rows[] = {
 	{ "bound", NULL, SHAPE_CHOICE(roof_point, bound, roof_bound_names) },
 	{ "above_roof", "Above the roof: the limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
 	{ "reason", NULL, SHAPE_TEXT(roof_point, why) },
-	{ "next", "What to change.", SHAPE_TEXT(roof_point, next) },
+	{ "next", "Change to make.", SHAPE_TEXT(roof_point, next) },
 };
 static const struct shape roof_point_shape = SHAPE(roof_point, roof_point);
 

@@ -184,8 +184,8 @@ static const char *why_of(struct arena *a, const struct normal_figure *f,
 	switch (i->verdict) {
 	case NORMAL_IMPOSSIBLE:
 		return arena_printf(a,
-				    "%.4g %s is more than the hardware can do (%.4g %s): the "
-				    "measurement is wrong, or counts work that was not finished",
+				    "%.4g %s exceeds the hardware's limit (%.4g %s): the "
+				    "measurement is wrong, or counts unfinished work",
 				    i->value, i->unit, i->limit, i->unit);
 	case NORMAL_SLOW:
 	case NORMAL_USUAL:
@@ -220,10 +220,10 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 		i->n = u.n;
 		i->source = u.source;
 	} else if (u.from > 0) {
-		i->why = arena_printf(a, "reference figures start at %.3g MB; run larger sizes",
+		i->why = arena_printf(a, "reference values start at %.3g MB; run larger sizes",
 				      u.from / 1e6);
 	} else {
-		i->why = arena_printf(a, "no reference figure for %s on %s", i->title, i->hardware);
+		i->why = arena_printf(a, "no reference value for %s on %s", i->title, i->hardware);
 	}
 }
 
@@ -243,7 +243,7 @@ void normal_judge(struct arena *a, const struct normal_on *on, const struct norm
 				   .test = f->test,
 				   .hardware = hardware_text(a, s, &o) };
 	if (!o.gpu)
-		i->why = s->gpu ? arena_printf(a, "%s is not a GPU of the tables", s->gpu)
+		i->why = s->gpu ? arena_printf(a, "%s: unknown GPU", s->gpu)
 				: "hardware unknown: give --on";
 	else
 		compare(a, s, &o, which, i);
@@ -290,7 +290,7 @@ static void run_figure(struct arena *a, const struct log_run *l, const struct pr
 
 	if (!(measured > 0) || !(f.value > 0))
 		return;
-	i.title = arena_printf(a, "%s of %s %s, %d at a time", title, p->q.arch.name,
+	i.title = arena_printf(a, "%s of %s %s, concurrency %d", title, p->q.arch.name,
 			       k->weights->name, k->batch);
 	i.hardware = arena_printf(a, "%d x %s", k->place.gpus, k->place.gpu->name);
 	i.source = arena_printf(a, "predicted: %.4g ms, 95 %% interval", f.value);

@@ -6,7 +6,7 @@
 
 /* clang-format off */
 static const struct shape_row normal_item_rows[] = {
-	{ "verdict", "impossible: better than the hardware can be.",
+	{ "verdict", "impossible: better than the hardware allows.",
 	  SHAPE_CHOICE(normal_item, verdict, normal_verdict_names) },
 	{ "title", NULL, SHAPE_TEXT(normal_item, title) },
 	{ "tool", "Program that printed it.", SHAPE_TEXT(normal_item, tool) },
@@ -19,9 +19,9 @@ static const struct shape_row normal_item_rows[] = {
 	{ "high", "Highest usual value.", SHAPE_REAL(normal_item, high), .unknown = SHAPE_ZERO },
 	{ "limit", "Best possible value.", SHAPE_REAL(normal_item, limit), .unknown = SHAPE_ZERO },
 	{ "slower_ratio", "Distance from the usual values.", SHAPE_REAL(normal_item, off), .unknown = SHAPE_ZERO },
-	{ "results", "Results behind the usual values.", SHAPE_COUNT(normal_item, n) },
+	{ "results", "Number of results that give the usual values.", SHAPE_COUNT(normal_item, n) },
 	{ "reason", NULL, SHAPE_TEXT(normal_item, why), .unknown = SHAPE_NULL },
-	{ "source", "Of the usual values.", SHAPE_TEXT(normal_item, source), .unknown = SHAPE_NULL },
+	{ "source", "Source of the usual values.", SHAPE_TEXT(normal_item, source), .unknown = SHAPE_NULL },
 	{ "test", "Command that finds the cause.", SHAPE_TEXT(normal_item, test), .unknown = SHAPE_NULL },
 	{ "row", "This result as a row of normals.rows.", SHAPE_TEXT(normal_item, row), .unknown = SHAPE_NULL },
 };
@@ -38,7 +38,7 @@ static const struct shape normal_shape = SHAPE(normal_page, normal);
 
 const struct result_shape normal_result = {
 	.name = "normal", .title = "gputune normal",
-	.meaning = "Figures of other programs' output against what is usual for the hardware, the worst first.",
+	.meaning = "Figures in other programs' output compared with usual values for the hardware, worst first.",
 	.shape = &normal_shape, .list = "figures", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

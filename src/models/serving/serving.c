@@ -293,7 +293,7 @@ static const struct shape serving_found_shape = SHAPE(serving_found, serving_fou
 static const struct shape_row serving_view_rows[] = {
 	{ "engine", NULL, SHAPE_TEXT(serving_view, engine), .unknown = SHAPE_NULL },
 	{ "healthy", NULL, SHAPE_FLAG(serving_view, healthy) },
-	{ "seconds", "Between two looks; null: since the engine started.",
+	{ "seconds", "Time between two samples; null: since the engine started.",
 	  SHAPE_REAL(serving_view, seconds), .unknown = SHAPE_ZERO },
 	{ "causes", NULL, SHAPE_LIST(serving_view, causes, n_causes, serving_found) },
 	{ "figures", NULL, SHAPE_LIST(serving_view, values, n, serving_value) },
@@ -302,7 +302,7 @@ static const struct shape serving_view_shape = SHAPE(serving_view, serving_view)
 
 const struct result_shape serving_result = {
 	.name = "serving", .title = "gputune diagnose serving",
-	.meaning = "What holds an engine's serving back, by its own metrics and log.",
+	.meaning = "Bottleneck of a serving engine, from its metrics and log.",
 	.shape = &serving_view_shape, .list = "causes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
@@ -331,7 +331,7 @@ struct doc *page_serving(struct arena *a, const struct serving_view *v)
 		node_more(d, found, "source",
 			  cell(arena_printf(a, "%s, %s", c->cause->source, c->cause->date)));
 	}
-	pairs = doc_pairs(d, v->seconds > 0 ? arena_printf(a, "Figures of %.3g s", v->seconds)
+	pairs = doc_pairs(d, v->seconds > 0 ? arena_printf(a, "Figures over %.3g s", v->seconds)
 					    : "Figures since the engine started");
 	for (size_t i = 0; i < v->n; i++)
 		node_pair(d, pairs, v->values[i].title,

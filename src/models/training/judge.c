@@ -156,10 +156,10 @@ static const char *by_bandwidth(const struct state *s)
 	if (s->bus <= 0 || need >= FAR * s->known)
 		return "";
 	return arena_printf(s->a,
-			    s->curves ? ", which bandwidth alone cannot explain: it would have to "
-					"be %s GB/s, but is %s GB/s (measured)"
-				      : ", which bandwidth alone explains only if the links reach "
-					"%s GB/s instead of the data sheet's %s GB/s: measure them",
+			    s->curves ? ", which bandwidth cannot explain: it would have to be %s "
+					"GB/s, but is %s GB/s (measured)"
+				      : ", which bandwidth explains only if the links reach %s "
+					"GB/s instead of the data sheet's %s GB/s: measure them",
 			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
 }
 

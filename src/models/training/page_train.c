@@ -238,7 +238,7 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w)
 	struct node *t;
 
 	doc_heading(d, 2, "Predicted gain of each change");
-	doc_text(d, "Predicted, not measured; each change alone, at the same global batch. "
+	doc_text(d, "Predicted, not measured; one change at a time, at the same global batch. "
 		    "Interval: each constant varied by a quarter.");
 	t = DOC_TABLE(d, NULL, "~change", ">predicted gain", "interval", ">tokens/s", ">memory",
 		      "~why");
@@ -308,7 +308,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 		r[3] = cell(c->why);
 		r[4] = cell(c->excluded ? "" : c->measure);
 	}
-	doc_text(d, "Rates alone prove no cause: measure as in the last column.");
+	doc_text(d, "Rates do not prove a cause: measure as in the last column.");
 }
 
 /* Errors of rows of one kind. */

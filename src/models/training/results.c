@@ -158,7 +158,7 @@ static const struct shape_row train_judgement_rows[] = {
 	  .title = "claimed", .unit = "tokens/s" },
 	{ "inside", "Within the interval.", SHAPE_FLAG(train_judgement, inside) },
 	{ "missing_s", "Time per step beyond the prediction.", SHAPE_REAL(train_judgement, lost_s) },
-	{ "needed_bus_gb_per_s", "Bandwidth at which communication alone explains it; 0: none.",
+	{ "needed_bus_gb_per_s", "Bandwidth at which communication explains all of it; 0: none.",
 	  SHAPE_REAL(train_judgement, busbw_needed_gbs) },
 	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict), .title = "the claim" },
 	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) },

@@ -232,9 +232,9 @@ static const char *entry_file(const void *object)
 
 static const struct shape_row persist_entry_rows[] = {
 	ENTRY_ROWS,
-	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
+	{ "keeper", "How it is set at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
 	{ "kept_by", "Path of the file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
-	{ "refusal", "Why no file keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
+	{ "refusal", "Reason why no file keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
 	{ "loses", "Owners that set it differently at boot, after gputune.",
 	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
 	{ "contested", "Owners that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),

@@ -57,7 +57,7 @@ static const struct shape_row request_row_rows[] = {
 	{ "numbers", "Numbers that {} in the name stands for: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
 	{ "value", NULL, SHAPE_TEXT(request_row, of.value) },
 	{ "device", "Target value.", SHAPE_TEXT(request_row, of.device) },
-	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(request_row, of.keeper, request_sets, KEEPERS) },
+	{ "keeper", "Mechanism that sets it at boot.", SHAPE_CHOICE_BY(request_row, of.keeper, request_sets, KEEPERS) },
 	{ "by", "Path of the file.", SHAPE_TEXT(request_row, of.by) },
 	{ "before", "Value before any change of gputune.", SHAPE_TEXT(request_row, of.before),
 	  .unknown = SHAPE_NULL, .later = true },

@@ -147,8 +147,8 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 	*out = (struct approval){ .hash = hash };
 	if (!is_hash(hash))
 		return err_set(e, -EINVAL,
-			       "\"%.64s\" is no hash of a plan: it has %d hexadecimal digits", hash,
-			       APPROVAL_HASH);
+			       "\"%.64s\" is not a plan's hash, which has %d hexadecimal digits",
+			       hash, APPROVAL_HASH);
 	r = library_open(LIBRARY_SODIUM, e);
 	r = r ? r : read_own(h, a, file_of(a, hash, "plan"), &text, &len, e);
 	if (r)
@@ -369,7 +369,7 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 
 	if (!given && (asker <= 0 || !polkit_approves(h, a, p, asker))) {
 		*e = (struct err){ 0 };
-		err_set(e, -EPERM, "nobody has approved plan %s", p->hash);
+		err_set(e, -EPERM, "plan %s is not approved", p->hash);
 		err_hint(e, "a person does: sudo gputune approve %s", p->hash);
 		return -EPERM;
 	}

@@ -97,7 +97,7 @@ static const struct shape_row hold_row_rows[] = {
 	{ "now", NULL, SHAPE_TEXT(hold_row, now), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
 	{ "stuck", "An undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
-	{ "kept_by", "File that keeps it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
+	{ "kept_by", "File that sets it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
 	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
 };
 static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);

@@ -203,7 +203,7 @@ static const struct shape_row line_rows[] = {
 	{ "to", NULL, SHAPE_TEXT(event, to), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "via", NULL, SHAPE_TEXT(event, via), SHAPE_NAMES(vias), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "who", "Made the change.", SHAPE_OBJECT(event, who, who), OF_EVENT, .unknown = SHAPE_ZERO },
-	{ "likely", "A running service that sets such knobs.",
+	{ "likely", "Running service that sets such knobs.",
 	  SHAPE_TEXT(event, likely), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "sentence", "The whole event as text.", SHAPE_TEXT_MADE(line_sentence) },
 };

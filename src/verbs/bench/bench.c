@@ -14,7 +14,7 @@
 #include "measure/bench/conditions.h"
 #include "measure/bench/gpu_ahead.h"
 
-enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9, LONG_S = 120 };
+enum { LOOK_MS = 400, PROGRESS_SAMPLES = 9 };
 
 /* One measurement under way. */
 struct measuring {
@@ -27,12 +27,10 @@ struct measuring {
 	struct bench_ranks ranks;
 	struct watch_list watch;
 	atomic_bool stop;
-	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
-	long long drawn_ms; /* when it was drawn */
-	bool unkept;	    /* the state folder takes nothing: the result goes to a file alone */
+	int left_out; /* exit code for what was asked for by name and has no case here; 0 */
+	bool unkept;  /* the state folder takes nothing: the result goes to a file alone */
 };
 
-/* Five times a second at most: drawing must not be what is measured. */
 static void bench_progress(void *ctx, const struct record_case *c, size_t done, size_t of)
 {
 	struct measuring *g = ctx;
@@ -40,14 +38,7 @@ static void bench_progress(void *ctx, const struct record_case *c, size_t done, 
 	size_t n = c->n < PROGRESS_SAMPLES ? c->n : PROGRESS_SAMPLES;
 	const char *unit = c->series[0].unit_text;
 	char so_far[160] = "warming up";
-	struct timespec t;
-	long long now;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	now = t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-	if (now - g->drawn_ms < PROGRESS_MS)
-		return;
-	g->drawn_ms = now;
 	if (n) {
 		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
 		value = stat_median_in_place(last, n);
@@ -56,21 +47,8 @@ static void bench_progress(void *ctx, const struct record_case *c, size_t done, 
 		snprintf(so_far, sizeof(so_far), "%.4g %s so far, %s", c->early.last, unit,
 			 c->early.how);
 	}
-	door_progress(g->d, "%s %s: round %zu of %zu, %s", c->bench, c->name, done + 1, of, so_far);
-}
-
-/* A node of eight GPUs has some hundred copies to measure: whoever waits should know. */
-static void bench_begins(void *ctx, const struct bench *b, size_t n, double seconds)
-{
-	const struct measuring *g = ctx;
-	/* Warm-up and set-ups take at least half as long again. */
-	double all = 1.5 * (double)n * seconds;
-
-	if (all >= LONG_S && !g->frame.samples)
-		door_note(g->d,
-			  "%s: %zu cases of %.3g s, about %.0f minutes; name one case or give "
-			  "--for TIME to shorten it",
-			  b->name, n, seconds, all / 60);
+	door_progress(g->d, frame_left(&g->frame), false, "%s %s: round %zu of %zu, %s", c->bench,
+		      c->name, done + 1, of, so_far);
 }
 
 /* Every readable setting with its value: what a later compare can say has changed. */
@@ -181,8 +159,11 @@ static int bench_measure(struct measuring *g)
 				   fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
 	s = sampler_start(g->h, &g->watch, &g->stop);
 	frame_start(&g->frame);
-	for (size_t i = 0; i < g->ask->names.n && code == 0 && !atomic_load(&g->stop); i++)
+	for (size_t i = 0; i < g->ask->names.n && code == 0 && !atomic_load(&g->stop); i++) {
+		g->frame.part = 1 / (double)g->ask->names.n;
+		g->frame.from = (double)i * g->frame.part;
 		code = measure_one(g, g->ask->names.items[i]);
+	}
 	if (s)
 		sampler_end(g->d->arena, s, c);
 	g->record->partial = g->record->partial || atomic_load(&g->stop);
@@ -286,7 +267,6 @@ static int bench_all(struct measuring *g)
 	env->h = g->h;
 	env->stop = &g->stop;
 	g->frame.ctx = g;
-	g->frame.begins = bench_begins;
 	g->frame.progress = g->d->progress ? bench_progress : NULL;
 	code = bench_ranks_begin(g->d, g->ask, env, &g->ranks);
 	if (code)

@@ -24,7 +24,7 @@ static const struct ask_shape cluster_check_ask_shape =
 
 static void print_progress(void *ctx, const char *text)
 {
-	door_progress(ctx, "%s", text);
+	door_progress(ctx, -1, false, "%s", text);
 }
 
 /* Node programs as a channel. */

@@ -301,7 +301,7 @@ static const struct verb remove_verb = {
 		 "--now.",
 	.examples = EXAMPLES(
 		{ "persist remove --dry-run", "preview first" },
-		{ "sudo persist remove", "keep nothing for the next boot" },
+		{ "sudo persist remove", "remove everything kept for the next boot" },
 		{ "sudo persist remove --only memory --now", "remove a group and undo it now" }),
 	.ask = &remove_ask_shape,
 	.answer = persist_remove_answer,
@@ -316,10 +316,11 @@ const struct verb persist_verb = {
 	.name = "persist",
 	.group = VERB_CHANGE,
 	.summary = "keep changes across reboots",
-	.about = "Keeps settings across reboots in gputune's own files, and removes them again.",
+	.about = "Keeps settings across reboots in files of gputune, and removes them.",
 	.words = "keep boot reboot permanent startup sysctl udev systemd",
 	.examples = EXAMPLES({ "persist status", "what is kept, and what else sets it at boot" },
 			     { "sudo persist install", "keep everything that was applied" },
-			     { "sudo persist remove", "keep nothing" }),
+			     { "sudo persist remove", "remove all kept values" }),
 	.subs = persist_subs,
+	.usual = &status_verb,
 };

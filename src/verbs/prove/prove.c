@@ -479,8 +479,8 @@ static void prove_progress(void *ctx, const struct prove_engine *e, enum proof_p
 	double at = e->clock->now(e->clock->ctx) - e->start;
 
 	(void)of;
-	door_progress(g->d, "%s: %s %zu, %.0f s of at most %.0f s", g->proof.what, texts[part],
-		      pair + 1, at, g->proof.budget_s);
+	door_progress(g->d, g->proof.budget_s - at, true, "%s: %s %zu", g->proof.what, texts[part],
+		      pair + 1);
 }
 
 static int verdict_code(const struct proof *p)

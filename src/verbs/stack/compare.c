@@ -247,8 +247,8 @@ static void verb_stack_compare_progress(void *ctx, const struct versus *v)
 {
 	struct comparing *g = ctx;
 
-	door_progress(g->d, "%s: pair %zu, %.0f s each, at most %.0f s", g->view->bench,
-		      v->pairs + 1, v->pair_s, v->budget_s);
+	door_progress(g->d, v->budget_s - (double)v->pairs * v->pair_s, true, "%s: pair %zu",
+		      g->view->bench, v->pairs + 1);
 }
 
 /* A search may end elsewhere each time. */

@@ -260,4 +260,5 @@ const struct verb stack_verb = {
 		{ "stack arch libfoo.so", "the GPU code of a library" },
 		{ "stack env", "variables for a build" }),
 	.subs = stack_subs,
+	.usual = &stack_check_verb,
 };

@@ -41,13 +41,13 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 	if (r == -EINTR)
 		return door_refuse(d, EXIT_BLIND, "interrupted; nothing was changed");
 	if (r == -EBADMSG && t->n_runs)
-		err_hint(&out, "the first run succeeded: does it refuse to overwrite its output? "
-			       "Each run must be able to follow another");
+		err_hint(&out, "only the first run succeeded: the job may refuse to overwrite its "
+			       "output; it must run repeatedly");
 	else if (wants_input(e->text))
-		err_hint(&out, "the job runs without input: pass what it asks for as arguments");
+		err_hint(&out, "the job runs without input: pass its input as arguments or files");
 	else if (r == -EBADMSG)
-		err_hint(&out, "the job must succeed as it is; --timeout sets how long a run may "
-			       "take");
+		err_hint(&out,
+			 "the unchanged job must succeed; --timeout limits the time of one run");
 	return door_fail(d, r == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &out);
 }
 
@@ -120,8 +120,8 @@ static int judge(struct tuning *t)
 
 	if (wall && t->seconds < SHORTEST_S)
 		return door_refuse(d, EXIT_USAGE,
-				   "one run takes %.2f s, most of which is its start; repeat the "
-				   "work within the command until it takes a second or more",
+				   "one run takes %.2f s, mostly start-up; repeat the work within "
+				   "the command until it takes a second or more",
 				   t->seconds);
 	if (t->spread > NOISE_MAX && t->ask->pairs.min_effect < best)
 		return door_refuse(d, EXIT_BLIND,
@@ -157,7 +157,9 @@ int tune_baseline(struct tuning *t)
 		/* More of them while the job still gets faster or slower. */
 		if (t->n_runs >= least && (t->dry || cold_runs(t->runs, t->n_runs) < t->n_runs / 2))
 			break;
-		door_progress(t->g.d, "the job as it is, run %zu", t->n_runs + 1);
+		door_progress(t->g.d,
+			      t->n_runs ? (double)(TUNE_RUNS_MAX - t->n_runs) * seconds[0] : -1,
+			      true, "unchanged job, run %zu", t->n_runs + 1);
 		r = one_run(t, t->n_runs == 0, &seconds[t->n_runs], &e);
 	}
 	if (s)

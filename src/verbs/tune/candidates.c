@@ -107,8 +107,8 @@ static void judge_change(struct tuning *t, const struct plan_target *w, struct c
 	else if (c->risk >= RISK_SERVICE && !plan_allows(w, c->s))
 		refuse(c, "not-safe",
 		       c->risk == RISK_DANGER
-			       ? "dangerous: --allow ID tries it"
-			       : "switching it may interrupt service: --allow ID tries it");
+			       ? "dangerous: --allow ID includes it"
+			       : "switching it may interrupt service: --allow ID includes it");
 }
 
 /* Where the first profile has none, the next one's; gates are judged anew, for what excludes each
@@ -378,8 +378,7 @@ bool tune_fit(struct tuning *t, double *need_s)
 			if (p->changes[i].s == p->changes[last].s)
 				refuse(&p->changes[i], "budget",
 				       arena_printf(t->g.d->arena,
-						    "the time is too short: "
-						    "--budget %.0fm",
+						    "not enough time: --budget %.0fm",
 						    ceil(whole / 60)));
 		n--;
 	}
@@ -452,7 +451,7 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 									    : TUNE_OPEN;
 	x->why = m->fault		    ? m->fault
 		 : x->state == TUNE_OPEN    ? "the noise hides whether it helps"
-		 : m->state == MEMBER_STAYS ? "not shown by itself; the set as a whole helps"
+		 : m->state == MEMBER_STAYS ? "no proven effect by itself; the whole set helps"
 					    : NULL;
 }
 
@@ -468,7 +467,7 @@ static void judge_rival(struct tune_item *x, const struct rival *r)
 	x->member = (struct screen_member){
 		.n = v->pairs, .ratio = v->ratio, .low = v->low, .high = v->high
 	};
-	x->why = x->confirmed ? "against what was kept" : "not compared: the time was over";
+	x->why = x->confirmed ? "compared with the kept set" : "not compared: out of time";
 }
 
 static struct tune_item *add_item(struct tuning *t)

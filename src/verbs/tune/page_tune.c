@@ -9,8 +9,8 @@
 
 static const char *const state_names[] = { "kept",   "no-gain",	    "hurts",
 					   "failed", "not-decided", "not-tried" };
-static const char *const state_texts[] = { "kept",   "no gain",	    "hurts",
-					   "failed", "not decided", "not tried" };
+static const char *const state_texts[] = { "kept",   "no gain",	  "hurts",
+					   "failed", "undecided", "not tried" };
 
 static const char *figure_text(struct arena *a, const struct tuning *t, double v)
 {
@@ -43,7 +43,7 @@ static void headline(struct doc *d, const struct tuning *t)
 		doc_verdict(d, p->verdict == RULING_NO_DIFFERENCE ? STYLE_PLAIN : STYLE_WARN,
 			    !p->n_changes ? "nothing to try"
 			    : p->verdict == RULING_NO_DIFFERENCE
-				    ? "nothing makes this job faster by enough to matter"
+				    ? "no change makes this job faster by enough to matter"
 				    : "nothing was kept",
 			    p->why);
 }
@@ -66,8 +66,8 @@ static void job(struct doc *d, const struct tuning *t)
 			used = arena_printf(d->arena, "%s%s%s (%s)", used ? used : "",
 					    used ? ", " : "", t->uses[i].name, t->uses[i].seen);
 	node_pair(d, pairs, "Job", cell_as(STYLE_CODE, t->g.proof.window.name));
-	node_pairf(d, pairs, "Uses", "%s", used ? used : "nothing that a setting can speed up");
-	node_pairf(d, pairs, "As it was", "%s, +- %.1f %% from run to run, %zu runs%s",
+	node_pairf(d, pairs, "Uses", "%s", used ? used : "nothing that a setting speeds up");
+	node_pairf(d, pairs, "Before", "%s, +- %.1f %% from run to run, %zu runs%s",
 		   figure_text(d->arena, t, t->before), 100 * t->spread, t->n_runs,
 		   t->cold ? arena_printf(d->arena, ", %zu of them with cold caches", t->cold)
 			   : "");
@@ -78,7 +78,7 @@ static void job(struct doc *d, const struct tuning *t)
 	if (t->g.proof.conditions.others > 0.5)
 		node_pair(d, pairs, "Others",
 			  cell_printf(d, STYLE_WARN,
-				      "used %.1f CPUs meanwhile: intervals are wider",
+				      "used %.1f CPUs at the same time: intervals are wider",
 				      t->g.proof.conditions.others));
 }
 
@@ -161,7 +161,7 @@ static void commands(struct doc *d, const struct tuning *t)
 	if (t->run)
 		node_pair(d, pairs, "Run the job as", cell_as(STYLE_CODE, t->run));
 	if (!t->undo && !t->g.proof.trouble)
-		node_pair(d, pairs, "Machine", cell("as it was before"));
+		node_pair(d, pairs, "Machine", cell("unchanged"));
 }
 
 struct doc *page_tune(struct arena *a, const struct tuning *t, bool html)
@@ -176,7 +176,7 @@ struct doc *page_tune(struct arena *a, const struct tuning *t, bool html)
 	tried(d, t, true);
 	tried(d, t, false);
 	not_tried(d, t);
-	notes(d, "What you can do besides", t->manual, t->n_manual);
+	notes(d, "More that you can do", t->manual, t->n_manual);
 	commands(d, t);
 	if (html && t->g.proof.n_windows) {
 		doc_section(d, 2, "proof", "How it was measured", cell(""), false);
@@ -208,7 +208,7 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 	}
 	node_merge(d, table);
 	not_tried(d, t);
-	notes(d, "What you can do besides", t->manual, t->n_manual);
+	notes(d, "More that you can do", t->manual, t->n_manual);
 	if (t->g.proof.n_changes)
 		doc_text(d,
 			 "About %.0f min of at most %.0f min; %zu other sets are compared at the "
@@ -241,16 +241,16 @@ static const struct shape_row item_rows[] = {
 	{ "targets", NULL, SHAPE_TEXT(tune_item, targets) },
 	{ "before", NULL, SHAPE_TEXT(tune_item, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(tune_item, after) },
-	{ "from", "The profiles that want it; of a variable its source.", SHAPE_TEXT(tune_item, from) },
-	{ "uses", "The resources for which it can matter.", SHAPE_TEXT(tune_item, uses) },
+	{ "from", "Profiles that set it; for a variable, its source.", SHAPE_TEXT(tune_item, from) },
+	{ "uses", "Resources that it affects.", SHAPE_TEXT(tune_item, uses) },
 	{ "risk", NULL, SHAPE_CHOICE_BY(tune_item, risk, risk_name, RISK_DANGER + 1) },
 	{ "state", NULL, SHAPE_CHOICE(tune_item, state, state_names) },
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
-	{ "screened", "With it over without it, the others mixed.",
+	{ "screened", "Figure with it over figure without it, the others mixed.",
 	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screened_shape), SHAPE_WHEN(tune_item, screened) },
-	{ "confirmed", "Everything kept over everything but this; of another value or a profile: over what was kept.",
+	{ "confirmed", "Figure of the set over that without this; of another value or profile: over the kept set.",
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, confirmed_shape), SHAPE_WHEN(tune_item, confirmed) },
-	{ "interaction", "What it is worth beside the others over what it is worth in mixtures.",
+	{ "interaction", "Its effect with all others over its effect in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);
@@ -274,32 +274,31 @@ static const struct shape_row tuning_rows[] = {
 	{ "command", NULL, SHAPE_TEXT(tuning, g.proof.window.name), .unknown = SHAPE_BLANK },
 	{ "metric", NULL, SHAPE_TEXT(tuning, g.proof.window.of), .unknown = SHAPE_BLANK },
 	{ "dry_run", NULL, SHAPE_FLAG(tuning, dry) },
-	{ "runs", "The figure of the job as it was, run by run.", SHAPE_REAL_ARRAY(tuning, runs, n_runs) },
-	{ "cold_runs", "The first of them that do not count.", SHAPE_COUNT(tuning, cold) },
+	{ "runs", "Figure of each run of the unchanged job.", SHAPE_REAL_ARRAY(tuning, runs, n_runs) },
+	{ "cold_runs", "Number of first runs that do not count.", SHAPE_COUNT(tuning, cold) },
 	{ "run_s", NULL, SHAPE_REAL(tuning, seconds) },
 	{ "before", NULL, SHAPE_REAL(tuning, before) },
 	{ "spread", "One standard deviation of a run, as a share.", SHAPE_REAL(tuning, spread) },
 	{ "after", NULL, SHAPE_REAL(tuning, after), .unknown = SHAPE_NULL },
-	{ "plan_s", "About how long it takes.", SHAPE_REAL(tuning, plan_s) },
-	{ "resolves", "The least effect that one pass of screening shows, as a share.", SHAPE_REAL(tuning, resolves) },
+	{ "plan_s", "Estimated duration.", SHAPE_REAL(tuning, plan_s) },
+	{ "resolves", "Smallest effect that one screening pass detects, as a share.", SHAPE_REAL(tuning, resolves) },
 	{ "uses", NULL, SHAPE_LIST_MADE(tuning_uses, use_row) },
-	{ "health", "What is broken.", SHAPE_LIST_AS(tuning, health, n_health, tune_note, note_shape) },
+	{ "health", "Broken hardware.", SHAPE_LIST_AS(tuning, health, n_health, tune_note, note_shape) },
 	{ "items", "Every candidate.", SHAPE_LIST_AS(tuning, items, n_items, tune_item, item_shape) },
-	{ "variables", "Of the job's environment, to be set for it.",
+	{ "variables", "Variable to set in the job's environment.",
 	  SHAPE_LIST_AS(tuning, variables, n_variables, tune_note, note_shape) },
-	{ "manual", "What a person may do besides.", SHAPE_LIST_AS(tuning, manual, n_manual, tune_note, note_shape) },
+	{ "manual", "Further steps for a person.", SHAPE_LIST_AS(tuning, manual, n_manual, tune_note, note_shape) },
 	{ "undo", "The command that undoes all of it.", SHAPE_TEXT(tuning, undo), .unknown = SHAPE_NULL },
 	{ "keep", "The command that keeps it at every boot.", SHAPE_TEXT(tuning, keep), .unknown = SHAPE_NULL },
 	{ "run", "The job with its variables.", SHAPE_TEXT(tuning, run), .unknown = SHAPE_NULL },
-	{ "proof", "Every run and the verdict; null of a dry run.", SHAPE_OBJECT(tuning, g.proof, proof),
+	{ "proof", "Every run and the verdict; null for a dry run.", SHAPE_OBJECT(tuning, g.proof, proof),
 	  SHAPE_WHEN(tuning, measured) },
 };
 static const struct shape tuning_shape = SHAPE(tuning, tuning);
 
 const struct result_shape tune_result = {
 	.name = "tune", .title = "gputune tune",
-	.meaning = "What makes one job faster on this machine: before and after, what every kept change brings, and "
-		   "what was tried or not tried and why.",
+	.meaning = "Settings and variables that make one job faster, and those tried or skipped, with reasons.",
 	.shape = &tuning_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 4 | 1u << 5,
 };
 /* clang-format on */

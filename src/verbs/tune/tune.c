@@ -16,21 +16,22 @@ enum { BUDGET_S = 7200, SETTLE_S = 1 };
 static const char *const betters[] = { "higher", "lower" };
 
 static const struct ask_row tune_ask_rows[] = {
-	{ "for", "the job, one line; no shell runs it, and it gets no input",
+	{ "for", "the job's command line; runs without a shell and without input",
 	  ASK_TEXT(tune_ask, command), .arg = "COMMAND" },
 	{ "metric",
-	  "wall (default), json:.PATH or a regular expression with one group of what it prints",
+	  "wall (default), json:.PATH, or a regular expression with one group for its output",
 	  ASK_TEXT(tune_ask, metric), .arg = "WHAT" },
-	{ "better", "of what the job prints (default: higher)",
+	{ "better", "better direction of the job's output (default: higher)",
 	  ASK_CHOICE(tune_ask, better, betters), .arg = "WAY" },
-	{ "budget", "take no longer than this (default: 2h)", ASK_TIME(tune_ask, pairs.budget_s) },
+	{ "budget", "time limit of the whole run (default: 2h)",
+	  ASK_TIME(tune_ask, pairs.budget_s) },
 	{ "min-effect", "smallest effect that counts; less is no difference",
 	  ASK_SHARE(tune_ask, pairs.min_effect, 0.0001, 1), .fallback = "1%" },
-	{ "timeout", "one run of the job may take this long", ASK_TIME(tune_ask, pairs.limit_s),
+	{ "timeout", "time limit of one run of the job", ASK_TIME(tune_ask, pairs.limit_s),
 	  .fallback = "10m" },
-	{ "settle", "wait this long after each switch (default: what the settings need)",
+	{ "settle", "wait this long after each switch (default: as each setting requires)",
 	  ASK_TIME(tune_ask, settle_s) },
-	{ "seed", "the order of an earlier run again (default: by chance)",
+	{ "seed", "repeat the order of an earlier run (default: random)",
 	  ASK_TEXT(tune_ask, pairs.seed), .arg = "N" },
 	{ "beside", "profiles to try and compare as a whole: built-in ones or INI files, by commas",
 	  ASK_TEXT(tune_ask, beside), .arg = "LIST", .files = true },
@@ -184,8 +185,8 @@ static int was_applied(struct tune_run *r, const char *tag)
 		    strcmp(j.items[i].reason, tag) == 0) {
 			(void)host_remove(r->t->g.h, r->file);
 			return door_refuse(d, EXIT_NOT_APPLIED,
-					   "the run had ended: what helps is kept as transaction "
-					   "%lu; gputune undo %lu undoes it",
+					   "the run has already ended: its changes are transaction "
+					   "%lu; \"gputune undo %lu\" undoes them",
 					   j.items[i].txn, j.items[i].txn);
 		}
 	return code;
@@ -209,9 +210,10 @@ static int tune_resume(struct tune_run *r)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s: no interrupted run", r->file);
 	if (result_shape_read(d->arena, &head_result, r->head, strlen(r->head), h, &e) ||
 	    h->runs.n > TUNE_RUNS_MAX || !(h->seconds > 0) || !(h->before > 0))
-		return door_refuse(d, EXIT_USAGE, "%s: not a run of tune; start anew", r->file);
+		return door_refuse(d, EXIT_USAGE, "%s: not a saved run of tune; start a new run",
+				   r->file);
 	if (t->ask->command && strcmp(t->ask->command, h->command) != 0)
-		return door_refuse(d, EXIT_USAGE, "the interrupted run is of \"%s\"", h->command);
+		return door_refuse(d, EXIT_USAGE, "the interrupted run is for \"%s\"", h->command);
 	r->ask = *t->ask;
 	r->ask.command = h->command;
 	r->ask.metric = h->metric;
@@ -247,7 +249,7 @@ static int tune_open(struct tune_run *r)
 	if (t->ask->resume)
 		return tune_resume(r);
 	if (r->head)
-		door_warn(t->g.d, "an earlier run was interrupted; --resume would continue it");
+		door_warn(t->g.d, "an earlier run was interrupted; --resume continues it");
 	return 0;
 }
 
@@ -307,7 +309,7 @@ static int tune_prepare(struct tune_run *r)
 	code = code ? code : door_recover_first(t->g.d, t->g.h, &t->g.who, t->dry);
 	code = code ? code : tune_open(r);
 	if (!code && !t->ask->command)
-		code = door_refuse(t->g.d, EXIT_USAGE, "tune for what? --for 'COMMAND'");
+		code = door_refuse(t->g.d, EXIT_USAGE, "tune requires --for 'COMMAND'");
 	if (code)
 		return code;
 	tune_prove_ask(t);
@@ -326,8 +328,8 @@ static int tune_prepare(struct tune_run *r)
 	code = tune_times(t);
 	if (!code && r->was.candidates && strcmp(r->was.candidates, candidates_digest(t)) != 0)
 		code = door_refuse(t->g.d, EXIT_NOT_APPLIED,
-				   "the machine is not as it was when the run began: other "
-				   "settings would be tried; start anew");
+				   "this machine has changed since the run began, and other "
+				   "settings apply: start a new run");
 	return code;
 }
 
@@ -450,10 +452,10 @@ const struct verb tune_verb = {
 	.group = VERB_MEASURE,
 	.common = true,
 	.summary = "make this machine fast for one job, with proof; undo the rest",
-	.about = "Looks at what the job uses, tries every safe setting and variable that can "
-		 "matter for it, keeps what is proven to help and undoes everything else. "
-		 "Broken hardware is named first. An interrupted run continues with --resume.",
-	.exits = "0: decided; 3: it cannot be begun; 5: undecided, or the job cannot be measured",
+	.about = "Finds which resources the job uses, and tries every safe setting and variable "
+		 "that affects them. Keeps what is proven to help and undoes the rest. Broken "
+		 "hardware is named first. An interrupted run continues with --resume.",
+	.exits = "0: decided; 3: it cannot start; 5: undecided, or the job cannot be measured",
 	.words = "autotune optimize optimise speedup faster tuning",
 	.examples =
 		EXAMPLES({ "tune --for 'python3 train.py --steps 50' --dry-run",

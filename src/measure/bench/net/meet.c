@@ -160,7 +160,7 @@ static int own_token(struct token *out, struct err *e)
 	}
 	r = r ? r : token_load(path.s, out, e);
 	if (r)
-		err_hint(e, "--token FILE: a secret that all ranks can read and nobody else");
+		err_hint(e, "--token FILE: a secret that only the ranks can read");
 	text_free(&path);
 	return r;
 }
