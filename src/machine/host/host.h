@@ -8,7 +8,8 @@
 =======
  * another process (asked.c), a captured folder or tar (captured.c), and a recorder that stores
  * every answer (record.c).
->>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
+>>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress
+with time left)
  *
  * Every call returns 0 or a negative errno. The values that matter to a probe:
  *   -ENOENT, -ENOTDIR   the machine does not have it
