@@ -362,24 +362,12 @@ static void examine(void *ctx, struct text *reply)
 /* True: unhealthy. What the look takes, the driver's library above all, goes with its process. */
 static const char *agent_look(struct agent *g, const char **message)
 {
-<<<<<<< HEAD
 	TEXT_AUTO said = { 0 };
 	int r = apart_run(examine, g, LOOK_MS, &said, &g->stuck, NULL);
 
 	g->out->looks++;
 	*message = r == -ETIME ? "the look did not end in time" : "the look failed";
 	if (r || said.len < 2)
-=======
-	char said[MESSAGE_MAX] = "U the check did not end in time";
-	size_t len = 0;
-	ssize_t n = 1;
-	int ends[2], status;
-	pid_t pid;
-
-	g->out->looks++;
-	*message = "the check could not be started";
-	if (pipe2(ends, O_CLOEXEC))
->>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
 		return "Unknown";
 	*message = arena_strdup(g->a, said.s + 2);
 	return *said.s == 'F' ? "True" : *said.s == 'P' ? "False" : "Unknown";

@@ -31,7 +31,7 @@ static const struct ask_shape qualify_ask_shape = ASK_SHAPE(qualify_ask, NULL, q
 
 static void qualify_progress(void *ctx, const char *line)
 {
-	door_progress(ctx, "%s", line);
+	door_progress(ctx, -1, false, "%s", line);
 }
 
 /* This node alone: its own channel. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A host that passes everything on to another one, but fails one operation on purpose: for tests.
  */
-#ifndef TESTS_FAULT_H
-#define TESTS_FAULT_H
+#ifndef HOST_FAULT_H
+#define HOST_FAULT_H
 
 #include "machine/host/host.h"
 

@@ -15,11 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-<<<<<<< HEAD
 #include "fault.h"
-	=======
-#include "../unit/fault.h"
-	>>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
 #include "machine/write/write.h"
 #include "same.h"
 #include "machine/knob/io.h"
@@ -27,8 +23,7 @@
 #include "look/probe/probe.h"
 #include "tune/txn/txn.h"
 
-	enum { WORKERS_MAX = 16,
-	       POINTS = 1200 };
+enum { WORKERS_MAX = 16, POINTS = 1200 };
 
 static const char machine[] = MACHINES "/hgx-h100";
 static const struct txn_who who = { .user = "torture", .version = GPUTUNE_VERSION };

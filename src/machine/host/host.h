@@ -2,13 +2,8 @@
 /*
  * The host interface: the only code that reads the machine, and (machine/write/write.h) writes it.
  * A probe cannot tell a live machine from a captured one. Backends: live (live.c), live through
-<<<<<<< HEAD
  * another process (asked.c), a captured folder or tar (captured.c), a recorder that stores every
  * answer (record.c); tests have one that fails on purpose (tests/kit/fault.c).
-=======
- * another process (asked.c), a captured folder or tar (captured.c), and a recorder that stores
- * every answer (record.c).
->>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress
 with time left)
  *
  * Every call returns 0 or a negative errno. The values that matter to a probe:

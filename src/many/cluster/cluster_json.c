@@ -277,13 +277,8 @@ static const struct shape_row check_view_rows[] = {
 static const struct shape check_view_shape = SHAPE(cluster_check_view, check_view);
 
 const struct result_shape cluster_check_result = {
-<<<<<<< HEAD
 	.name = "cluster-check", .title = "gputune cluster check", .version = 2,
 	.meaning = "Wiring between nodes, what is wrong with it, and which nodes and links are slow.",
-=======
-	.name = "cluster-check", .title = "gputune cluster check",
-	.meaning = "Throughput of every path between nodes, faults, and their location.",
->>>>>>> 71641e4a (words and first hour: strings in the field's terms, left-out options, progress with time left)
 	.shape = &check_view_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
