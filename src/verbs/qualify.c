@@ -88,7 +88,7 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 				   .stop = &stop->stop,
 				   .only = ask->addresses.items,
 				   .n_only = ask->addresses.n };
-	if (ask->budget_s && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
+	if (ask->budget_s > 0 && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
 		return door_refuse(d, EXIT_USAGE, "--budget takes 1s to 24h");
 	code = verb_ranks_begin(d, &ask->ranks, true, &ranks);
 	if (code)

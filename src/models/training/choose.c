@@ -512,7 +512,7 @@ int train_config_make(struct arena *a, const struct train_options *w, struct tra
 	    (r = find_words(a, w, q, e)) < 0)
 		return r;
 	switches(w, q);
-	if (w->lora && !q->trained)
+	if (w->lora && !(q->trained > 0))
 		q->trained = LORA_PART * arch_parts(&q->arch).total;
 	/* "8.03B" of 8.0299 is meant as all. */
 	if (q->trained > arch_parts(&q->arch).total * 1.01)
