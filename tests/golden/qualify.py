@@ -48,7 +48,7 @@ def spaces(n, rate="100mbit"):
 
 
 def shape(name, rate, dev="eth0"):
-    netspaces.run("ip", "netns", "exec", name, "tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", rate, "burst", "64kb", "latency",
+    netspaces.run("ip", "netns", "exec", name, "tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", rate, "burst", "16kb", "latency",
                   "100ms")
 
 
@@ -58,7 +58,7 @@ def slow_pair(names, a, b, hub):
     run("ip", "link", "add", "eth1", "netns", names[a], "type", "veth", "peer", "name", f"x{a}", "netns", hub)
     run("ip", "-n", hub, "link", "set", f"x{a}", "master", "sw", "up")
     run("ip", "-n", names[a], "link", "set", "eth1", "up")
-    shape(names[a], "5mbit", "eth1")
+    shape(names[a], "1mbit", "eth1")
     run("ip", "-n", names[a], "route", "add", f"10.99.0.{b + 1}/32", "dev", "eth1", "src", f"10.99.0.{a + 1}")
 
 
@@ -117,9 +117,9 @@ def four():
 
 def many(n):
     """Faults of nodes and pairs among many."""
-    with spaces(n, "40mbit") as names:
-        shape(names[n // 3], "4mbit")
-        shape(names[n - 2], "4mbit")
+    with spaces(n, "20mbit") as names:
+        shape(names[n // 3], "2mbit")
+        shape(names[n - 2], "2mbit")
         slow_pair(names, 1, n // 2, names[0].rsplit("-", 1)[0])
         j = verdict(f"{n} nodes", ranks(names, "--budget", "170s"))
         print(f"{n} nodes: {j.get('seconds', 0):.0f} s, tests {[w['tests'] for w in j['networks']]}, {links(j)}")

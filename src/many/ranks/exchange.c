@@ -22,9 +22,17 @@
 #include "base/stat.h"
 #include "measure/bench/net/wire.h"
 
-enum { BLOCK = 1 << 16, BACKLOG = 4096, LOOK_MS = 20, AGAIN_NS = 20000000 };
+enum { BLOCK = 1 << 16, BACKLOG = 4096, LOOK_MS = 20, AGAIN_NS = 20000000, LATE_PART = 3 };
 
-enum stage { STAGE_IDLE, STAGE_CONNECT, STAGE_OPENING, STAGE_DATA, STAGE_DONE, STAGE_FAILED };
+enum stage {
+	STAGE_IDLE,
+	STAGE_CONNECT,
+	STAGE_OPENING,
+	STAGE_READY,
+	STAGE_DATA,
+	STAGE_DONE,
+	STAGE_FAILED
+};
 
 struct one {
 	unsigned peer;
@@ -50,7 +58,7 @@ struct round {
 	size_t n_strangers;
 	uint8_t *block;
 	uint8_t room[BLOCK];
-	long long end_ns;
+	long long end_ns, late_ns;
 };
 
 /* --- listening -------------------------------------------------------------------------------- */
@@ -186,12 +194,6 @@ static void opening_make(const struct round *r, unsigned from, unsigned to,
 	opening_write(&o, out);
 }
 
-static void data_begin(struct one *o)
-{
-	o->stage = STAGE_DATA;
-	o->begin_ns = clock_mono_ns();
-}
-
 static void one_dial(struct round *r, struct one *o)
 {
 	struct net_address to, from;
@@ -273,7 +275,7 @@ static void stranger_admit(struct round *r, struct one *s)
 		if (write(o->fd, mine, sizeof(mine)) != (ssize_t)sizeof(mine))
 			one_fail(o, "connection closed by the other end");
 		else
-			data_begin(o);
+			o->stage = STAGE_READY;
 		return;
 	}
 	net_drop(s->fd);
@@ -333,7 +335,8 @@ static void one_note(struct one *o)
 
 	if (o->fd < 0 || getsockopt(o->fd, IPPROTO_TCP, TCP_INFO, &info, &n))
 		return;
-	o->rtt_us = info.tcpi_min_rtt && info.tcpi_min_rtt != ~0u ? (double)info.tcpi_min_rtt : 0;
+	if (!(o->rtt_us > 0) && info.tcpi_min_rtt != ~0u)
+		o->rtt_us = info.tcpi_min_rtt;
 	o->retransmits = info.tcpi_total_retrans;
 }
 
@@ -346,7 +349,7 @@ static void one_event(struct round *r, struct one *o, short events)
 	if (o->stage == STAGE_OPENING && (events & (POLLIN | POLLERR | POLLHUP)) &&
 	    opening_read_some(o)) {
 		if (opening_is(r, o->opening, o->peer))
-			data_begin(o);
+			o->stage = STAGE_READY;
 		else
 			one_fail(o, "another program answers there");
 	}
@@ -374,12 +377,35 @@ static void take_strangers(struct round *r)
 	}
 }
 
+/*
+ * Data begins when all pairs are there, or those that are not are late: until then the network is
+ * idle, and round trips are its own.
+ */
+static void begin_data(struct round *r)
+{
+	long long now = clock_mono_ns();
+	size_t opening = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		opening += r->one[i].stage < STAGE_READY;
+	for (size_t i = 0; i < r->n && (!opening || now >= r->late_ns); i++) {
+		struct one *o = &r->one[i];
+
+		if (o->stage != STAGE_READY)
+			continue;
+		one_note(o);
+		o->stage = STAGE_DATA;
+		o->begin_ns = now;
+	}
+}
+
 /* What to wait for; returns how many are not done. */
 static size_t watch(struct round *r, struct pollfd *p)
 {
 	long long now = clock_mono_ns();
 	size_t open = 0;
 
+	begin_data(r);
 	for (size_t i = 0; i < r->n; i++) {
 		struct one *o = &r->one[i];
 
@@ -387,7 +413,9 @@ static size_t watch(struct round *r, struct pollfd *p)
 			one_dial(r, o);
 		open += o->stage < STAGE_DONE;
 		p[i] = (struct pollfd){ .fd = o->stage < STAGE_DONE ? o->fd : -1 };
-		p[i].events = o->stage == STAGE_CONNECT ? POLLOUT : POLLIN;
+		p[i].events = o->stage == STAGE_CONNECT ? POLLOUT
+			      : o->stage == STAGE_READY ? 0
+							: POLLIN;
 		if (o->stage == STAGE_DATA)
 			p[i].events = (short)((o->end_ns ? 0 : POLLIN) |
 					      (o->sent < r->ask->bytes ? POLLOUT : 0));
@@ -482,7 +510,8 @@ void exchange_run(struct arena *a, const struct exchange *x, const struct exchan
 		if (ask->group[i] != ask->self)
 			r->one[r->n++] = (struct one){ .peer = (unsigned)ask->group[i], .fd = -1 };
 	fill_block(r);
-	r->end_ns = clock_mono_ns() + (long long)(ask->limit_s * 1e9);
+	r->late_ns = clock_mono_ns() + (long long)(ask->limit_s * 1e9 / LATE_PART);
+	r->end_ns = r->late_ns + (long long)(ask->limit_s * 1e9);
 	while (watch(r, p) && clock_mono_ns() < r->end_ns && !(ask->stop && atomic_load(ask->stop)))
 		if (poll(p, (nfds_t)(r->n + r->n_strangers + 1), LOOK_MS) > 0)
 			turn(r, p);

@@ -22,6 +22,7 @@ enum {
 	ANSWER_MS = 20000,
 	SIZES = 15, /* of groups, by powers of two */
 	PARTNERS = 3,
+	SINGLE_NODES = 512,
 	CALIBRATIONS = 2,
 	STEPS = 8,
 	STEP = 8,
@@ -417,8 +418,8 @@ static const char *pair_why(struct railing *r, size_t from, size_t to)
 			    cluster_clean_text(l->a, b->why, 100));
 }
 
-/* Once, and what went wrong again. */
-static void try_pair(struct railing *r, size_t a, size_t b)
+/* Once, and what went wrong again. True: it is bad. */
+static bool try_pair(struct railing *r, size_t a, size_t b)
 {
 	struct links *l = r->l;
 	const size_t nodes[] = { a, b };
@@ -427,7 +428,7 @@ static void try_pair(struct railing *r, size_t a, size_t b)
 	for (size_t i = 0; i < l->n_pairs; i++)
 		if (l->pairs[i].rail == r->number && ((l->pairs[i].a == a && l->pairs[i].b == b) ||
 						      (l->pairs[i].a == b && l->pairs[i].b == a)))
-			return;
+			return l->pairs[i].why != NULL;
 	for (int i = 0; i < 2 && !l->error; i++) {
 		run_groups(r, nodes, 2, 2, 0);
 		p.why = pair_why(r, a, b);
@@ -436,9 +437,10 @@ static void try_pair(struct railing *r, size_t a, size_t b)
 			break;
 	}
 	if (l->error || l->n_pairs == PAIRS_MAX)
-		return;
+		return false;
 	l->pairs = arena_grow(l->a, l->pairs, l->n_pairs, sizeof(*l->pairs));
 	l->pairs[l->n_pairs++] = p;
+	return p.why != NULL;
 }
 
 static void all_pairs(struct railing *r)
@@ -493,6 +495,57 @@ static void confirm(struct railing *r, const struct suspects *s)
 						  "not; test again under load",
 						  r->rail->name, l->q->nodes[a].name));
 	}
+}
+
+/* The pairs of a round, no node twice in it: of m nodes, m even, there are m - 1 rounds. */
+static size_t round_pairs(const size_t *on, size_t n, size_t round, size_t *out)
+{
+	size_t m = n + n % 2, k = 0;
+
+	for (size_t i = 0; i < m / 2; i++) {
+		size_t a = i ? (round + i) % (m - 1) : m - 1;
+		size_t b = (round + m - 1 - i) % (m - 1);
+
+		if (a >= n || b >= n)
+			continue;
+		out[k++] = on[a];
+		out[k++] = on[b];
+	}
+	return k;
+}
+
+/*
+ * In a group a pair has a small part of its nodes' rate, and one that is slow alone does not show.
+ * So all pairs of nodes that are good have a round by themselves, as many at once as there are.
+ */
+static void single_pairs(struct railing *r)
+{
+	struct links *l = r->l;
+	size_t *good = arena_array(l->a, r->n, sizeof(*good)), n = 0, n_bad = 0;
+	size_t *pairs = arena_array(l->a, r->n + 1, sizeof(*pairs)), *bad = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (!l->suspected[r->on[i]])
+			good[n++] = r->on[i];
+	for (size_t round = 0; n > 1 && round + 1 < n + n % 2 && !links_over(l); round++) {
+		size_t k = round_pairs(good, n, round, pairs);
+
+		run_groups(r, pairs, k, 2, 0);
+		for (size_t i = 0; i < k; i++) {
+			if (!pair_why(r, pairs[i ^ 1], pairs[i]))
+				continue;
+			bad = arena_grow(l->a, bad, n_bad, sizeof(*bad));
+			bad[n_bad++] = pairs[i & ~(size_t)1];
+			bad = arena_grow(l->a, bad, n_bad, sizeof(*bad));
+			bad[n_bad++] = pairs[i | 1];
+		}
+	}
+	for (size_t i = 0; i < n_bad && !links_over(l); i += 2)
+		if (try_pair(r, bad[i], bad[i + 1])) {
+			with_partners(r, bad[i]);
+			with_partners(r, bad[i + 1]);
+		}
+	r->rail->whole = r->rail->whole && !links_over(l);
 }
 
 /* --- blame ------------------------------------------------------------------------------------ */
@@ -617,6 +670,12 @@ static void test_rail(struct links *l, size_t number)
 	r->rail->whole = found.whole && !links_over(l);
 	r->rail->pairs_untested = found.pairs_untested;
 	confirm(r, &found);
+	if (r->n <= SINGLE_NODES)
+		single_pairs(r);
+	else
+		qualify_note(l->a, l->q,
+			     arena_printf(l->a, "%s: too many nodes to test each pair alone",
+					  r->rail->name));
 }
 
 int qualify_links(struct arena *a, const struct channel *c, const struct qualify_how *how,
