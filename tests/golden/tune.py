@@ -11,6 +11,7 @@ import json
 import os
 import random
 import signal
+import socket
 import time
 
 from common import end_suite, expect, fits, gputune, machines, put, refuses, run, scratch, snapshot, start, finish
@@ -208,7 +209,50 @@ def interrupted():
         expect("resumed: undone", code == 0 and left["proc/sys/vm/vfs_cache_pressure"] == b"100" and left["proc/sys/vm/swappiness"] == b"60", left)
 
 
+def together():
+    """A job of two machines, over TCP: both are switched together, and the score of rank 0, which needs both, decides on both."""
+    worlds = [World(), World()]
+    token = put(worlds[0].folder / "token", "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=\n")
+    token.chmod(0o600)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    files = [w.overlay / "root/proc/sys/vm/vfs_cache_pressure" for w in worlds]
+    job = put(worlds[0].folder / "job.sh", "n=0\n" + "".join(f"if [ -f {f} ]; then read v < {f}; [ \"$v\" = 50 ] && n=$((n + 1)); fi\n" for f in files) +
+              "x=1000\n[ $n = 2 ] && x=1060\n[ $n = 1 ] && x=1\ndd if=/dev/zero of=/dev/null bs=4M count=1 2> /dev/null\n"
+              "[ $RANK = 0 ] && echo \"score: $((x + $$ % 3))\"\nexit 0\n")
+
+    def ranks(jobs=(job, job), only=(ONLY, ONLY), killed=None, resume=False):
+        ps = [start(gputune, "tune", *(("--resume",) if resume else ("--for", f"sh {jobs[i]}", *SCORE, *only[i])), *w.on, "--settle", "1ms", "--yes",
+                    "--token", token, "--format", "json",
+                    env={**os.environ, "RANK": str(i), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": f"127.0.0.1:{port}",
+                         "TORCHELASTIC_RUN_ID": "t"}) for i, w in enumerate(worlds)]
+        while killed and ps[0].poll() is None and (not (lines := worlds[0].state / "tune.jsonl").exists() or lines.read_bytes().count(b"\n") < killed):
+            time.sleep(0.002)
+        if killed:
+            ps[1].send_signal(signal.SIGKILL)
+        return [finish(p) for p in ps]
+
+    one, two = ranks(killed=20)
+    expect("together: one is killed", one.code == 5 and "disappeared" in one.err and files[0].read_bytes().strip() == b"100", one)
+    one, two = ranks(resume=True)
+    j = fits("together", one.out, "tune", one.err)
+    expect("together: both are switched, as one", j and kept(j) == {"memory.vfs-cache-pressure"} and 1.05 < j["proof"]["effect"]["ratio"] < 1.07,
+           (one.code, kept(j), j and j["proof"]["why"], two))
+    expect("together: rank 0 alone speaks", two.code == 0 and not two.out, two)
+    expect("together: kept on both", all(f.read_bytes().strip() == b"50" for f in files), [f.read_bytes() for f in files])
+    for w, f in zip(worlds, files):
+        code, out, err = run("undo", *w.on, "--yes")
+        expect("together: undone on each", code == 0 and f.read_bytes().strip() == b"100", (out, err))
+    one, two = ranks(only=(ONLY, ("--only", "memory.swappiness")))
+    expect("together: machines that differ", one.code == two.code == 3 and "differ from rank 0's" in one.err, (one, two))
+    one, two = ranks(jobs=(job, put(worlds[1].folder / "bad.sh", "exit 3")))
+    expect("together: it fails on one machine", one.code == two.code == 5 and "rank 1" in one.err and "status 3" in one.err, (one, two))
+    expect("together: all as before", all(f.read_bytes().strip() == b"100" for f in files), [f.read_bytes() for f in files])
+
+
 dry()
+together()
 arguments()
 beside()
 planted()

@@ -97,24 +97,6 @@ static int find_own(const struct bench_env *env, const struct ranks *r, struct c
 	return code ? code : nccl_open(&s->nccl, e);
 }
 
-static int ask_of(const struct ranks *r, const char *token_file, struct world_ask *out,
-		  struct err *e)
-{
-	int code = library_open(LIBRARY_SODIUM, e);
-
-	if (code)
-		return code;
-	if (r->ranks > RANKS_MAX)
-		return err_set(e, -EINVAL, "%s started %u processes; collectives run in at most %d",
-			       r->by, r->ranks, RANKS_MAX);
-	out->rank = r->rank;
-	out->ranks = r->ranks;
-	out->job = r->job;
-	if (r->job)
-		return 0;
-	return meet_find(r, token_file, WORLD_JOIN_S, &out->meet, e);
-}
-
 int team_join(const struct bench_env *env, const struct ranks *r, const char *token_file,
 	      struct collective_shared **out, struct err *e)
 {
@@ -126,7 +108,7 @@ int team_join(const struct bench_env *env, const struct ranks *r, const char *to
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
-	code = ask_of(r, token_file, &ask, e);
+	code = world_ask_of(r, token_file, &ask, e);
 	can = code ? 0 : find_own(env, r, s, &unable);
 	collective_team_describe(s, &own);
 	if (can)

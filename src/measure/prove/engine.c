@@ -243,18 +243,20 @@ static int engine_measure(struct prove_engine *g, struct proof_window *w, const 
 			  struct err *e)
 {
 	struct window_reading reading = { 0 };
-	int r = switch_side(g, s, e);
+	int r = stopped(g) ? -EINTR : switch_side(g, s, e);
 
+	if (g->agree)
+		r = g->agree(g->agree_ctx, r, NULL, e);
 	if (r)
 		return r;
 	settle(g);
-	if (stopped(g))
-		return -EINTR;
-	r = switch_look(g->sw, e);
+	r = stopped(g) ? -EINTR : switch_look(g->sw, e);
 	if (r == 0)
 		r = g->p->window.measure(&g->p->window, &reading, e);
 	if (r == 0)
 		r = switch_look(g->sw, e);
+	if (g->agree)
+		r = g->agree(g->agree_ctx, r, &reading, e);
 	memcpy(w->value, reading.value, sizeof(w->value));
 	w->samples = reading.samples;
 	return r;
@@ -289,7 +291,7 @@ static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 	if (g->progress)
 		g->progress(g->ctx, g, part, pair, g->expect);
 	engine_variables(g, s);
-	r = stopped(g) ? -EINTR : engine_measure(g, w, s, e);
+	r = engine_measure(g, w, s, e);
 	if (r)
 		w->fault = r == -EINTR ? "stopped" : arena_strdup(g->a, e->text);
 	if (g->tape && r != -EINTR)

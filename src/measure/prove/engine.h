@@ -63,7 +63,12 @@ struct prove_engine {
 			 size_t of);
 	void *ctx;
 	const struct plan *plan; /* the switcher's */
-	struct tape *tape;	 /* what was measured before an interruption; NULL */
+	/* With others that measure the same windows on their machines: called before each window
+	 * with the code of this machine's switch, and after it with what was measured; gives the
+	 * code of all. NULL: alone. */
+	int (*agree)(void *ctx, int code, struct window_reading *r, struct err *e);
+	void *agree_ctx;
+	struct tape *tape; /* what was measured before an interruption; NULL */
 	/* Of many: by change of the plan, those that only rivals switch. NULL: none. */
 	const bool *spare;
 	struct rival *rivals; /* of many: what is compared with the set that helped, in turn */

@@ -120,6 +120,11 @@ size_t tape_windows(const struct tape *t)
 	return t->n;
 }
 
+void tape_limit(struct tape *t, size_t n)
+{
+	t->n = n < t->n ? n : t->n;
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 static bool is_playing(const struct tape *t)

@@ -26,6 +26,8 @@ int tape_open(struct arena *a, struct host *h, const char *file, struct tape **o
 int tape_begin(struct tape *t, const char *head, struct err *e);
 /* Windows that were there when it was opened. */
 size_t tape_windows(const struct tape *t);
+/* Only the first n count. */
+void tape_limit(struct tape *t, size_t n);
 /* Goes on where the windows of the file end: time that passed between both runs does not count. */
 void tape_clock(struct tape *t, const struct engine_clock *real, struct engine_clock *out);
 

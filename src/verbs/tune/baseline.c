@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/stat.h"
 #include "base/text.h"
 #include "verbs/tune/tune.h"
@@ -55,6 +54,8 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 static int one_run(struct tuning *t, bool watched, double *seconds, struct err *e)
 {
 	struct window *w = &t->g.proof.window;
+	const struct prove_engine *g = &t->g.engine;
+	const struct engine_clock *clock = g->clock;
 	struct window_reading reading = { 0 };
 	struct host *h = watched ? t->g.d->live(t->g.d->ctx) : NULL;
 	struct arena own = { 0 };
@@ -65,9 +66,12 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 	if (h)
 		look = job_seen_begin(&own, h,
 				      door_machine(t->g.d, h, &(struct door_look){ .lean = true }));
-	began = clock_mono_s();
-	r = w->measure(w, &reading, e);
-	*seconds = clock_mono_s() - began;
+	r = g->agree ? g->agree(g->agree_ctx, 0, NULL, e) : 0;
+	began = clock->now(clock->ctx);
+	r = r ? r : w->measure(w, &reading, e);
+	if (g->agree)
+		r = g->agree(g->agree_ctx, r, &reading, e);
+	*seconds = clock->now(clock->ctx) - began;
 	if (look)
 		job_seen_end(look, *seconds, &t->seen);
 	if (h)

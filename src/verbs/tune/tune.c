@@ -43,6 +43,7 @@ static const struct ask_row tune_ask_rows[] = {
 	{ ASK_PART(tune_ask, machine, machine_ask) },
 	{ ASK_PART(tune_ask, change, change_ask) },
 	{ ASK_PART(tune_ask, state, state_ask) },
+	{ ASK_PART(tune_ask, ranks, ranks_ask) },
 };
 static const struct ask_shape tune_ask_shape = ASK_SHAPE(tune_ask, "Measurement", tune_ask_rows);
 
@@ -314,10 +315,12 @@ static int tune_prepare(struct tune_run *r)
 		return code;
 	tune_prove_ask(t);
 	t->g.proof.seed = pairs_seed(&t->ask->pairs);
+	t->g.engine.clock = &engine_real;
+	code = prove_command_window(&t->g);
+	code = code ? code : tune_together(t);
 	t->g.who.reason =
 		run_tag(t->g.d->arena, t->ask,
 			arena_printf(t->g.d->arena, "%llu", (unsigned long long)t->g.proof.seed));
-	code = prove_command_window(&t->g);
 	code = code ? code : tune_look(t);
 	if (!code && !r->was.command)
 		code = tune_baseline(t);
@@ -326,6 +329,7 @@ static int tune_prepare(struct tune_run *r)
 	t->uses = job_seen_rows(t->g.d->arena, &t->seen);
 	tune_candidates(t);
 	code = tune_times(t);
+	code = code ? code : tune_alike(t, candidates_digest(t));
 	if (!code && r->was.candidates && strcmp(r->was.candidates, candidates_digest(t)) != 0)
 		code = door_refuse(t->g.d, EXIT_NOT_APPLIED,
 				   "this machine has changed since the run began, and other "
@@ -360,7 +364,7 @@ static int tune_measure(struct tune_run *r)
 	if (file && !(t->g.contribute = fopen(file, "wxe")))
 		return door_refuse(t->g.d, EXIT_USAGE, "%s: %s", file, strerror(errno));
 	if (t->ask->resume || tune_begin(r) == 0) {
-		tape_clock(t->tape, &engine_real, &r->clock);
+		tape_clock(t->tape, t->g.engine.clock, &r->clock);
 		t->g.engine.clock = &r->clock;
 		t->g.engine.tape = t->tape;
 	}
@@ -423,7 +427,7 @@ static int tune_answer(struct door *d, const struct tune_ask *ask, struct tuning
 	t->g.h = door_change_host(d, &ask->machine, t->dry);
 	if (!t->g.h)
 		return -EXIT_USAGE;
-	code = tune(&r);
+	code = tune_apart(t, tune(&r));
 	window_close(&t->g.proof.window);
 	host_close(t->g.h);
 	return code;

@@ -6,6 +6,7 @@
 #include "measure/prove/seen.h"
 #include "render/doc.h"
 #include "verbs/prove/prove.h"
+#include "verbs/ranks.h"
 
 struct tune_ask {
 	const char *command, *metric, *contribute, *beside;
@@ -18,6 +19,7 @@ struct tune_ask {
 	struct machine_ask machine;
 	struct change_ask change;
 	struct state_ask state;
+	struct ranks_ask ranks;
 };
 
 /* What became of a candidate. */
@@ -68,7 +70,8 @@ struct tuning {
 	size_t n_profiles;
 	bool *spare; /* by change: another value than the one that is screened */
 	struct tape *tape;
-	struct prove_ask prove; /* what the proof is asked */
+	struct together *together; /* of a job of several machines; NULL: this one alone */
+	struct prove_ask prove;	   /* what the proof is asked */
 };
 
 /* --- candidates.c ----------------------------------------------------------------------------- */
@@ -86,6 +89,15 @@ void tune_items(struct tuning *t);
 /* --- baseline.c ------------------------------------------------------------------------------- */
 /* Runs the job as it is, and says first what would make its figures worthless. 0, or as answers. */
 int tune_baseline(struct tuning *t);
+
+/* --- together.c ------------------------------------------------------------------------------- */
+/* Where a launcher started one process on each machine: all of them meet from here on before and
+ * after each window (engine.agree). 0, or as answers. */
+int tune_together(struct tuning *t);
+/* Whether all have the same candidates; digest: in hexadecimal digits. 0, or as answers. */
+int tune_alike(struct tuning *t, const char *digest);
+/* The end: its exit code, or that of a rank that does not speak. */
+int tune_apart(struct tuning *t, int code);
 
 /* --- page_tune.c ------------------------------------------------------------------------------ */
 struct doc *page_tune(struct arena *a, const struct tuning *t, bool html);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "measure/bench/net/world.h"
+#include "machine/host/libraries.h"
 #include "measure/bench/net/serve.h"
 
 enum { FRAME_MS = 5000, LOOK_MS = 20 };
@@ -607,6 +608,25 @@ static int world_follow(struct meeting *m, const struct frame_join *own, struct 
 		frames->fd = -1;
 		nanosleep(&nap, NULL);
 	}
+}
+
+int world_ask_of(const struct ranks *r, const char *token_file, struct world_ask *out,
+		 struct err *e)
+{
+	int code = library_open(LIBRARY_SODIUM, e);
+
+	if (code)
+		return code;
+	if (r->ranks > RANKS_MAX)
+		return err_set(e, -EINVAL,
+			       "%s started %u processes; at most %d can measure together", r->by,
+			       r->ranks, RANKS_MAX);
+	out->rank = r->rank;
+	out->ranks = r->ranks;
+	out->job = r->job;
+	if (r->job)
+		return 0;
+	return meet_find(r, token_file, WORLD_JOIN_S, &out->meet, e);
 }
 
 int world_open(const struct world_ask *ask, const struct frame_join *own, struct world **out,

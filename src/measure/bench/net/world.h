@@ -23,6 +23,10 @@ struct world_ask {
 	const atomic_bool *stop;
 };
 
+/* Where a launcher's processes meet. token_file: NULL on one machine. -EINVAL and *e. */
+int world_ask_of(const struct ranks *r, const char *token_file, struct world_ask *out,
+		 struct err *e);
+
 struct world;
 
 /*
