@@ -363,6 +363,16 @@ static bool same_word(const char *a, size_t n, const char *b)
 	return n == m && strncasecmp(a, b, n) == 0;
 }
 
+bool str_has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = words; n && at && (at = strstr(at, word)) != NULL; at++)
+		if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
 bool str_same_word(const char *a, const char *b)
 {
 	return same_word(a, strlen(a), b);

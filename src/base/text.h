@@ -61,6 +61,8 @@ int str_natural_qsort(const void *a, const void *b);
 size_t str_distance(const char *a, const char *b, size_t max);
 /* The same word: capitals and an s at its end make no difference. */
 bool str_same_word(const char *a, const char *b);
+/* Whether it stands in the text between blanks; it may have blanks itself. words NULL: no. */
+bool str_has_word(const char *words, const char *word);
 /* Whether a list with blanks between its words has one that is the same word. */
 bool words_name(const char *words, const char *word);
 /* The nearest of several words to one that is none of them, for "did you mean". Capitals make no

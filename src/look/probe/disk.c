@@ -267,12 +267,8 @@ static const char *probe_disk_word(const char *line, unsigned n, size_t *len)
 /* Adds a word to blank-separated ones, once. */
 static void probe_disk_add_word(struct text *t, const char *word)
 {
-	size_t n = strlen(word);
-
-	for (const char *at = t->s ? strstr(t->s, word) : NULL; at; at = strstr(at + 1, word))
-		if ((at == t->s || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-			return;
-	text_printf(t, "%s%s", t->len ? " " : "", word);
+	if (!str_has_word(t->s, word))
+		text_printf(t, "%s%s", t->len ? " " : "", word);
 }
 
 static void partitions(struct probe *p, const char *name, const char *dir, const char *key,
@@ -460,16 +456,6 @@ static struct fact_int probe_disk_arc(struct probe *p, const char *text, int r, 
 	return fact_int_of(v, "", from);
 }
 
-static bool probe_disk_has_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
-		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-			return true;
-	return false;
-}
-
 /* The label of a member is its pool's name. Where udev kept none, the only pool there is has them
  * all. */
 static struct fact_str probe_disk_members(struct probe *p, const char *pool, bool only)
@@ -479,10 +465,10 @@ static struct fact_str probe_disk_members(struct probe *p, const char *pool, boo
 	LIST_FOR_EACH (struct disk, d, &p->m->storage.disks) {
 		struct fact_str label;
 
-		if (!seen_ok(&d->content.f) || !probe_disk_has_word(d->content.v, "zfs_member"))
+		if (!seen_ok(&d->content.f) || !str_has_word(d->content.v, "zfs_member"))
 			continue;
 		label = disk_udev(p, d->name, "ID_FS_LABEL");
-		if (seen_ok(&label.f) && (*label.v ? probe_disk_has_word(label.v, pool) : only))
+		if (seen_ok(&label.f) && (*label.v ? str_has_word(label.v, pool) : only))
 			text_printf(&t, "%s%s", t.len ? " " : "", d->name);
 	}
 	if (!t.len)

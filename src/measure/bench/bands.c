@@ -50,17 +50,6 @@ struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
  * sheet and no fact tells stays unknown, with the reason.
  */
 
-/* The part as a word of its own: an 8558P is no 8558. */
-static bool bench_bands_names(const char *model, const char *part)
-{
-	size_t n = strlen(part);
-
-	for (const char *at = strstr(model, part); at; at = strstr(at + 1, part))
-		if ((at == model || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-			return true;
-	return false;
-}
-
 static const struct limit_row *bench_bands_row_of(const struct machine *m)
 {
 	const char *kind = fact_text(&m->platform.kind, ""), *model = fact_text(&m->cpu.model, "");
@@ -68,7 +57,7 @@ static const struct limit_row *bench_bands_row_of(const struct machine *m)
 	for (size_t i = 0; i < n_memory_limits; i++) {
 		const struct limit_row *r = &memory_limits[i];
 
-		if (r->platform ? strcmp(kind, r->part) == 0 : bench_bands_names(model, r->part))
+		if (r->platform ? strcmp(kind, r->part) == 0 : str_has_word(model, r->part))
 			return r;
 	}
 	return NULL;

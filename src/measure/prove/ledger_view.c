@@ -28,22 +28,12 @@ static const char *value_of(const struct finding *f)
 	return f->v.kind == VERDICT_PASS && f->v.current ? f->v.current : f->v.wanted;
 }
 
-static bool ledger_view_has_word(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = text; n && at && (at = strstr(at, word)) != NULL; at += n)
-		if ((at == text || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-			return true;
-	return false;
-}
-
 /* Of several words the last one tells: "4096 131072 16777216" is "largest >= 16777216 bytes". */
 static bool is_on(const void *ctx, const struct ledger_row *r)
 {
 	const char *value = ctx, *last = r->after ? strrchr(r->after, ' ') : NULL;
 
-	return !r->after || ledger_view_has_word(value, last ? last + 1 : r->after);
+	return !r->after || str_has_word(value, last ? last + 1 : r->after);
 }
 
 /* What was found of the value that counts goes before what was found of another one. */

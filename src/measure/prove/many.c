@@ -111,11 +111,6 @@ struct many {
 	bool proven; /* each of the set was, in mixtures */
 };
 
-static void clear(struct many *m, bool *mask)
-{
-	memset(mask, 0, m->g->plan->n * sizeof(*mask));
-}
-
 static void add(struct many *m, bool *mask, size_t group)
 {
 	for (size_t i = 0; i < m->g->plan->n; i++)
@@ -124,7 +119,7 @@ static void add(struct many *m, bool *mask, size_t group)
 
 static void add_set(struct many *m, bool *mask, size_t but)
 {
-	clear(m, mask);
+	memset(mask, 0, m->g->plan->n * sizeof(*mask));
 	for (size_t i = 0; i < m->groups.n; i++)
 		if (m->set[i] && i != but)
 			add(m, mask, i);
@@ -162,7 +157,7 @@ static int mixture(struct many *m, size_t run, struct err *e)
 			 .on = m->with };
 	int r;
 
-	clear(m, m->with);
+	memset(m->with, 0, g->plan->n * sizeof(*m->with));
 	for (size_t f = 0; f < m->n; f++)
 		if (screen_on(s, run, f))
 			add(m, m->with, m->in[f]);
@@ -394,7 +389,7 @@ static int many_rivals(struct many *m, struct err *e)
 	int r;
 
 	if (p->verdict != RULING_HELPS)
-		clear(m, m->b);
+		memset(m->b, 0, g->plan->n * sizeof(*m->b));
 	r = engine_challenge(g, m->b, e);
 	for (size_t i = 0; i < g->n_rivals; i++)
 		won = won || g->rivals[i].won;

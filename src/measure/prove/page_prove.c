@@ -505,9 +505,12 @@ static const struct shape_row proof_guard_rows[] = {
 static const struct shape proof_guard_shape = SHAPE(proof_guard, proof_guard);
 
 static const struct shape_row screen_effect_rows[] = { EFFECT_ROWS(screened, screen_effect,) };
-static const struct shape screen_effect_shape = SHAPE(screen_effect, screen_effect);
-static const struct shape_row screen_member_rows[] = { EFFECT_ROWS(confirmed, screen_member,) };
-static const struct shape screen_member_shape = SHAPE(screen_member, screen_member);
+const struct shape screen_effect_shape = SHAPE(screen_effect, screen_effect);
+static const struct shape_row screen_member_rows[] = {
+	EFFECT_ROWS(confirmed, screen_member,),
+	{ "pairs", NULL, SHAPE_COUNT(screen_member, n) },
+};
+const struct shape screen_member_shape = SHAPE(screen_member, screen_member);
 
 static bool member_stays(const void *object)
 {

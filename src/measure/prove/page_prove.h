@@ -13,7 +13,7 @@
 struct doc *page_prove(struct arena *a, const struct proof *p);
 /* Of a struct proof, with every window. */
 extern const struct result_shape prove_result;
-extern const struct shape proof_shape;
+extern const struct shape proof_shape, screen_effect_shape, screen_member_shape;
 /* "+3.1 % (+2.4 % to +3.9 %)"; "unknown" without an interval. */
 const char *effect_text(struct arena *a, double ratio, double low, double high);
 

@@ -2,6 +2,7 @@
 /* What two builds of a library are worth beside each other: the verdict, then both sides. */
 #include <math.h>
 
+#include "measure/prove/page_prove.h"
 #include "measure/prove/page_stack_compare.h"
 #include "measure/prove/proof.h"
 
@@ -21,12 +22,11 @@ static double compare_median(const struct versus *v, size_t figure, bool b)
 	return m;
 }
 
-static const char *effect_text(struct arena *a, const struct ruling *r)
+static const char *effect_of(struct arena *a, const struct ruling *r)
 {
-	if (!r->pairs || !(r->low > 0) || !isfinite(r->high))
-		return NULL;
-	return arena_printf(a, "%s (%s to %s)", proof_percent(a, r->ratio),
-			    proof_percent(a, r->low), proof_percent(a, r->high));
+	return r->pairs && r->low > 0 && isfinite(r->high)
+		       ? effect_text(a, r->ratio, r->low, r->high)
+		       : NULL;
 }
 
 static struct cell stack_compare_page_verdict_cell(const struct compare_view *v)
@@ -48,7 +48,7 @@ static struct cell stack_compare_page_verdict_cell(const struct compare_view *v)
 static void stack_compare_page_headline(struct doc *d, const struct compare_view *v)
 {
 	const struct ruling *r = &v->v->ruling[0];
-	const char *effect = effect_text(d->arena, r);
+	const char *effect = effect_of(d->arena, r);
 	struct node *line = doc_paragraph(d);
 
 	node_span(d, line, cell_as(STYLE_CODE, v->bench));
@@ -103,7 +103,7 @@ static void stack_compare_page_figures(struct doc *d, const struct compare_view 
 		c[0] = cell(f->title);
 		for (int b = 0; b < 2; b++)
 			c[1 + b] = cellf(d, "%.4g %s", compare_median(v->v, i, b), f->unit_text);
-		c[3] = cell(effect_text(d->arena, &v->v->ruling[i]));
+		c[3] = cell(effect_of(d->arena, &v->v->ruling[i]));
 	}
 	node_drop_empty(t);
 }

@@ -139,7 +139,7 @@ static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out)
 {
 	size_t look = prove_rule_look_of(r, n, last);
-	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY, 1 };
+	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY };
 
 	*out = (struct ruling){ .kind = RULING_GO_ON, .pairs = n, .why = "more pairs are needed" };
 	if (look == r->n_looks && !last)
@@ -209,7 +209,7 @@ void rule_same(const double *d, size_t n, double min_effect, struct same *out)
 
 void rule_guard(const double *d, size_t n, double tolerance, struct guard_ruling *out)
 {
-	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY, 1 };
+	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY };
 	double most = tolerance > 0 ? tolerance : 0.01;
 
 	if (n)
@@ -261,25 +261,16 @@ static size_t cut_off(const double *below, size_t most, double tail)
 void rank_interval(const double *d, size_t n, double level, struct rank_interval *out)
 {
 	struct arena a = { 0 };
-	size_t count = n * (n + 1) / 2, k, m = 0, worse = 0, better = 0, least;
+	size_t count = n * (n + 1) / 2, k, m = 0;
 	double *below = rank_sums(&a, n, count / 2), *mean = arena_array(&a, count, sizeof(*mean));
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n; j++) {
-			double x = d[i] / 2 + d[j] / 2;
-
-			worse += x < 0;
-			better += x > 0;
-			mean[m++] = x;
-		}
+		for (size_t j = i; j < n; j++)
+			mean[m++] = d[i] / 2 + d[j] / 2;
 	stat_sort(mean, m);
 	k = cut_off(below, count / 2, level / 2);
 	*out = (struct rank_interval){ stat_quantile(mean, m, 0.5),
 				       k ? mean[k - 1] : -(double)INFINITY,
-				       k ? mean[m - k] : (double)INFINITY, 1 };
-	/* What is exactly nothing counts for neither side. */
-	least = better > worse ? m - better : m - worse;
-	if (least <= count / 2)
-		out->p = fmin(1, 2 * below[least]);
+				       k ? mean[m - k] : (double)INFINITY };
 	arena_free(&a);
 }

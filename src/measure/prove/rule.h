@@ -101,7 +101,6 @@ void rule_guard(const double *d, size_t n, double tolerance, struct guard_ruling
 /* --- what the above is made of ---------------------------------------------------------------- */
 struct rank_interval {
 	double estimate, low, high; /* logs; low and high infinite where n is too small */
-	double p;		    /* two-sided, of "no effect" */
 };
 /*
  * Wilcoxon's signed ranks, exact: the estimate of Hodges and Lehmann and the interval of the given

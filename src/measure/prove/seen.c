@@ -120,7 +120,6 @@ static void processes_look(struct job_watch *w)
 					w->seen.libraries |= 1ULL << k;
 		arena_free(&a);
 	}
-	w->seen.processes = n > w->seen.processes ? n : w->seen.processes;
 	w->seen.memory = fmax(w->seen.memory, memory);
 	w->seen.pinned = fmax(w->seen.pinned, pinned);
 }
@@ -225,7 +224,6 @@ void job_seen_end(struct job_watch *w, double wall_s, struct job_seen *out)
 			 seconds(&now.ru_stime) - seconds(&w->before.ru_stime));
 	s->wakes = per * (double)(now.ru_nvcsw - w->before.ru_nvcsw);
 	s->faults = per * (double)(now.ru_minflt - w->before.ru_minflt);
-	s->major_faults = per * (double)(now.ru_majflt - w->before.ru_majflt);
 	/* Blocks of 512 bytes; the machine's own count has what its kernel threads did for it. */
 	s->disk = fmax(per * 512 *
 			       (double)(now.ru_inblock - w->before.ru_inblock + now.ru_oublock -

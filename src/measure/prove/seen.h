@@ -14,13 +14,12 @@
 /* Rates are a second, over the run. NAN: not known. */
 struct job_seen {
 	double wall_s, cpus; /* CPUs that it kept busy */
-	double wakes, faults, major_faults;
+	double wakes, faults;
 	double disk, net, rdma, copies;	  /* bytes; of the whole machine */
 	double gpu;			  /* the busiest GPU, as a share */
 	double gpu_bytes, memory, pinned; /* the most that it had, bytes */
-	size_t processes;
-	unsigned uses;		      /* USE_BIT: what follows from these */
-	unsigned long long libraries; /* a bit for each row of job_vars whose library it maps */
+	unsigned uses;			  /* USE_BIT: what follows from these */
+	unsigned long long libraries;	  /* a bit for each row of job_vars whose library it maps */
 };
 
 /* Looks for a moment at the machine without the job; then until job_seen_end beside it. h: used by

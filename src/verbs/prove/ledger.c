@@ -99,21 +99,13 @@ static void store_member(struct keeping *k, const struct proof_member *m, bool a
 		store_targets(k, m->id, row);
 		return;
 	}
-	row.verdict = m->state == MEMBER_SHOWN ? RULING_HELPS
-		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
-			      ? RULING_HURTS
-			      : RULING_UNDECIDED;
-	if (m->confirmed) {
-		row.ratio = m->member.ratio;
-		row.low = m->member.low;
-		row.high = m->member.high;
-		row.pairs = m->member.n;
-	} else {
-		row.ratio = m->effect.ratio;
-		row.low = m->effect.low;
-		row.high = m->effect.high;
-		row.pairs = screened_pairs(&k->g->proof);
-	}
+	row.verdict = m->state == MEMBER_SHOWN				 ? RULING_HELPS
+		      : m->member.hurts || m->effect.say == SCREEN_HURTS ? RULING_HURTS
+									 : RULING_UNDECIDED;
+	row.ratio = m->effect.ratio;
+	row.low = m->effect.low;
+	row.high = m->effect.high;
+	row.pairs = screened_pairs(&k->g->proof);
 	store_targets(k, m->id, row);
 }
 

@@ -213,11 +213,6 @@ static int prove_plan(struct proving *g)
 
 /* --- what is measured ------------------------------------------------------------------------- */
 
-static bool is_open(const struct change *c)
-{
-	return c->gate == NULL;
-}
-
 int prove_command_window(struct proving *g)
 {
 	const struct prove_ask *ask = g->ask;
@@ -271,19 +266,6 @@ static bool for_words(struct proving *g, const struct setting *s,
 	return false;
 }
 
-static bool prove_names(const struct setting *s, const char *word)
-{
-	const char *at = s->shown_by ? s->shown_by : "";
-	size_t n = strlen(word);
-
-	while ((at = strstr(at, word)) != NULL) {
-		if ((at == s->shown_by || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-			return true;
-		at += n;
-	}
-	return false;
-}
-
 static bool try_word(struct proving *g, const char *word)
 {
 	struct err e = { 0 };
@@ -303,7 +285,7 @@ static size_t prove_count(const struct plan *p, const char *word)
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		n += is_open(&p->changes[i]) && prove_names(p->changes[i].s, word) &&
+		n += !p->changes[i].gate && str_has_word(p->changes[i].s->shown_by, word) &&
 		     (!i || p->changes[i - 1].s != p->changes[i].s);
 	return n;
 }
@@ -342,7 +324,7 @@ static void prove_leave_out(struct proving *g, const char *word)
 	for (size_t i = 0; i < p->n; i++) {
 		struct change *c = &p->changes[i];
 
-		if (!is_open(c) || prove_names(c->s, word))
+		if (c->gate || str_has_word(c->s->shown_by, word))
 			continue;
 		c->gate = "not-shown";
 		c->refusal =
@@ -363,7 +345,7 @@ static int prove_pick_window(struct proving *g)
 	const char *word, *why = NULL;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (!is_open(&p->changes[i]))
+		if (p->changes[i].gate)
 			continue;
 		for_words(g, p->changes[i].s, note_word);
 		why = why ? why : p->changes[i].s->not_shown;
@@ -433,7 +415,7 @@ void prove_times(const struct plan *p, bool settle, struct proof *out)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct setting *s = p->changes[i].s;
 
-		if (!is_open(&p->changes[i]))
+		if (p->changes[i].gate)
 			continue;
 		out->warm_up_s = fmax(out->warm_up_s, s->warm_up_s);
 		if (settle)

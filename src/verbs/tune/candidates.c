@@ -84,16 +84,11 @@ static void refuse(struct change *c, const char *gate, const char *why)
 	c->refusal = why;
 }
 
-static unsigned uses_of(const struct change *c)
-{
-	return setting_uses_of(c->s->id, c->s->shown_by);
-}
-
 /* What may be tried for this job. */
 static void judge_change(struct tuning *t, const struct plan_target *w, struct change *c)
 {
 	struct arena *a = t->g.d->arena;
-	unsigned uses = uses_of(c);
+	unsigned uses = setting_uses_of(c->s->id, c->s->shown_by);
 
 	if (!uses)
 		refuse(c, "not-shown", "no known effect on a job's speed");
@@ -156,11 +151,6 @@ static size_t add_values(struct tuning *t)
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-static long long machine_cores(const struct machine *m)
-{
-	return fact_or(&m->cpu.cores, 0);
-}
-
 static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t row,
 			       const char *name)
 {
@@ -176,14 +166,14 @@ static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t
 		return arena_printf(a, "the job does not use %s", job_uses_text(a, v->uses));
 	if (v->gpus > (int)m->gpu.gpus.n)
 		return arena_printf(a, "needs %d GPUs", v->gpus);
-	if (v->cores > machine_cores(m))
+	if (v->cores > fact_or(&m->cpu.cores, 0))
 		return arena_printf(a, "needs %d cores", v->cores);
 	return NULL;
 }
 
 static const char *var_value(struct tuning *t, const char *value)
 {
-	long long cores = machine_cores(t->g.planned.m);
+	long long cores = fact_or(&t->g.planned.m->cpu.cores, 0);
 	size_t gpus = t->g.planned.m->gpu.gpus.n;
 
 	if (strcmp(value, "{workers}") == 0)
@@ -417,6 +407,13 @@ static const struct proof_member *member_of(const struct proof *p, const char *i
 	return NULL;
 }
 
+static struct screen_member member_from(const struct ruling *r)
+{
+	return (struct screen_member){
+		.n = r->pairs, .ratio = r->ratio, .low = r->low, .high = r->high
+	};
+}
+
 static void judge_member(struct tuning *t, struct tune_item *x, const struct proof_member *m)
 {
 	const struct proof *p = &t->g.proof;
@@ -432,10 +429,7 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 	x->confirmed = m->confirmed || alone;
 	x->member = m->member;
 	if (alone)
-		x->member = (struct screen_member){ .n = p->compared.ruling.pairs,
-						    .ratio = p->compared.ruling.ratio,
-						    .low = p->compared.ruling.low,
-						    .high = p->compared.ruling.high };
+		x->member = member_from(&p->compared.ruling);
 	x->interaction = m->screened && m->confirmed && m->effect.ratio > 0
 				 ? m->member.ratio / m->effect.ratio
 				 : NAN;
@@ -464,9 +458,7 @@ static void judge_rival(struct tune_item *x, const struct rival *r)
 		   : r->compared.verdict == RULING_HURTS ? TUNE_HURTS
 							 : TUNE_NO_GAIN;
 	x->confirmed = v->pairs > 0;
-	x->member = (struct screen_member){
-		.n = v->pairs, .ratio = v->ratio, .low = v->low, .high = v->high
-	};
+	x->member = member_from(v);
 	x->why = x->confirmed ? "compared with the kept set" : "not compared: out of time";
 }
 
@@ -513,7 +505,7 @@ static void setting_items(struct tuning *t)
 		x->before = c->before;
 		x->after = c->after;
 		x->from = from_text(t, c);
-		x->uses = job_uses_text(t->g.d->arena, uses_of(c));
+		x->uses = job_uses_text(t->g.d->arena, setting_uses_of(c->s->id, c->s->shown_by));
 		x->risk = c->risk;
 		x->why = c->refusal;
 		x->state = c->gate ? TUNE_NOT_TRIED : TUNE_OPEN;

@@ -222,20 +222,6 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 /* --- keys and meanings are API ---------------------------------------------------------------- */
 
 /* clang-format off */
-static const struct shape_row screened_rows[] = {
-	{ "ratio", NULL, SHAPE_REAL(screen_effect, ratio), .unknown = SHAPE_NULL },
-	{ "low", NULL, SHAPE_REAL(screen_effect, low), .unknown = SHAPE_ZERO },
-	{ "high", NULL, SHAPE_REAL(screen_effect, high), .unknown = SHAPE_NULL },
-};
-static const struct shape screened_shape = SHAPE(screen_effect, screened);
-static const struct shape_row confirmed_rows[] = {
-	{ "ratio", NULL, SHAPE_REAL(screen_member, ratio), .unknown = SHAPE_NULL },
-	{ "low", NULL, SHAPE_REAL(screen_member, low), .unknown = SHAPE_ZERO },
-	{ "high", NULL, SHAPE_REAL(screen_member, high), .unknown = SHAPE_NULL },
-	{ "pairs", NULL, SHAPE_COUNT(screen_member, n) },
-};
-static const struct shape confirmed_shape = SHAPE(screen_member, confirmed);
-
 static const struct shape_row item_rows[] = {
 	{ "id", "A setting, env.NAME of a variable, or \"profile NAME\".", SHAPE_TEXT(tune_item, id) },
 	{ "targets", NULL, SHAPE_TEXT(tune_item, targets) },
@@ -247,9 +233,9 @@ static const struct shape_row item_rows[] = {
 	{ "state", NULL, SHAPE_CHOICE(tune_item, state, state_names) },
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
 	{ "screened", "Figure with it over figure without it, the others mixed.",
-	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screened_shape), SHAPE_WHEN(tune_item, screened) },
+	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screen_effect_shape), SHAPE_WHEN(tune_item, screened) },
 	{ "confirmed", "Figure of the set over that without this; of another value or profile: over the kept set.",
-	  SHAPE_OBJECT_AS(tune_item, member, screen_member, confirmed_shape), SHAPE_WHEN(tune_item, confirmed) },
+	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
 	{ "interaction", "Its effect with all others over its effect in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };

@@ -5,6 +5,7 @@
  * time the slowest one's), so all come to the same verdict without being told it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -26,7 +27,6 @@ struct together {
 	double most;	       /* of the others' figures, at rank 0 */
 	bool alike;	       /* all have the same candidates */
 	uint64_t digest;
-	struct window inner;
 	struct engine_clock clock;
 };
 
@@ -58,7 +58,7 @@ static int lead(struct together *x, int code, double *value, struct err *e)
 		*e = other;
 	}
 	x->most = (double)all.picoseconds * 1e-12;
-	if (strcmp(x->t->g.proof.window.figures[0].key, "wall") == 0)
+	if (!x->t->prove.metric || strcmp(x->t->prove.metric, "wall") == 0)
 		*value = fmax(*value, x->most);
 	x->now_s = clock_mono_s();
 	x->t->seen.uses |= all.flags;
@@ -112,31 +112,6 @@ static double together_now(void *ctx)
 	return ((const struct together *)ctx)->now_s;
 }
 
-/* What only rank 0 prints is its to find; the others run the job and say how long it took. */
-static int run_only(struct window *w, struct window_reading *out, struct err *e)
-{
-	struct together *x = w->state;
-
-	x->inner.variables = w->variables;
-	return x->inner.measure(&x->inner, out, e);
-}
-
-static int wall_alone(struct together *x, struct err *e)
-{
-	struct window *w = &x->t->g.proof.window;
-	struct workload job = { .command = x->t->ask->command,
-				.metric = "wall",
-				.limit_s = x->t->ask->pairs.limit_s,
-				.stop = &x->t->g.stop };
-
-	if (world_leads(x->w))
-		return 0;
-	window_close(w);
-	w->measure = run_only;
-	w->state = x;
-	return window_command(x->t->g.d->arena, &job, &x->inner, e);
-}
-
 static int join(struct together *x, const struct ranks *r, const char *token, struct err *e)
 {
 	struct world_ask ask = { .stop = &x->t->g.stop };
@@ -154,7 +129,7 @@ static int join(struct together *x, const struct ranks *r, const char *token, st
 		snprintf(own.text, sizeof(own.text), "%.*s", WIRE_NAME_MAX, host.nodename);
 	code = world_open(&ask, &own, &x->w, e);
 	explicit_bzero(&ask.meet, sizeof(ask.meet));
-	return code ? code : wall_alone(x, e);
+	return code;
 }
 
 int tune_together(struct tuning *t)
@@ -183,6 +158,11 @@ int tune_together(struct tuning *t)
 		return door_fail(d, EXIT_BLIND, &e);
 	if (meet(x, 0, NULL, &e))
 		return -EXIT_BLIND;
+	/* What only rank 0 prints is its to find; the others run the job. */
+	if (!world_leads(x->w)) {
+		t->prove.metric = NULL;
+		t->prove.better = UINT_MAX;
+	}
 	t->together = x;
 	t->g.engine.agree = meet;
 	t->g.engine.agree_ctx = x;
@@ -228,7 +208,6 @@ int tune_apart(struct tuning *t, int code)
 		door_warn(t->g.d, "%s", e.text);
 	leads = world_leads(x->w);
 	world_close(x->w);
-	window_close(&x->inner);
 	t->together = NULL;
 	return leads || code < 0 ? code : ANSWERED_ELSEWHERE;
 }

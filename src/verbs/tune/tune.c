@@ -51,9 +51,8 @@ static const struct ask_shape tune_ask_shape = ASK_SHAPE(tune_ask, "Measurement"
 
 /* The first line of its file. */
 struct tune_head {
-	const char *command, *metric, *only, *skip, *allow, *beside, *seed, *candidates;
-	bool lower;
-	double min_effect, budget_s, limit_s, settle_s;
+	struct tune_ask ask;
+	const char *candidates;
 	double seconds, before, spread;
 	struct job_seen seen;
 	struct real_list {
@@ -80,19 +79,19 @@ static const struct shape_row seen_rows[] = {
 };
 static const struct shape seen_shape = SHAPE(job_seen, seen);
 static const struct shape_row head_rows[] = {
-	{ "command", NULL, SHAPE_TEXT(tune_head, command) },
-	{ "metric", NULL, SHAPE_TEXT(tune_head, metric), .unknown = SHAPE_NULL },
-	{ "only", NULL, SHAPE_TEXT(tune_head, only), .unknown = SHAPE_NULL },
-	{ "skip", NULL, SHAPE_TEXT(tune_head, skip), .unknown = SHAPE_NULL },
-	{ "allow", NULL, SHAPE_TEXT(tune_head, allow), .unknown = SHAPE_NULL },
-	{ "beside", NULL, SHAPE_TEXT(tune_head, beside), .unknown = SHAPE_NULL },
-	{ "seed", NULL, SHAPE_TEXT(tune_head, seed) },
+	{ "command", NULL, SHAPE_TEXT(tune_head, ask.command) },
+	{ "metric", NULL, SHAPE_TEXT(tune_head, ask.metric), .unknown = SHAPE_NULL },
+	{ "only", NULL, SHAPE_TEXT(tune_head, ask.narrow.only), .unknown = SHAPE_NULL },
+	{ "skip", NULL, SHAPE_TEXT(tune_head, ask.narrow.skip), .unknown = SHAPE_NULL },
+	{ "allow", NULL, SHAPE_TEXT(tune_head, ask.allow.allow), .unknown = SHAPE_NULL },
+	{ "beside", NULL, SHAPE_TEXT(tune_head, ask.beside), .unknown = SHAPE_NULL },
+	{ "seed", NULL, SHAPE_TEXT(tune_head, ask.pairs.seed) },
 	{ "candidates", NULL, SHAPE_TEXT(tune_head, candidates) },
-	{ "lower", NULL, SHAPE_FLAG(tune_head, lower) },
-	{ "min_effect", NULL, SHAPE_REAL(tune_head, min_effect) },
-	{ "budget_s", NULL, SHAPE_REAL(tune_head, budget_s) },
-	{ "limit_s", NULL, SHAPE_REAL(tune_head, limit_s) },
-	{ "settle_s", NULL, SHAPE_REAL(tune_head, settle_s) },
+	{ "better", NULL, SHAPE_COUNT(tune_head, ask.better) },
+	{ "min_effect", NULL, SHAPE_REAL(tune_head, ask.pairs.min_effect) },
+	{ "budget_s", NULL, SHAPE_REAL(tune_head, ask.pairs.budget_s) },
+	{ "limit_s", NULL, SHAPE_REAL(tune_head, ask.pairs.limit_s) },
+	{ "settle_s", NULL, SHAPE_REAL(tune_head, ask.settle_s) },
 	{ "seconds", NULL, SHAPE_REAL(tune_head, seconds) },
 	{ "before", NULL, SHAPE_REAL(tune_head, before) },
 	{ "spread", NULL, SHAPE_REAL(tune_head, spread) },
@@ -134,30 +133,22 @@ static int tune_begin(struct tune_run *r)
 	struct tuning *t = r->t;
 	const struct tune_ask *ask = t->ask;
 	const struct proof *p = &t->g.proof;
-	struct tune_head head = { .command = ask->command,
-				  .metric = ask->metric,
-				  .only = ask->narrow.only,
-				  .skip = ask->narrow.skip,
-				  .allow = ask->allow.allow,
-				  .beside = ask->beside,
-				  .seed = arena_printf(t->g.d->arena, "%llu",
-						       (unsigned long long)p->seed),
+	struct tune_head head = { .ask = *ask,
 				  .candidates = candidates_digest(t),
-				  .lower = ask->better == 1,
-				  .min_effect = ask->pairs.min_effect,
-				  .budget_s = p->budget_s,
-				  .limit_s = ask->pairs.limit_s,
-				  .settle_s = ask->settle_s,
 				  .seconds = t->seconds,
 				  .before = t->before,
 				  .spread = t->spread,
 				  .seen = t->seen,
 				  .runs = { t->runs, t->n_runs } };
-	json_t *j = result_shape_json(&head_result, &head, 0, 0);
-	char *text = json_dumps(j, JSON_COMPACT);
+	json_t *j;
+	char *text;
 	struct err e = { 0 };
 	int code;
 
+	head.ask.pairs.seed = arena_printf(t->g.d->arena, "%llu", (unsigned long long)p->seed);
+	head.ask.pairs.budget_s = p->budget_s;
+	j = result_shape_json(&head_result, &head, 0, 0);
+	text = json_dumps(j, JSON_COMPACT);
 	json_decref(j);
 	if (!text)
 		abort();
@@ -213,20 +204,16 @@ static int tune_resume(struct tune_run *r)
 	    h->runs.n > TUNE_RUNS_MAX || !(h->seconds > 0) || !(h->before > 0))
 		return door_refuse(d, EXIT_USAGE, "%s: not a saved run of tune; start a new run",
 				   r->file);
-	if (t->ask->command && strcmp(t->ask->command, h->command) != 0)
-		return door_refuse(d, EXIT_USAGE, "the interrupted run is for \"%s\"", h->command);
-	r->ask = *t->ask;
-	r->ask.command = h->command;
-	r->ask.metric = h->metric;
-	r->ask.better = h->metric ? h->lower : t->ask->better;
-	r->ask.narrow = (struct narrow_ask){ h->only, h->skip };
-	r->ask.allow.allow = h->allow;
-	r->ask.beside = h->beside;
-	r->ask.pairs = (struct pairs_ask){ .budget_s = h->budget_s,
-					   .min_effect = h->min_effect,
-					   .limit_s = h->limit_s,
-					   .seed = h->seed };
-	r->ask.settle_s = h->settle_s;
+	if (t->ask->command && strcmp(t->ask->command, h->ask.command) != 0)
+		return door_refuse(d, EXIT_USAGE, "the interrupted run is for \"%s\"",
+				   h->ask.command);
+	r->ask = h->ask;
+	r->ask.resume = true;
+	r->ask.contribute = t->ask->contribute;
+	r->ask.machine = t->ask->machine;
+	r->ask.change = t->ask->change;
+	r->ask.state = t->ask->state;
+	r->ask.ranks = t->ask->ranks;
 	t->ask = &r->ask;
 	t->seen = h->seen;
 	t->seconds = h->seconds;
@@ -234,7 +221,7 @@ static int tune_resume(struct tune_run *r)
 	t->spread = h->spread;
 	t->n_runs = h->runs.n;
 	memcpy(t->runs, h->runs.items, h->runs.n * sizeof(t->runs[0]));
-	return was_applied(r, run_tag(d->arena, &r->ask, h->seed));
+	return was_applied(r, run_tag(d->arena, &r->ask, h->ask.pairs.seed));
 }
 
 static int tune_open(struct tune_run *r)
@@ -316,13 +303,19 @@ static int tune_prepare(struct tune_run *r)
 	tune_prove_ask(t);
 	t->g.proof.seed = pairs_seed(&t->ask->pairs);
 	t->g.engine.clock = &engine_real;
-	code = prove_command_window(&t->g);
-	code = code ? code : tune_together(t);
+	code = tune_together(t);
+	code = code ? code : prove_command_window(&t->g);
+	/* As rank 0 has it. */
+	if (t->together && t->ask->metric && strcmp(t->ask->metric, "wall") != 0) {
+		t->g.proof.window.figures[0].better =
+			t->ask->better == 1 ? BENCH_LOWER : BENCH_HIGHER;
+		t->g.proof.window.figures[0].key = "metric";
+	}
 	t->g.who.reason =
 		run_tag(t->g.d->arena, t->ask,
 			arena_printf(t->g.d->arena, "%llu", (unsigned long long)t->g.proof.seed));
 	code = code ? code : tune_look(t);
-	if (!code && !r->was.command)
+	if (!code && !r->was.ask.command)
 		code = tune_baseline(t);
 	if (code)
 		return code;
