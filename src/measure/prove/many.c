@@ -189,12 +189,6 @@ static int one_block(struct many *m, size_t block, size_t *broken, bool admitted
 	return 0;
 }
 
-/* Runs, as pairs, that the later parts need at the least. */
-static size_t reserve(const struct many *m)
-{
-	return m->g->p->rule.looks[0] + (m->n > 1 ? (m->n + 1) / 4 + 1 : 0);
-}
-
 static int blocks(struct many *m, struct screen_effect *x, bool admitted, struct err *e)
 {
 	struct prove_engine *g = m->g;
@@ -224,7 +218,8 @@ static int blocks(struct many *m, struct screen_effect *x, bool admitted, struct
 				       "the settings");
 		else
 			want = 2;
-		if (k < want && !engine_has_time(g, runs / 2 + reserve(m)))
+		/* Leaving each out and the whole need theirs. */
+		if (k < want && !engine_has_time(g, runs / 2 + g->p->rule.looks[0] + m->n / 4 + 1))
 			want = k;
 		if (told == 0)
 			(void)screen_effects(g->a, &m->data, screen_level(k, want, &spent),
