@@ -18,9 +18,9 @@ struct qualify_ask {
 static const struct ask_row qualify_ask_rows[] = {
 	{ "budget", "time for all of it: half for benches, the rest for links (10m)",
 	  ASK_TIME(qualify_ask, budget_s), .arg = "TIME" },
-	{ "no-bench", "health and links alone: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
-	{ "no-links", "each node by itself alone", ASK_FLAG(qualify_ask, no_links) },
-	{ "address", "test links over this address of the node alone; repeatable", ASK_TEXTS(qualify_ask, addresses),
+	{ "no-bench", "only health and links: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
+	{ "no-links", "test each node only by itself", ASK_FLAG(qualify_ask, no_links) },
+	{ "address", "test links only over this address of the node; repeatable", ASK_TEXTS(qualify_ask, addresses),
 	  .arg = "ADDRESS" },
 	{ "dir", "a folder on the disk to be measured; without it no disk is", ASK_TEXT(qualify_ask, dir),
 	  .arg = "DIR", .files = true },

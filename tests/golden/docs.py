@@ -55,6 +55,8 @@ STAND_INS = (
     (r"prove\.json job\.rec -o", "prove.json -o"),       # a recording goes with one machine
     (r"--host CAPTURE", "--host captured"),
     (r"--overlay DIR", "--overlay overlay"),
+    (r"--dir /\S+", "--dir ."),
+    (r"--files /\S+", "--files a.json"),
     (r"--state DIR", "--state state"),
     (r"/var/lib/node/", ""),
     (r"--head ADDRESS", "--head 192.168.100.1"),

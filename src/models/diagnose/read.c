@@ -277,7 +277,7 @@ int read_json_lines(struct read_place *at, const char *text, size_t size,
 
 		at->line++;
 		if (!o)
-			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON",
+			return err_set(e, -EBADMSG, "%s:%zu: not JSON",
 				       at->ev->files[at->file].path, at->line);
 		line(ctx, o);
 		json_decref(o);

@@ -180,7 +180,7 @@ int meet_find(const struct ranks *r, const char *token_file, double limit_s, str
 	if (!r->meet) {
 		err_set(e, -EINVAL, "%s: address of rank 0 missing", r->by);
 		err_hint(e, "MASTER_ADDR in their environment, or --peer HOST[:PORT]; --ranks 1: "
-			    "this process alone");
+			    "only this process");
 		return -EINVAL;
 	}
 	code = net_address_parse(r->meet, false, &out->address, e);
