@@ -674,7 +674,7 @@ static void test_rail(struct links *l, size_t number)
 		single_pairs(r);
 	else
 		qualify_note(l->a, l->q,
-			     arena_printf(l->a, "%s: too many nodes to test each pair alone",
+			     arena_printf(l->a, "%s: too many nodes to test each pair separately",
 					  r->rail->name));
 }
 
