@@ -152,7 +152,8 @@ int tune_together(struct tuning *t)
 				   "%s started %u processes on this machine: start one on each",
 				   r.by, r.locals);
 	if (!d->agreed)
-		return door_refuse(d, EXIT_USAGE, "on several machines nobody can be asked: --yes");
+		return door_refuse(d, EXIT_USAGE,
+				   "on several machines no prompt is possible: give --yes");
 	*x = (struct together){ .t = t, .limit_s = t->ask->pairs.limit_s + SLACK_S };
 	if (join(x, &r, token, &e))
 		return door_fail(d, EXIT_BLIND, &e);
