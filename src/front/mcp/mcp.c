@@ -525,9 +525,6 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 	host_close(live);
 	if (bad)
 		return complain(EXIT_USAGE, &e);
-	if (how->files && how->socket)
-		return complain_text(EXIT_USAGE, "--files requires standard input: clients of "
-						 "--socket may have fewer rights than this user");
 	if (how->group && !how->socket)
 		return complain_text(EXIT_USAGE, "--group goes with --socket");
 	if (how->changes && site.agents.none)
@@ -537,9 +534,8 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 				     SITE_POLICY);
 	if (how->overlay && !how->changes)
 		return complain_text(EXIT_USAGE, "--overlay goes with --allow-changes");
-	if (chdir(how->files ? how->files : "/"))
-		return complain_text(EXIT_USAGE, "--files: %s: %s", how->files ? how->files : "/",
-				     strerror(errno));
+	if (chdir("/"))
+		return complain_text(EXIT_USAGE, "/: %s", strerror(errno));
 	return 0;
 }
 
@@ -582,8 +578,6 @@ static const struct ask_row mcp_ask_rows[] = {
 	  .arg = "NODES", .join = ',' },
 	{ "rsh", "program and arguments to use instead of ssh; {node} is the node",
 	  ASK_TEXT(mcp_ask, rsh), .arg = "COMMAND" },
-	{ "files", "let questions name files below this folder", ASK_TEXT(mcp_ask, files),
-	  .arg = "FOLDER", .files = true },
 	{ "overlay", "with --allow-changes: change captured machines, in this folder",
 	  ASK_TEXT(mcp_ask, overlay), .arg = "DIR", .files = true },
 	{ "once", "answer the requests on standard input, then exit", ASK_FLAG(mcp_ask, once) },

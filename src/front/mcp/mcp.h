@@ -39,7 +39,7 @@ enum {
 /* What the server was started with. */
 struct mcp_ask {
 	bool changes, once;
-	const char *socket, *group, *captures, *files, *overlay, *rsh, *nodes;
+	const char *socket, *group, *captures, *overlay, *rsh, *nodes;
 };
 
 /* A verb, and what of its question a program may ask. */
@@ -74,7 +74,7 @@ struct mcp_call {
 	const char *text;	      /* for standard input; NULL: nothing */
 };
 /*
- * Checks the arguments: keys, target, and that no file is named but one below --files. 0, or
+ * Checks the arguments: keys, target, and that no file is named. 0, or
  * -EINVAL and *e. Texts live in the arena; mcp_call_free.
  */
 int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_tool *t,

@@ -167,7 +167,11 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 				      "tokens, default 1500"));
 	arena_free(&a);
 	json_decref(kinds);
-	return json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", 0,
+	if (!json_array_size(need)) {
+		json_decref(need);
+		need = NULL;
+	}
+	return json_pack("{s:s, s:b, s:o, s:o*}", "type", "object", "additionalProperties", 0,
 			 "properties", p, "required", need);
 }
 
@@ -248,36 +252,27 @@ static int read_target(struct arena *a, const struct mcp_ask *how, const char *t
 	return -EINVAL;
 }
 
-/*
- * A text that a verb could take for a file: of the folder of --files, or refused. The process
- * stands in that folder, or in "/", where nobody else can make a name.
- */
-static bool names_file(const struct mcp_ask *how, const char *s)
+/* A text that a verb could take for a file. The process stands in "/", where nobody else can make
+ * a name. */
+static bool names_file(const char *s)
 {
-	char first[256], real[4096], folder[4096];
+	char first[256];
 
-	if (*s == '/' || *s == '~' || *s == '.' || strcmp(s, "-") == 0)
-		return true;
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(s, "/"), s);
-	if (access(strchr(s, '/') ? first : s, F_OK) != 0)
-		return false;
-	if (!how->files || !realpath(s, real) || !realpath(".", folder))
-		return true;
-	return strncmp(real, folder, strlen(folder)) != 0 || real[strlen(folder)] != '/';
+	return *s == '/' || *s == '~' || *s == '.' || strcmp(s, "-") == 0 ||
+	       (*first && access(first, F_OK) == 0);
 }
 
-static int check_files(const struct mcp_ask *how, const json_t *v, const char *key, struct err *e)
+static int check_files(const json_t *v, const char *key, struct err *e)
 {
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach(v, i, item) if (check_files(how, item, key, e)) return -EINVAL;
-	if (!json_is_string(v) || !names_file(how, json_string_value(v)))
+	json_array_foreach(v, i, item) if (check_files(item, key, e)) return -EINVAL;
+	if (!json_is_string(v) || !names_file(json_string_value(v)))
 		return 0;
 	err_set(e, -EINVAL, "%s: files are not accepted here", key);
-	err_hint(e, how->files
-			    ? "only files below the server's --files folder, by a relative path"
-			    : "give the contents as text, or start the server with --files FOLDER");
+	err_hint(e, "give the contents as text");
 	return -EINVAL;
 }
 
@@ -318,7 +313,7 @@ static int read_own(struct arena *a, const struct mcp_ask *how, const char *key,
 	if (!words_have(t->keys, key, strlen(key)))
 		return err_set(e, -EINVAL, "%s takes no argument \"%.60s\"; it takes %s%s", t->name,
 			       key, t->keys, t->here ? "" : ", target");
-	if (check_files(how, v, key, e))
+	if (check_files(v, key, e))
 		return -EINVAL;
 	json_object_set(out->question, key, (json_t *)(uintptr_t)v);
 	return 0;
