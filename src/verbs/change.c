@@ -424,11 +424,7 @@ int door_check_id(struct door *d, const char *word)
 {
 	struct err e = { 0 };
 
-	SETTING_FOR_EACH (s)
-		if (id_matches(s->id, word))
-			return 0;
-	setting_unknown(&e, word);
-	return door_fail(d, EXIT_USAGE, &e);
+	return setting_check(&e, word) ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
 
 int door_check_ids(struct door *d, const char *const *words, size_t n)

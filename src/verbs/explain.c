@@ -84,10 +84,10 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 
 	if (is_search(out))
 		return EXIT_CLEAN;
-	if (!s) {
-		setting_unknown(&e, ask->id);
-		return door_fail(d, EXIT_USAGE, &e);
-	}
+	if (!s)
+		return setting_check(&e, ask->id)
+			       ? door_fail(d, EXIT_USAGE, &e)
+			       : door_refuse(d, EXIT_USAGE, "\"%s\" is not one setting", ask->id);
 	code = door_profile(d, &wanted, &p);
 	if (code)
 		return code;

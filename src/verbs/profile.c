@@ -14,6 +14,7 @@
 #include "tune/txn/txn.h"
 #include "tune/watch/policy.h"
 #include "verbs/change.h"
+#include "verbs/model_files.h"
 
 #define SITE_PROFILES "/etc/gputune/profiles"
 #define NOTHING_WANTED "leave"
@@ -280,21 +281,6 @@ static const char *folder_of(struct door *d, struct host *live)
 					       "gputune/profiles");
 }
 
-static int make_folders(struct door *d, struct host *h, const char *folder)
-{
-	int r = 0;
-
-	for (const char *at = strchr(folder + 1, '/'); r == 0; at = strchr(at + 1, '/')) {
-		const char *part =
-			at ? arena_strndup(d->arena, folder, (size_t)(at - folder)) : folder;
-
-		r = host_exists(h, part) ? 0 : host_make_dir(h, part, 0755);
-		if (!at)
-			break;
-	}
-	return r;
-}
-
 static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask,
 			      struct profile_answer *out)
 {
@@ -322,7 +308,7 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 			    ";[gpu.persistence]\n;waive = by decision of the site\n"
 			    ";expires = 2027-01-31\n",
 			    ask->name, profile_name(p.base));
-	r = host_exists(h, path) ? -EEXIST : make_folders(d, h, folder);
+	r = host_exists(h, path) ? -EEXIST : door_folders(d, h, folder);
 	r = r ? r : host_put(h, path, text, strlen(text), 0644);
 	host_close(h);
 	if (r)

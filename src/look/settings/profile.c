@@ -32,14 +32,6 @@ static void add_patterns(struct arena *a, const char ***list, size_t *n, const c
 	}
 }
 
-static bool matches_any(const char *pattern)
-{
-	SETTING_FOR_EACH (s)
-		if (id_matches(s->id, pattern))
-			return true;
-	return false;
-}
-
 int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e)
 {
 	size_t *n = skip ? &p->n_skip : &p->n_only, before = *n;
@@ -50,8 +42,8 @@ int profile_narrow(struct arena *a, struct profile *p, const char *list, bool sk
 	if (!skip && *n == before)
 		return err_set(e, -EINVAL, "\"only\" requires ids, and \"%.60s\" names none", list);
 	for (size_t i = before; i < *n; i++)
-		if (!matches_any((*patterns)[i]))
-			return setting_unknown(e, (*patterns)[i]);
+		if (setting_check(e, (*patterns)[i]))
+			return -EINVAL;
 	return 0;
 }
 

@@ -151,8 +151,11 @@ const char *setting_suggest(const char *id)
 	return near.word;
 }
 
-int setting_unknown(struct err *e, const char *word)
+int setting_check(struct err *e, const char *word)
 {
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, word))
+			return 0;
 	err_set(e, -EINVAL, "unknown setting \"%s\"", word);
 	err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
 	return -EINVAL;

@@ -202,8 +202,8 @@ const struct setting *setting_find(const char *id);
 const char *setting_group(size_t i);
 /* The nearest group or id, NULL when none is near. */
 const char *setting_suggest(const char *id);
-/* "there is no setting WORD", with the nearest id: -EINVAL. */
-int setting_unknown(struct err *e, const char *word);
+/* 0 where the word is the id or the prefix of one; -EINVAL and *e with the nearest id. */
+int setting_check(struct err *e, const char *word);
 
 const char *profile_name(enum profile_id p);
 const char *profile_purpose(enum profile_id p);

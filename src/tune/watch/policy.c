@@ -44,23 +44,16 @@ const char *reaction_name(enum reaction r)
 	return reactions[r];
 }
 
-static bool any_setting(const char *pattern)
-{
-	SETTING_FOR_EACH (s)
-		if (id_matches(s->id, pattern))
-			return true;
-	return false;
-}
-
 static struct policy_row *row_for(struct reading *r, const char *pattern)
 {
 	struct policy *p = r->p;
+	struct err unknown = { 0 };
 	const char *near;
 
 	for (size_t i = 0; i < p->n; i++)
 		if (strcmp(p->rows[i].pattern, pattern) == 0)
 			return &p->rows[i];
-	if (!any_setting(pattern)) {
+	if (setting_check(&unknown, pattern)) {
 		near = setting_suggest(pattern);
 		ini_bad(&r->file, "[%s]: unknown setting%s%s%s", pattern,
 			near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
