@@ -81,7 +81,7 @@ void door_progress(struct door *d, double left_s, bool most, const char *fmt, ..
 	va_list ap;
 	int n;
 
-	if (!d->progress || now - d->progress_ms < BETWEEN_MS)
+	if (!d->progress || (left_s >= 0 && now - d->progress_ms < BETWEEN_MS))
 		return;
 	d->progress_ms = now;
 	va_start(ap, fmt);

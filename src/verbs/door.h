@@ -60,7 +60,7 @@ void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(print
 
 /* As wait of the door. */
 int door_wait(struct door *d, long long end_ms);
-/* Show what is under way, where somebody sees it, at most five times a second, and the time left;
+/* Show what is under way, where somebody sees it, and the time left (then at most five a second);
  * left_s: below 0 or NAN: unknown. most: no longer than that. */
 void door_progress(struct door *d, double left_s, bool most, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

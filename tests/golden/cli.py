@@ -325,7 +325,7 @@ with tempfile.TemporaryDirectory() as tmp:
     argv[2] = "pcie.acs,net.tcp-slow-start-after-idle"
     expect("a part refused is the other part done", [run(*argv)[0], run(*argv)[0]] == [0, 0])
     code, out, err = run("plan", "--only", "pcie.acs", "-o", f"{tmp}/p.json", *argv[-4:])
-    refuses("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: unreadable")
+    refuses("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: cannot read")
     refuses("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
 
 # Whoever may make a transaction is in the schema: "op" is what made it.
