@@ -148,7 +148,7 @@ static int judge(struct tuning *t)
 
 int tune_baseline(struct tuning *t)
 {
-	double seconds[TUNE_RUNS_MAX];
+	double seconds[TUNE_RUNS_MAX] = { 0 };
 	struct record_conditions ignored = { 0 };
 	struct sampler *s;
 	struct err e = { 0 };
