@@ -36,16 +36,20 @@ static size_t apostrophe(const char *at)
 /* The next word in lower case; NULL at the end. */
 static const char *search_next_word(const char *at, char *word)
 {
-	size_t n = 0, skip = 0;
+	size_t n = 0, skip;
 
 	while (*at && !isalnum((unsigned char)*at))
 		at++;
 	if (!*at)
 		return NULL;
-	for (; isalnum((unsigned char)*at) || (skip = apostrophe(at)); at += skip ? skip : 1) {
-		if (isalnum((unsigned char)*at) && n + 1 < WORD_MAX)
+	for (;; at += skip) {
+		bool letter = isalnum((unsigned char)*at);
+
+		skip = letter ? 1 : apostrophe(at);
+		if (skip == 0)
+			break;
+		if (letter && n + 1 < WORD_MAX)
 			word[n++] = (char)tolower((unsigned char)*at);
-		skip = 0;
 	}
 	word[n] = '\0';
 	return at;

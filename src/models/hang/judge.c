@@ -143,7 +143,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 	const struct stack_thread *old = t ? thread_before(before, t->tid) : NULL;
 
 	p->thread = t;
-	if (p->at.ends) {
+	if (p->at.ends || !t) {
 		set_kind(p, "ended", "has ended",
 			 "look at its log and exit code; dmesg for the OOM killer");
 		return;
