@@ -139,13 +139,13 @@ struct stat_summary {
 	double median, mad, mean, min, max;
 	double p1, p5, p25, p75, p95, p99;
 	struct stat_interval interval; /* of the median, 95 % */
-	bool has_interval;	       /* at least 5 samples */
+	bool has_interval;	       /* at least STAT_INTERVAL_N samples */
 	double act, effective;
 	struct stat_outliers outliers; /* beyond 5 robust sigmas */
 	struct stat_drift drift;       /* p is 1 with too few samples */
 	struct stat_modes modes;
 };
-enum { STAT_SEED = 20240229 };
+enum { STAT_SEED = 20240229, STAT_INTERVAL_N = 5 };
 int stat_summary(const double *x, size_t n, struct stat_summary *out);
 /* Half the interval's width relative to the median; infinite without an interval. */
 double stat_half_width(const struct stat_summary *s);

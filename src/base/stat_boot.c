@@ -307,7 +307,7 @@ int stat_summary(const double *x, size_t n, struct stat_summary *out)
 	out->act = stat_act(x, n);
 	out->effective = (double)n / out->act;
 	stat_outliers(x, n, 5, &out->outliers);
-	out->has_interval = n >= 5;
+	out->has_interval = n >= STAT_INTERVAL_N;
 	stat_median_interval(x, n, 0.95, STAT_SEED, &out->interval);
 	stat_drift(x, n, 0.01, &out->drift);
 	stat_modes(x, n, 0.02, &out->modes);

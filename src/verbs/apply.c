@@ -108,9 +108,11 @@ static bool is_blind(const struct planned *p, struct err *e)
 	return true;
 }
 
-static struct doc *plan_doc(struct arena *a, const struct apply_verb_answer *x, bool verbose)
+/* apply: what makes the changes; NULL: it is being asked. */
+static struct doc *plan_doc(struct arena *a, const struct apply_verb_answer *x, bool verbose,
+			    const char *apply)
 {
-	const struct plan_view how = { .verbose = verbose, .ledger = x->ledger };
+	const struct plan_view how = { .verbose = verbose, .ledger = x->ledger, .apply = apply };
 
 	return page_plan(a, x->m, &x->planned.plan, &how);
 }
@@ -127,8 +129,9 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 
 	out->shown = open && !change->dry_run;
 	if (out->shown) {
-		code = door_agreed(d, plan_doc(d->arena, out, d->verbose),
-				   arena_printf(d->arena, "Make %zu changes?", open));
+		code = door_agreed(
+			d, plan_doc(d->arena, out, d->verbose, NULL),
+			arena_printf(d->arena, "Make %zu change%s?", open, open == 1 ? "" : "s"));
 		if (code)
 			return code;
 		door_report_lost_at_boot(d, h);
@@ -260,8 +263,12 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
 			      const struct apply_verb_answer *x, const struct page_view *view)
 {
-	struct doc *d =
-		x->shown || (ask->boot && !x->dry) ? doc_new(a) : plan_doc(a, x, view->verbose);
+	const char *words = ask->boot ? "apply --boot"
+			    : ask->approved
+				    ? arena_printf(a, "apply --approved %s", ask->approved)
+				    : apply_words(a, &ask->settings, &ask->allow, ask->plan);
+	struct doc *d = x->shown || (ask->boot && !x->dry) ? doc_new(a)
+							   : plan_doc(a, x, view->verbose, words);
 	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;
 
 	if (!x->dry && (x->report.n || idle))

@@ -2,6 +2,7 @@
 /* gputune capture: run everything that reads on a recording backend, and store the answers. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "machine/host/posted.h"
@@ -35,9 +36,11 @@ static int output_check(const char *path, struct err *e)
 
 static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
-	{ "output", "the capture: a tar if PATH ends in .tar, else a folder",
+	{ "output",
+	  "the capture: a tar if PATH ends in .tar, else a folder (default: gputune-capture.tar, "
+	  "numbered if it exists)",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
-	  .check = output_check, .fallback = "gputune-capture.tar" },
+	  .check = output_check },
 	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
 	  ASK_TEXTS(capture_ask, from), .arg = "FILE", .files = true },
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
@@ -84,14 +87,25 @@ static void read_all_knobs(struct door *d, struct host *h, const struct machine 
 	}
 }
 
+/* The first of gputune-capture.tar, gputune-capture-2.tar, ... that does not exist. */
+static const char *free_name(struct arena *a)
+{
+	const char *path = "gputune-capture.tar";
+
+	for (unsigned i = 2; access(path, F_OK) == 0; i++)
+		path = arena_printf(a, "gputune-capture-%u.tar", i);
+	return path;
+}
+
 static void store(struct door *d, const struct capture_ask *ask, struct host *record, int *code,
 		  struct capture_answer *out)
 {
+	const char *path = ask->output ? ask->output : free_name(d->arena);
 	struct err e = { 0 };
 
-	if (record_save(record, ask->output, !ask->no_redact, &e))
+	if (record_save(record, path, !ask->no_redact, &e))
 		*code = door_fail(d, EXIT_BLIND, &e);
-	*out = (struct capture_answer){ .path = ask->output,
+	*out = (struct capture_answer){ .path = path,
 					.places = record_places(record)->n,
 					.answers = record_pages(record)->n,
 					.redacted = !ask->no_redact,

@@ -91,15 +91,15 @@ static int card_answer(struct door *d, const struct card_ask *ask, struct card_a
 }
 
 /* The one command that is most likely wanted now. */
-static const char *card_next(const struct card_answer *c)
+static const char *card_next(struct arena *a, const struct card_answer *c)
 {
-	if (c->interrupted)
-		return "sudo gputune undo";
-	if (c->drifted)
-		return "gputune status";
-	if (plan_open_changes(&c->plan))
-		return "gputune plan";
-	return c->findings.count[VERDICT_FAIL] ? "gputune check" : "gputune top";
+	const char *words = c->interrupted		      ? "undo"
+			    : c->drifted		      ? "status"
+			    : plan_open_changes(&c->plan)     ? "plan"
+			    : c->findings.count[VERDICT_FAIL] ? "check"
+							      : "top";
+
+	return machine_command(a, c->m, c->interrupted, words);
 }
 
 static struct doc *card_page(struct arena *a, const struct card_answer *c)
@@ -117,7 +117,7 @@ static struct doc *card_page(struct arena *a, const struct card_answer *c)
 		node_pair(d, n, "Changed since", cell_as(STYLE_WARN, c->drifted));
 	if (c->interrupted)
 		node_pair(d, n, "Interrupted", cell_as(STYLE_BAD, "a change did not finish"));
-	node_pair(d, n, "Next", cell_as(STYLE_CODE, card_next(c)));
+	node_pair(d, n, "Next", cell_as(STYLE_CODE, card_next(a, c)));
 	node_pair(d, n, "Help", cell_as(STYLE_CODE, "gputune help"));
 	return d;
 }

@@ -34,6 +34,23 @@ static const struct ask_row allow_ask_rows[] = {
 };
 const struct ask_shape allow_ask_shape = ASK_SHAPE(allow_ask, "Settings", allow_ask_rows);
 
+const char *apply_words(struct arena *a, const struct profile_ask *s, const struct allow_ask *w,
+			const char *plan)
+{
+	const char *const given[][2] = { { " ", plan },
+					 { " --profile ", s->profile },
+					 { " --only ", s->only },
+					 { " --skip ", s->skip },
+					 { " --allow ", w->allow } };
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "apply");
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i][1])
+			text_printf(&t, "%s%s", given[i][0], shell_word(a, given[i][1]));
+	return arena_strdup(a, t.s);
+}
+
 static void door_look_at_journal(struct door *d, struct host *h)
 {
 	struct arena a = { 0 };

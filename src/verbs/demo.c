@@ -37,7 +37,8 @@ const struct verb demo_verb = {
 	.group = VERB_PROGRAM,
 	.summary = "captured machines to try gputune on, without a GPU",
 	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with "
-		 "every verb; apply and undo write to a folder of your own.",
+		 "verbs that look at or change a machine; bench, prove, record, roofline and top "
+		 "measure this one. apply and undo write to a folder of your own.",
 	.words = "example sandbox tutorial try playground",
 	.examples = EXAMPLES({ "demo", "the machines" },
 			     { "check --host demo:hgx-h100", "look at one" },

@@ -320,12 +320,13 @@ static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, cons
 {
 	struct arena *a = g->d->arena;
 	struct plan_view how = { 0 };
+	size_t n = plan_open_changes(&p->plan);
 
 	return door_agreed(g->d, page_plan(a, p->m, &p->plan, &how),
 			   arena_printf(a,
-					"Make %zu changes for %s, measure again, and undo them if "
-					"they do not help?",
-					plan_open_changes(&p->plan), id));
+					"Make %zu change%s for %s, measure again, and undo "
+					"what does not help?",
+					n, n == 1 ? "" : "s", id));
 }
 
 /* What had found the causes, once more: true when it finds none that p has set something for. */

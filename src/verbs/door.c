@@ -160,8 +160,14 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 	}
 	h = overlay ? host_open_overlay(from->capture, overlay, &e)
 		    : host_open_capture(from->capture, &e);
-	if (!h)
+	if (!h) {
 		door_fail(d, EXIT_USAGE, &e);
+		return NULL;
+	}
+	h->id.options =
+		arena_printf(d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
+			     from->overlay ? " --overlay " : "",
+			     from->overlay ? shell_word(d->arena, from->overlay) : "");
 	return h;
 }
 
@@ -205,6 +211,7 @@ struct machine *door_machine(struct door *d, struct host *h, const struct door_l
 			   .session = how->session };
 
 	probe_machine(&p);
+	m->options = h->id.options;
 	if (our_clock_locks(h, d->arena, m, &j) && how->open)
 		door_report_open(d, h, &j);
 	return m;

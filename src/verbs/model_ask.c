@@ -113,7 +113,8 @@ static const struct ask_row infer_load_rows[] = {
 	{ "output", "output tokens", ASK_REAL(infer_options, output, 1, QUESTION_TOKENS) },
 	{ "depth", "tokens in the cache before the prompt",
 	  ASK_REAL(infer_options, depth, 0, QUESTION_TOKENS), .fallback = "0" },
-	{ "batch", "concurrent requests", ASK_COUNT(infer_options, batch, 1, QUESTION_REQUESTS) },
+	{ "batch", "concurrent requests", ASK_COUNT(infer_options, batch, 1, QUESTION_REQUESTS),
+	  .words = "users concurrency concurrent requests clients num-users max-concurrency" },
 };
 const struct ask_shape infer_load_shape = ASK_SHAPE(infer_options, "Load", infer_load_rows);
 

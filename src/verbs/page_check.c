@@ -75,36 +75,36 @@ static bool shown(const struct finding *f, const struct check_view *how)
 }
 
 /* "gputune VERB --only ID", with the profile that wants it. */
-static struct cell command(struct arena *a, const struct profile *p, const char *verb,
-			   const char *id, const char *more)
+static struct cell command(struct arena *a, const struct machine *m, const struct profile *p,
+			   const char *verb, const char *id, const char *more)
 {
 	bool named = strcmp(p->name, "default") != 0;
+	const char *words = arena_printf(a, "%s%s%s --only %s%s", verb, named ? " --profile " : "",
+					 named ? p->name : "", id, more);
 
-	return cell_as(STYLE_CODE,
-		       arena_printf(a, "sudo gputune %s%s%s --only %s%s", verb,
-				    named ? " --profile " : "", named ? p->name : "", id, more));
+	return cell_as(STYLE_CODE, machine_command(a, m, true, words));
 }
 
 /* What a person types, or does, about a finding. */
-static struct cell finding_fix(struct arena *a, const struct profile *p, const struct finding *f,
-			       const struct plan *plan)
+static struct cell finding_fix(struct arena *a, const struct machine *m, const struct profile *p,
+			       const struct finding *f, const struct plan *plan)
 {
 	const struct change *refused = NULL;
 	const char *id = f->s->id;
 
 	if (f->v.kind == VERDICT_UNKNOWN)
-		return command(a, p, "check", id, "");
+		return command(a, m, p, "check", id, "");
 	if (f->v.kind != VERDICT_FAIL)
 		return cell(NULL);
 	for (size_t i = 0; plan && i < plan->n; i++) {
 		if (plan->changes[i].s != f->s)
 			continue;
 		if (!plan->changes[i].gate)
-			return command(a, p, "apply", id, "");
+			return command(a, m, p, "apply", id, "");
 		refused = refused ? refused : &plan->changes[i];
 	}
 	if (refused && gate_can_be_lifted(refused->gate))
-		return command(a, p, "apply", id, arena_printf(a, " --allow %s", id));
+		return command(a, m, p, "apply", id, arena_printf(a, " --allow %s", id));
 	for (size_t i = 0; plan && !refused && i < plan->n_advice; i++)
 		if (plan->advice[i].finding->s == f->s)
 			return cell(plan->advice[i].sentence);
@@ -140,7 +140,7 @@ static void check_page_found(struct doc *d, struct node *list, const struct mach
 			       .now = f->v.current,
 			       .wanted = f->v.kind == VERDICT_FAIL ? f->v.wanted : NULL,
 			       .why = finding_reason(f),
-			       .fix = finding_fix(d->arena, p, f, how->plan) };
+			       .fix = finding_fix(d->arena, m, p, f, how->plan) };
 
 	figure_values(d->arena, setting_unit(f->s), &found.now, &found.wanted);
 	node_found(d, list, &found);

@@ -62,17 +62,22 @@ static const char *place_text(struct arena *a, const struct change *c)
 	return arena_printf(a, "%s: %s", knob_kind_name(c->knob.kind), knob_text(a, &c->knob));
 }
 
-static struct cell lifted_by(struct doc *d, const struct change *c)
+static struct cell lifted_by(struct doc *d, const struct machine *m, const struct change *c)
 {
+	const char *id = c->s->id;
+
 	if (!gate_can_be_lifted(c->gate))
 		return cell(NULL);
-	return cell_printf(d, STYLE_CODE, "sudo gputune apply --only %s --allow %s", c->s->id,
-			   c->s->id);
+	return cell_as(
+		STYLE_CODE,
+		machine_command(d->arena, m, true,
+				arena_printf(d->arena, "apply --only %s --allow %s", id, id)));
 }
 
 /* What is written, or with refused what is not. */
-static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
-			      const struct plan_view *how, bool refused)
+static void plan_page_changes(struct doc *d, const struct machine *m, const struct plan *p,
+			      const struct batch *b, size_t n, const struct plan_view *how,
+			      bool refused)
 {
 	struct node *list =
 		doc_findings(d, refused ? "Refused" : "Changes, in the order of writing");
@@ -93,7 +98,7 @@ static void plan_page_changes(struct doc *d, const struct plan *p, const struct 
 			continue;
 		figure_values(d->arena, knob_unit(&c->knob), &f.now, &f.wanted);
 		if (refused)
-			f.fix = lifted_by(d, c);
+			f.fix = lifted_by(d, m, c);
 		node_found(d, list, &f);
 		if (refused)
 			node_more(d, list, "refused",
@@ -195,6 +200,23 @@ const char *plan_sentence(struct arena *a, const struct plan *p)
 	return arena_strdup(a, t.s);
 }
 
+static void closing(struct doc *d, const struct machine *m, const struct plan *p,
+		    const struct plan_view *how)
+{
+	size_t n = plan_open_changes(p);
+	const char *by = n && how->apply ? machine_command(d->arena, m, true, how->apply) : NULL;
+
+	if (by)
+		doc_text(d,
+			 "\"%s\" makes the change%s, \"%s\" undoes %s. Gains are measured only "
+			 "where "
+			 "marked \"measured\".",
+			 by, n == 1 ? "" : "s", machine_command(d->arena, m, true, "undo"),
+			 n == 1 ? "it" : "them");
+	else if (n)
+		doc_text(d, "Gains are measured only where marked \"measured\".");
+}
+
 struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		      const struct plan_view *how)
 {
@@ -207,12 +229,10 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 		    plan_sentence(a, p), NULL);
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
-	plan_page_changes(d, p, b, n, how, false);
-	plan_page_changes(d, p, b, n, how, true);
+	plan_page_changes(d, m, p, b, n, how, false);
+	plan_page_changes(d, m, p, b, n, how, true);
 	fights(d, p);
 	by_hand(d, p);
-	if (plan_open_changes(p))
-		doc_text(d, "\"sudo gputune apply\" makes the changes, \"gputune undo\" undoes "
-			    "them. Gains are measured only where marked \"measured\".");
+	closing(d, m, p, how);
 	return d;
 }

@@ -10,6 +10,7 @@
 struct plan_view {
 	bool verbose;		     /* also why, by what source, the place, and how it is undone */
 	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */
+	const char *apply; /* "apply --only net": makes these changes; NULL: is being asked */
 };
 
 struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,

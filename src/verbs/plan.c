@@ -53,9 +53,10 @@ static int plan_answer(struct door *d, const struct plan_ask *ask, struct plan_v
 static struct doc *plan_page(struct arena *a, const struct plan_ask *ask,
 			     const struct plan_verb_answer *p, const struct page_view *view)
 {
-	const struct plan_view how = { .verbose = view->verbose, .ledger = p->ledger };
+	const struct plan_view how = { .verbose = view->verbose,
+				       .ledger = p->ledger,
+				       .apply = apply_words(a, &ask->settings, &ask->allow, NULL) };
 
-	(void)ask;
 	return page_plan(a, p->planned.m, &p->planned.plan, &how);
 }
 

@@ -69,13 +69,6 @@ static void fill(const struct planned *p, struct proposal_answer *out)
 	out->expires_s = APPROVAL_S;
 }
 
-static const char *on_host(struct door *d, const struct machine_ask *m)
-{
-	return m->overlay
-		       ? arena_printf(d->arena, " --host %s --overlay %s", m->capture, m->overlay)
-		       : "";
-}
-
 static int propose(struct door *d, struct host *h, const struct propose_ask *ask,
 		   struct proposal_answer *out)
 {
@@ -95,8 +88,8 @@ static int propose(struct door *d, struct host *h, const struct propose_ask *ask
 			     &out->hash, &e))
 		return door_fail(d, EXIT_NOT_APPLIED, &e);
 	out->state = "waits";
-	out->command = arena_printf(d->arena, "sudo gputune approve %s%s", out->hash,
-				    on_host(d, &ask->machine));
+	out->command = machine_command(d->arena, p.m, true,
+				       arena_printf(d->arena, "approve %s", out->hash));
 	return EXIT_FINDINGS;
 }
 
@@ -132,16 +125,16 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
 			arena_printf(d->arena,
-				     "Approve these %zu changes, to be applied once within %lld s?",
-				     out->changes, waiting.left_s));
+				     "Approve %zu change%s, to be applied once within %lld s?",
+				     out->changes, out->changes == 1 ? "" : "s", waiting.left_s));
 	}
 	if (!code && approval_grant(h, d->arena, &waiting, &e))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);
 	out->hash = ask->hash;
 	out->state = "approved";
 	out->expires_s = waiting.left_s;
-	out->command = arena_printf(d->arena, "gputune apply --approved %s%s", ask->hash,
-				    on_host(d, &ask->machine));
+	out->command = machine_command(d->arena, p.m, false,
+				       arena_printf(d->arena, "apply --approved %s", ask->hash));
 	approval_free(&waiting);
 	return code;
 }

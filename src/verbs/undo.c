@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune undo: put back what was there before. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "tune/persist/persist.h"
@@ -70,22 +71,49 @@ static bool has_argument(const struct txn_report *report)
 	return i < report->n;
 }
 
+static bool has_request(const struct txn_report *report)
+{
+	size_t i = 0;
+
+	while (i < report->n && strcmp(report->rows[i].knob.name, PERSIST_REQUEST) != 0)
+		i++;
+	return i < report->n;
+}
+
+/* "Undo transaction 11 (apply: memory.dirty-ratio)?", of a dry run. */
+static const char *question(struct door *d, const struct txn_report *dry, bool kept)
+{
+	enum { SHOWN = 4 };
+	size_t n = 0;
+	TEXT_AUTO t = { 0 };
+
+	if (dry->undoes)
+		text_printf(&t, "Undo transaction %lu (%s: ", dry->undoes, dry->op);
+	else
+		text_add(&t, "Undo several transactions (");
+	for (size_t i = 0; i < dry->n; i++)
+		if ((!i || strcmp(dry->rows[i].id, dry->rows[i - 1].id) != 0) && n++ < SHOWN)
+			text_printf(&t, "%s%s", n > 1 ? ", " : "", dry->rows[i].id);
+	if (n > SHOWN)
+		text_printf(&t, " and %zu more", n - SHOWN);
+	text_printf(&t, ")?%s", kept ? " Values kept for the next boot remain." : "");
+	return arena_strdup(d->arena, t.s);
+}
+
 static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		const struct txn_select *s, struct undo_verb_answer *out)
 {
-	const char *what = s->all      ? "Undo everything?"
-			   : s->txn    ? arena_printf(d->arena, "Undo transaction %lu?", s->txn)
-			   : s->n_only ? "Undo these settings?"
-				       : "Undo the newest transaction?";
 	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_select dry = *s;
 	struct err e = { 0 };
+	bool kept = host_exists(h, PERSIST_REQUEST);
 	int code = 0;
 
 	dry.dry = true;
 	/* Nobody is asked about nothing. */
 	if (!s->dry && !d->agreed && txn_undo(h, d->arena, &dry, &who, &out->report, &e) != -ENOENT)
-		code = door_agreed(d, NULL, what);
+		code = door_agreed(d, NULL,
+				   question(d, &out->report, kept && !has_request(&out->report)));
 	if (code)
 		return code;
 	out->report = (struct txn_report){ 0 };
@@ -100,9 +128,9 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		d->say(d->ctx, 0, &e);
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
-	if (!s->txn && host_exists(h, PERSIST_REQUEST))
-		door_warn(d, "values kept for the next boot remain: \"gputune persist remove\" "
-			     "removes them");
+	if (host_exists(h, PERSIST_REQUEST) && !has_request(&out->report))
+		door_warn(d, "values kept for the next boot remain: \"%s\" removes them",
+			  machine_command(d->arena, out->m, true, "persist remove"));
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
 }
 

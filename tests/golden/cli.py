@@ -32,6 +32,9 @@ refuses("a wrong option", ["check", "--fromat", "json"], 2, "--fromat; did you m
 refuses("a wrong option with a value", ["check", "--fromat=json"], 2, "--fromat=json; did you mean --format?")
 refuses("an option of nothing that is near", ["check", "--model=x"], 2, 'no option --model=x; "gputune check --help" lists them')
 refuses("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: --all=1")
+refuses("another name for an option", ["predict", "inference", "--users", "8"], 2, "--users; did you mean --batch?")
+refuses("the same, with a value", ["predict", "inference", "--concurrency=8"], 2, "did you mean --batch?")
+refuses("a value for an option", ["check", "--json"], 2, "--json; did you mean --format json?")
 refuses("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
 for letters in ("-xq", "-qx"):
     refuses("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
@@ -311,7 +314,8 @@ with tempfile.TemporaryDirectory() as tmp:
 with tempfile.TemporaryDirectory() as tmp:
     for action in ("install", "status", "diff"):
         code, out, err = run("persist", action, "--host", spark, "--overlay", f"{tmp}/nothing")
-        expect(f"persist {action} where nothing is applied", code == 0 and "keeps nothing" in out and "--profile and --only select" in out, (code, out, err))
+        expect(f"persist {action} where nothing is applied", code == 0 and ("keeps nothing" if action == "status" else "Nothing to install") in out and
+               "persist install --only ID --host" in out and "sudo" not in out, (code, out, err))
     argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(machines / "hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "No changes were needed" not in out, (code, out[-300:]))

@@ -288,7 +288,7 @@ def interrupted(capture, folder):
         expect(f"{name}: remove takes it away and says so", code == 0 and not m.path("/etc/gputune").exists() and
                "1 interrupted transaction was found first" in out and (f"removed {there}," in out) == before_rename, (code, out, err, m.left()))
         code, out, err = m.run("persist", "status")
-        expect(f"{name}: then nothing is kept", code == 0 and "keeps nothing" in out and "interrupted" not in out, (code, out))
+        expect(f"{name}: then nothing is kept", code == 0 and "keeps nothing" in out and "was interrupted" not in out, (code, out))
     for verb in ("undo", "install"):
         kill(True)
         code, out, err = m.run(*(["undo", "--yes"] if verb == "undo" else ["persist", "install", "--yes"]))

@@ -115,6 +115,20 @@ static int take_arguments(struct parsing *g)
 	return code;
 }
 
+/* "--batch" of "users", one of its words; "--format json" of "json", one of its values. */
+static const char *option_called(struct arena *a, const struct ask_row *row, const char *word)
+{
+	const char *value;
+
+	for (const char *w = row->words; w && *w; w += strcspn(w, " "), w += strspn(w, " "))
+		if (strcspn(w, " ") == strlen(word) && str_starts(w, word))
+			return arena_printf(a, "--%s", row->name);
+	for (size_t k = 0; row->name && (value = ask_proposed(row, k)); k++)
+		if (strcmp(value, word) == 0)
+			return arena_printf(a, "--%s %s", row->name, value);
+	return NULL;
+}
+
 /* The verb's options whose names begin as a word of the command line does, or the one that looks
  * most like it: "--force or --format"; NULL: none does. */
 static const char *near_option(const struct parsing *g, const char *word)
@@ -122,6 +136,7 @@ static const char *near_option(const struct parsing *g, const char *word)
 	size_t n = strcspn(word, "=");
 	struct arena *a = &g->r->arena;
 	struct near_word near = near_word_to(arena_strndup(a, word, n));
+	const char *meant = NULL;
 	TEXT_AUTO begun = { 0 };
 
 	for (size_t i = 0; i < g->n; i++) {
@@ -132,7 +147,10 @@ static const char *near_option(const struct parsing *g, const char *word)
 		if (n && strncmp(own, word, n) == 0)
 			text_printf(&begun, "%s--%s", begun.len ? " or " : "", own);
 		near_word_try(&near, own, own);
+		meant = meant ? meant : option_called(a, g->options[i].row, near.asked);
 	}
+	if (meant)
+		return meant;
 	return begun.len   ? arena_strdup(a, begun.s)
 	       : near.word ? arena_printf(a, "--%s", near.word)
 			   : NULL;

@@ -356,7 +356,11 @@ static int verb_report_look(struct reporting *g, const struct report_source *fro
 	g->h = door_host(&g->run.door, &g->from);
 	if (!g->h || door_profile(&g->run.door, &g->ask->settings, &g->p.profile))
 		return EXIT_USAGE;
-	return -door_plan(&g->run.door, g->h, NULL, &g->p);
+	if (door_plan(&g->run.door, g->h, NULL, &g->p))
+		return EXIT_USAGE;
+	/* The page's commands are typed at the machine itself. */
+	g->p.m->options = NULL;
+	return 0;
 }
 
 /* Fills g->out. 0, or an exit code after complaining. */

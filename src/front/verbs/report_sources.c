@@ -484,6 +484,8 @@ int report_write(struct run *r, const char *text, size_t len)
 		why = write_whole(r, path, text, len);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
+	if (!why && !r->print.quiet)
+		complain_text(0, "wrote %s", path);
 	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 

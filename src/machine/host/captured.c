@@ -420,6 +420,7 @@ static int load_answers(struct captured *c, struct err *e)
 static struct store *open_store(const char *path, struct err *e)
 {
 	char demo[HOST_PATH_MAX + 64];
+	struct err ignored = { 0 };
 	struct stat st;
 
 	if (strncmp(path, "demo:", 5) == 0) {
@@ -429,6 +430,8 @@ static struct store *open_store(const char *path, struct err *e)
 	}
 	if (stat(path, &st) < 0) {
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		if (demo_path(path, demo, sizeof(demo), &ignored) == 0)
+			err_hint(e, "did you mean \"demo:%s\"?", path);
 		return NULL;
 	}
 	return S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);

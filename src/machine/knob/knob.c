@@ -260,6 +260,14 @@ const char *shell_quote(struct arena *a, const char *s)
 	return arena_strdup(a, t.s);
 }
 
+const char *shell_word(struct arena *a, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_./:,+@%=";
+
+	return *s && !s[strspn(s, plain)] ? s : shell_quote(a, s);
+}
+
 /* Writing one of a pair zeroes the other. */
 static const char *read_sysctl(struct arena *a, const struct knob *k)
 {

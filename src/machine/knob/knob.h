@@ -90,6 +90,8 @@ bool knob_is_runtime(enum knob_kind kind);
 
 /* s as one word of a POSIX shell, always in single quotes. */
 const char *shell_quote(struct arena *a, const char *s);
+/* The same only where a shell would take it for something else. */
+const char *shell_word(struct arena *a, const char *s);
 /*
  * A pipeline that prints the knob's value in the form of machine/knob/io.h; it may use
  * shell_functions. NULL where no program prints it.

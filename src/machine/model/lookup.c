@@ -31,6 +31,14 @@ void *list_take(struct list *l, size_t size)
 	return (char *)l->items + l->n++ * size;
 }
 
+const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words)
+{
+	const char *options = m ? m->options : NULL;
+
+	return arena_printf(a, "%sgputune %s%s", root && !options ? "sudo " : "", words,
+			    options ? options : "");
+}
+
 static bool same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;

@@ -64,6 +64,7 @@ struct machine {
 	struct fact_str nodename;
 	struct fact_int euid;
 	struct fact_int captured; /* 1: read from a capture */
+	const char *options;	  /* of commands about it: " --host PATH"; NULL: none */
 	bool partial;		  /* of what somebody posted: what it lacks says nothing */
 	struct fact_int time_s;	  /* when it was read, seconds since 1970 */
 	struct platform platform;
@@ -87,6 +88,9 @@ extern const struct shape machine_shape;
 /* --- look-ups: NULL when there is none -------------------------------------------------------- */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
+/* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
+ * needs root; of a captured one without sudo and with --host. */
+const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words);
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose
  * lanes show what the port above does not; NULL: both ends of the link say so, or the board's kind.
  */

@@ -389,6 +389,17 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 			   c->sampler_percent);
 }
 
+static void few_samples(struct doc *d, const struct record *r)
+{
+	size_t i = 0;
+
+	while (i < r->n && (!r->cases[i].n || r->cases[i].n >= STAT_INTERVAL_N))
+		i++;
+	if (i < r->n)
+		doc_text(d, "Too few samples for compare, which needs %d a case: --runs %d.",
+			 STAT_INTERVAL_N, STAT_INTERVAL_N);
+}
+
 struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 {
 	struct doc *d = doc_new(a);
@@ -406,6 +417,7 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 	no_band(d, r);
 	skipped(d, r);
 	bench_page_conditions(d, &r->conditions);
+	few_samples(d, r);
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < r->n_notes; i++)
 		node_bullet(d, notes, cell_as(STYLE_WARN, r->notes[i]));

@@ -220,9 +220,11 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	const struct stat_interval *i = &row->ratio.interval;
 	bool up;
 
-	if (x->n < 5 || y->n < 5) {
-		row->reason = arena_printf(a, "too few samples (%zu and %zu) for an interval", x->n,
-					   y->n);
+	if (x->n < STAT_INTERVAL_N || y->n < STAT_INTERVAL_N) {
+		row->reason = arena_printf(a,
+					   "too few samples (%zu and %zu) for an interval: "
+					   "bench --runs %d or more",
+					   x->n, y->n, STAT_INTERVAL_N);
 		return;
 	}
 	if (stat_ratio(&ax, &ay, COMPARE_LEVEL, STAT_SEED, &row->ratio)) {

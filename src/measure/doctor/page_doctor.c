@@ -10,17 +10,18 @@
 #include "render/shape_page.h"
 
 /* What the fix of a cause is asked for with. */
-static struct cell fix_of(struct arena *a, const struct examined *x, const struct cause *c)
+static struct cell fix_of(struct arena *a, const struct machine *m, const struct examined *x,
+			  const struct cause *c)
 {
 	const struct setting *s = setting_find(c->fix);
 	const char *allow =
 		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
 
-	if (s && s->effect != EFFECT_NOW)
-		return cell_as(STYLE_CODE,
-			       arena_printf(a, "sudo gputune apply --only %s%s", c->fix, allow));
-	return cell_as(STYLE_CODE,
-		       arena_printf(a, "sudo gputune doctor %s --fix%s", x->d->id, allow));
+	const char *words = s && s->effect != EFFECT_NOW
+				    ? arena_printf(a, "apply --only %s%s", c->fix, allow)
+				    : arena_printf(a, "doctor %s --fix%s", x->d->id, allow);
+
+	return cell_as(STYLE_CODE, machine_command(a, m, true, words));
 }
 
 static enum style likelihood_style(enum likelihood l)
@@ -47,7 +48,7 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 					    .id = r->c->title,
 					    .why = r->v.text,
 					    .fix = !found      ? cell(NULL)
-						   : r->c->fix ? fix_of(d->arena, x, r->c)
+						   : r->c->fix ? fix_of(d->arena, v->m, x, r->c)
 							       : cell(r->step) });
 		if (found && r->c->fix)
 			node_more(d, list, "by hand", cell(r->step));

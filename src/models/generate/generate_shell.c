@@ -14,14 +14,10 @@
 #include "models/generate/page_generate.h"
 #include "machine/knob/knob.h"
 
-/* As it stands where it means nothing else to a shell; quoted otherwise. The first word is no
- * assignment. */
-static const char *shell_word(struct arena *a, const char *s, bool first)
+/* The first word is no assignment. */
+static const char *command_word(struct arena *a, const char *s, bool first)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			     "_@%+:,./-=");
-
-	return n && !s[n] && !(first && strchr(s, '=')) ? s : shell_quote(a, s);
+	return first && strchr(s, '=') ? shell_quote(a, s) : shell_word(a, s);
 }
 
 const char *command_line(struct arena *a, const struct gen_command *c)
@@ -33,7 +29,7 @@ const char *command_line(struct arena *a, const struct gen_command *c)
 			    !i				  ? ""
 			    : c->words[i].reason && i > 1 ? " \\\n    "
 							  : " ",
-			    shell_word(a, c->words[i].text, i == 0));
+			    command_word(a, c->words[i].text, i == 0));
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
@@ -96,7 +92,7 @@ static void job(FILE *out, struct arena *a, const struct generate_view *v,
 		c->words[0].text, c->words[1].text, c->words[2].text, c->meeting_port);
 	for (size_t i = 3; i < c->n; i++)
 		fprintf(out, "%s%s", i == 3 ? " \\\n    " : " ",
-			shell_word(a, c->words[i].text, i == 0));
+			command_word(a, c->words[i].text, i == 0));
 	fputc('\n', out);
 }
 

@@ -90,10 +90,35 @@ static void files_table(struct doc *d, const struct persist_view *v)
 	node_drop_empty(t);
 }
 
+static void left_for_reboot(struct doc *d, const struct machine *m, const struct persist_view *v)
+{
+	bool one = v->n_unkept == 1;
+
+	if (v->n_unkept)
+		doc_text(d, "%zu applied change%s not kept for the next boot: %s. \"%s\" keeps %s.",
+			 v->n_unkept, one ? " is" : "s are", v->unkept,
+			 machine_command(d->arena, m, true, "persist install"),
+			 one ? "it" : "them");
+}
+
 /* Who has just tried undo installs nothing: that is to be seen. */
-static const char nothing_kept[] =
-	"gputune keeps nothing for the next boot. It keeps what apply changed and is not undone, "
-	"or what --profile and --only select.";
+static void page_of_none(struct doc *d, const struct machine *m, const struct persist_view *v)
+{
+	const char *next = machine_command(d->arena, m, true, "persist install --only ID");
+	bool status = strcmp(v->action, "status") == 0;
+	const char *what =
+		status ? "gputune keeps nothing for the next boot." : "Nothing to install:";
+
+	if (v->n_unkept)
+		doc_text(d, "%s", what);
+	else if (v->unkept)
+		doc_text(d, "%s %s change is applied. \"%s\" keeps a setting, applied or not.",
+			 what, status ? "No" : "no", next);
+	else if (status)
+		doc_text(d, "%s \"%s\" keeps a setting, applied or not.", what, next);
+	else
+		doc_text(d, "%s none of the selected settings is applied or needs a change.", what);
+}
 
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
 {
@@ -107,16 +132,14 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 				doc_code(d, v->files[i].diff);
 				any = true;
 			}
-		if (!any)
-			doc_text(d, v->n || v->n_skipped
-					    ? "The installed files match what install would write."
-					    : nothing_kept);
+		if (!any && (v->n || v->n_skipped))
+			doc_text(d, "The installed files match what install would write.");
+		else if (!any)
+			page_of_none(d, m, v);
 		return d;
 	}
-	if (!v->n && !v->n_skipped && !v->n_files) {
-		doc_text(d, nothing_kept);
-		return d;
-	}
+	if (!v->n && !v->n_skipped && !v->n_files)
+		page_of_none(d, m, v);
 	settings_table(d, m, v->rows, v->n, NULL);
 	if (v->n_skipped)
 		settings_table(d, m, v->skipped, v->n_skipped, "Not saved");
@@ -124,6 +147,7 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < v->n_notes; i++)
 		node_bullet(d, notes, cell(v->notes[i]));
+	left_for_reboot(d, m, v);
 	return d;
 }
 

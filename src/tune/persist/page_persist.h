@@ -39,6 +39,10 @@ struct persist_view {
 	struct persist_entry
 		*in_effect; /* remove: set by the files at this boot, and not taken back */
 	size_t n_in_effect;
+	/* Ids of applied changes that nothing keeps, by commas; "": none; NULL: unknown, or of
+	 * install and diff: certain settings were asked for. */
+	const char *unkept;
+	size_t n_unkept;
 	struct txn_report now; /* remove: of such values, what became of those taken back */
 };
 

@@ -206,7 +206,9 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
 				      later, later == 1 ? "takes" : "take"));
 	node_span(d, line, cell(" Undo with "));
-	node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", r->txn));
+	node_span(d, line,
+		  cell_as(STYLE_CODE, machine_command(d->arena, m, false,
+						      arena_printf(d->arena, "undo %lu", r->txn))));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
 }

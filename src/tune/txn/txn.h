@@ -55,6 +55,9 @@ struct txn_report {
 	size_t n_recovery;
 	const char **leftovers; /* what writes that were cut off left beside files: sentences */
 	size_t n_leftovers;
+	/* Undo: the one transaction that it selects, and what made it; 0: several, or none. */
+	unsigned long undoes;
+	const char *op;
 	bool dry; /* nothing was written: the rows say what would become of it */
 };
 

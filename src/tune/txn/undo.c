@@ -158,9 +158,15 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 	bool clean = true;
 	int code;
 
-	for (size_t i = 0; i < n; i++)
-		if (is_meant(s, &r->journal.items[i], newest))
-			changes += count_open(s, &r->journal.items[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct transaction *t = &r->journal.items[i];
+
+		if (!is_meant(s, t, newest))
+			continue;
+		r->report->undoes = changes ? 0 : t->txn;
+		r->report->op = t->op;
+		changes += count_open(s, t);
+	}
 	if (!changes)
 		return r->report->recovered ? 0 : undo_nothing(s, &r->journal, e);
 	code = check_order(r, s, e);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune persist: keep settings over a reboot by files of our own, and take them away again. */
 #include <errno.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "tune/txn/boot.h"
 #include "verbs/persist/persist.h"
 
@@ -11,6 +13,7 @@ static int make(struct persisting *s)
 {
 	int code = persist_collect(s);
 
+	s->view.unkept = s->ask->settings.profile || s->ask->settings.only ? NULL : "";
 	return code ? code : persist_make_files(s);
 }
 
@@ -81,7 +84,8 @@ static int install(struct persist_verb_answer *out)
 	if (!s->plan.n)
 		return update_boot(s);
 	code = door_agreed(s->d, page_persist(s->d->arena, s->m, &s->view),
-			   arena_printf(s->d->arena, "Make these %zu changes?", s->plan.n));
+			   arena_printf(s->d->arena, "Make %zu change%s?", s->plan.n,
+					s->plan.n == 1 ? "" : "s"));
 	return code ? code : write_files(out);
 }
 
@@ -112,6 +116,7 @@ int persist_review(struct persisting *s, size_t *differ)
 	code = journal_load(s->h, s->d->arena, false, &s->journal, &e);
 	if (code && code != -EACCES && code != -EPERM)
 		return door_fail(s->d, EXIT_BLIND, &e);
+	s->readable = !code;
 	if (code)
 		door_warn(s->d,
 			  "only root can read the journal: whether a file was edited is unknown");
@@ -136,10 +141,34 @@ int persist_review(struct persisting *s, size_t *differ)
 	return 0;
 }
 
+/* What is applied and goes with the next boot. */
+static void find_unkept(struct persisting *s)
+{
+	struct hold_row *rows;
+	TEXT_AUTO ids = { 0 };
+	size_t n;
+
+	txn_status(s->h, s->d->arena, &s->journal, &rows, &n);
+	persist_fill_entries(s->d, s->h, rows, n);
+	for (size_t i = 0; i < n; i++) {
+		bool ours = rows[i].hold == HOLD_OURS || rows[i].hold == HOLD_WAITS;
+
+		if (!ours || rows[i].kept || rows[i].t->state == TRANSACTION_OPEN)
+			continue;
+		s->view.n_unkept++;
+		if (!i || strcmp(rows[i].e->id, rows[i - 1].e->id) != 0)
+			text_printf(&ids, "%s%s", ids.len ? ", " : "", rows[i].e->id);
+	}
+	s->view.unkept = arena_strdup(s->d->arena, ids.s ? ids.s : "");
+}
+
 static int status(struct persist_verb_answer *out)
 {
 	size_t differ = 0;
 	int code = persist_review(&out->s, &differ);
+
+	if (!code && out->s.readable)
+		find_unkept(&out->s);
 
 	return code ? code : differ ? EXIT_FINDINGS : EXIT_CLEAN;
 }
@@ -199,10 +228,9 @@ static struct doc *persist_page(struct arena *a, const void *ask, const void *an
 		return page_persist(a, p->s.m, &p->s.view);
 	d = doc_new(a);
 	if (!*p->error.text)
-		doc_text(d,
-			 "Transaction %lu: %zu change%s made. \"gputune persist remove\" undoes "
-			 "all of it.",
-			 p->report.txn, p->s.plan.n, p->s.plan.n == 1 ? "" : "s");
+		doc_text(d, "Transaction %lu: %zu change%s made. \"%s\" undoes all of it.",
+			 p->report.txn, p->s.plan.n, p->s.plan.n == 1 ? "" : "s",
+			 machine_command(a, p->s.m, false, "persist remove"));
 	return d;
 }
 

@@ -30,7 +30,8 @@ struct persisting {
 	struct plan plan;		  /* the writes that make the files so */
 	const struct persist_entry *gone; /* remove: the rows that --only names; NULL: all */
 	size_t n_gone;
-	bool writes; /* it changes the machine: neither diff or status nor a dry run */
+	bool readable; /* the journal was read */
+	bool writes;   /* it changes the machine: neither diff or status nor a dry run */
 };
 
 /* What the sub-verbs answer. */
