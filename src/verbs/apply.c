@@ -7,6 +7,7 @@
 #include "tune/txn/approval.h"
 #include "tune/txn/results.h"
 #include "verbs/boot.h"
+#include "tune/txn/page_txn.h"
 #include "verbs/page_plan.h"
 
 struct apply_ask {
@@ -131,7 +132,7 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 	if (out->shown) {
 		code = door_agreed(
 			d, plan_doc(d->arena, out, d->verbose, NULL),
-			arena_printf(d->arena, "Make %zu change%s?", open, open == 1 ? "" : "s"));
+			arena_printf(d->arena, "Make %s?", changes_text(d->arena, open)));
 		if (code)
 			return code;
 		door_report_lost_at_boot(d, h);

@@ -99,7 +99,7 @@ static const char *card_next(struct arena *a, const struct card_answer *c)
 			    : c->findings.count[VERDICT_FAIL] ? "check"
 							      : "top";
 
-	return machine_command(a, c->m, c->interrupted, words);
+	return machine_command(a, c->m, c->interrupted, "%s", words);
 }
 
 static struct doc *card_page(struct arena *a, const struct card_answer *c)

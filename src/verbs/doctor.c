@@ -13,6 +13,7 @@
 #include "measure/doctor/listen.h"
 #include "tune/txn/txn.h"
 #include "verbs/benches.h"
+#include "tune/txn/page_txn.h"
 #include "verbs/change.h"
 #include "verbs/defect_rows.h"
 #include "verbs/doctor.h"
@@ -320,13 +321,12 @@ static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, cons
 {
 	struct arena *a = g->d->arena;
 	struct plan_view how = { 0 };
-	size_t n = plan_open_changes(&p->plan);
 
 	return door_agreed(g->d, page_plan(a, p->m, &p->plan, &how),
 			   arena_printf(a,
-					"Make %zu change%s for %s, measure again, and undo "
+					"Make %s for %s, measure again, and undo "
 					"what does not help?",
-					n, n == 1 ? "" : "s", id));
+					changes_text(a, plan_open_changes(&p->plan)), id));
 }
 
 /* What had found the causes, once more: true when it finds none that p has set something for. */

@@ -79,10 +79,10 @@ static struct cell command(struct arena *a, const struct machine *m, const struc
 			   const char *verb, const char *id, const char *more)
 {
 	bool named = strcmp(p->name, "default") != 0;
-	const char *words = arena_printf(a, "%s%s%s --only %s%s", verb, named ? " --profile " : "",
-					 named ? p->name : "", id, more);
 
-	return cell_as(STYLE_CODE, machine_command(a, m, true, words));
+	return cell_as(STYLE_CODE,
+		       machine_command(a, m, true, "%s%s%s --only %s%s", verb,
+				       named ? " --profile " : "", named ? p->name : "", id, more));
 }
 
 /* What a person types, or does, about a finding. */

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "tune/plan/plan.h"
+#include "tune/txn/page_txn.h"
 #include "measure/prove/ledger_view.h"
 #include "render/figure.h"
 #include "verbs/page_check.h"
@@ -64,14 +65,10 @@ static const char *place_text(struct arena *a, const struct change *c)
 
 static struct cell lifted_by(struct doc *d, const struct machine *m, const struct change *c)
 {
-	const char *id = c->s->id;
-
 	if (!gate_can_be_lifted(c->gate))
 		return cell(NULL);
-	return cell_as(
-		STYLE_CODE,
-		machine_command(d->arena, m, true,
-				arena_printf(d->arena, "apply --only %s --allow %s", id, id)));
+	return cell_as(STYLE_CODE, machine_command(d->arena, m, true, "apply --only %s --allow %s",
+						   c->s->id, c->s->id));
 }
 
 /* What is written, or with refused what is not. */
@@ -200,39 +197,27 @@ const char *plan_sentence(struct arena *a, const struct plan *p)
 	return arena_strdup(a, t.s);
 }
 
-static void closing(struct doc *d, const struct machine *m, const struct plan *p,
-		    const struct plan_view *how)
-{
-	size_t n = plan_open_changes(p);
-	const char *by = n && how->apply ? machine_command(d->arena, m, true, how->apply) : NULL;
-
-	if (by)
-		doc_text(d,
-			 "\"%s\" makes the change%s, \"%s\" undoes %s. Gains are measured only "
-			 "where "
-			 "marked \"measured\".",
-			 by, n == 1 ? "" : "s", machine_command(d->arena, m, true, "undo"),
-			 n == 1 ? "it" : "them");
-	else if (n)
-		doc_text(d, "Gains are measured only where marked \"measured\".");
-}
-
 struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		      const struct plan_view *how)
 {
 	struct doc *d = doc_new(a);
-	size_t n;
+	size_t n, n_open = plan_open_changes(p);
 	const struct batch *b = plan_page_batches(a, m, p, &n);
 	struct node *line;
 
-	doc_verdict(d, plan_open_changes(p) || p->n || p->n_advice ? STYLE_WARN : STYLE_GOOD,
-		    plan_sentence(a, p), NULL);
+	doc_verdict(d, n_open || p->n || p->n_advice ? STYLE_WARN : STYLE_GOOD, plan_sentence(a, p),
+		    NULL);
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
 	plan_page_changes(d, m, p, b, n, how, false);
 	plan_page_changes(d, m, p, b, n, how, true);
 	fights(d, p);
 	by_hand(d, p);
-	closing(d, m, p, how);
+	if (how->apply && n_open)
+		doc_text(d, "\"%s\" makes %s, \"%s\" undoes %s.",
+			 machine_command(a, m, true, "%s", how->apply), changes_text(a, n_open),
+			 machine_command(a, m, true, "undo"), n_open == 1 ? "it" : "them");
+	if (n_open)
+		doc_text(d, "Gains are measured only where marked \"measured\".");
 	return d;
 }

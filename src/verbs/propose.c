@@ -2,6 +2,7 @@
 /* gputune propose: a plan that waits for a person; gputune approve, which is that person. */
 #include "tune/txn/approval.h"
 #include "render/shape_page.h"
+#include "tune/txn/page_txn.h"
 #include "verbs/change.h"
 #include "verbs/page_plan.h"
 #include "verbs/verbs.h"
@@ -88,8 +89,7 @@ static int propose(struct door *d, struct host *h, const struct propose_ask *ask
 			     &out->hash, &e))
 		return door_fail(d, EXIT_NOT_APPLIED, &e);
 	out->state = "waits";
-	out->command = machine_command(d->arena, p.m, true,
-				       arena_printf(d->arena, "approve %s", out->hash));
+	out->command = machine_command(d->arena, p.m, true, "approve %s", out->hash);
 	return EXIT_FINDINGS;
 }
 
@@ -124,17 +124,15 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 		fill(&p, out);
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
-			arena_printf(d->arena,
-				     "Approve %zu change%s, to be applied once within %lld s?",
-				     out->changes, out->changes == 1 ? "" : "s", waiting.left_s));
+			arena_printf(d->arena, "Approve %s, to be applied once within %lld s?",
+				     changes_text(d->arena, out->changes), waiting.left_s));
 	}
 	if (!code && approval_grant(h, d->arena, &waiting, &e))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);
 	out->hash = ask->hash;
 	out->state = "approved";
 	out->expires_s = waiting.left_s;
-	out->command = machine_command(d->arena, p.m, false,
-				       arena_printf(d->arena, "apply --approved %s", ask->hash));
+	out->command = machine_command(d->arena, p.m, false, "apply --approved %s", ask->hash);
 	approval_free(&waiting);
 	return code;
 }

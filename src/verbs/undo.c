@@ -62,22 +62,21 @@ static int check_only(struct door *d, struct host *h, const struct txn_select *s
 	return code;
 }
 
-static bool has_argument(const struct txn_report *report)
+/* Of this kind; name NULL: any. */
+static bool has_row(const struct txn_report *report, enum knob_kind kind, const char *name)
 {
 	size_t i = 0;
 
-	while (i < report->n && report->rows[i].knob.kind != KNOB_BOOTARG)
+	while (i < report->n && (report->rows[i].knob.kind != kind ||
+				 (name && strcmp(report->rows[i].knob.name, name) != 0)))
 		i++;
 	return i < report->n;
 }
 
-static bool has_request(const struct txn_report *report)
+/* The files for the next boot stay. */
+static bool files_stay(struct host *h, const struct txn_report *report)
 {
-	size_t i = 0;
-
-	while (i < report->n && strcmp(report->rows[i].knob.name, PERSIST_REQUEST) != 0)
-		i++;
-	return i < report->n;
+	return host_exists(h, PERSIST_REQUEST) && !has_row(report, KNOB_FILE, PERSIST_REQUEST);
 }
 
 /* "Undo transaction 11 (apply: memory.dirty-ratio)?", of a dry run. */
@@ -106,14 +105,12 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_select dry = *s;
 	struct err e = { 0 };
-	bool kept = host_exists(h, PERSIST_REQUEST);
 	int code = 0;
 
 	dry.dry = true;
 	/* Nobody is asked about nothing. */
 	if (!s->dry && !d->agreed && txn_undo(h, d->arena, &dry, &who, &out->report, &e) != -ENOENT)
-		code = door_agreed(d, NULL,
-				   question(d, &out->report, kept && !has_request(&out->report)));
+		code = door_agreed(d, NULL, question(d, &out->report, files_stay(h, &out->report)));
 	if (code)
 		return code;
 	out->report = (struct txn_report){ 0 };
@@ -121,14 +118,15 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 	out->undone = txn_undo(h, d->arena, s, &who, &out->report, &e);
 	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
 	 * entries is configuration, which takes longest to read. */
-	out->m = has_argument(&out->report) ? door_change_machine(d, h)
-					    : door_machine(d, h, &(const struct door_look){ 0 });
+	out->m = has_row(&out->report, KNOB_BOOTARG, NULL)
+			 ? door_change_machine(d, h)
+			 : door_machine(d, h, &(const struct door_look){ 0 });
 	out->result = outcome_answer_of(d->arena, &out->report, &e);
 	if (out->undone)
 		d->say(d->ctx, 0, &e);
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
-	if (host_exists(h, PERSIST_REQUEST) && !has_request(&out->report))
+	if (files_stay(h, &out->report))
 		door_warn(d, "values kept for the next boot remain: \"%s\" removes them",
 			  machine_command(d->arena, out->m, true, "persist remove"));
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);

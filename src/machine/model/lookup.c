@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding one object among a machine's facts by name, address or place. Knows the structs, not
  * their tables. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +32,16 @@ void *list_take(struct list *l, size_t size)
 	return (char *)l->items + l->n++ * size;
 }
 
-const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words)
+const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
+			    ...)
 {
-	const char *options = m ? m->options : NULL;
+	const char *options = m && m->options ? m->options : "", *said;
+	va_list args;
 
-	return arena_printf(a, "%sgputune %s%s", root && !options ? "sudo " : "", words,
-			    options ? options : "");
+	va_start(args, words);
+	said = arena_vprintf(a, words, args);
+	va_end(args);
+	return arena_printf(a, "%sgputune %s%s", root && !*options ? "sudo " : "", said, options);
 }
 
 static bool same(const char *a, const char *b)

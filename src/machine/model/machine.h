@@ -90,7 +90,8 @@ struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 /* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
  * needs root; of a captured one without sudo and with --host. */
-const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words);
+const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
+			    ...) __attribute__((format(printf, 4, 5)));
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose
  * lanes show what the port above does not; NULL: both ends of the link say so, or the board's kind.
  */

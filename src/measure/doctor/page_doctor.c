@@ -17,11 +17,11 @@ static struct cell fix_of(struct arena *a, const struct machine *m, const struct
 	const char *allow =
 		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
 
-	const char *words = s && s->effect != EFFECT_NOW
-				    ? arena_printf(a, "apply --only %s%s", c->fix, allow)
-				    : arena_printf(a, "doctor %s --fix%s", x->d->id, allow);
-
-	return cell_as(STYLE_CODE, machine_command(a, m, true, words));
+	if (s && s->effect != EFFECT_NOW)
+		return cell_as(STYLE_CODE,
+			       machine_command(a, m, true, "apply --only %s%s", c->fix, allow));
+	return cell_as(STYLE_CODE,
+		       machine_command(a, m, true, "doctor %s --fix%s", x->d->id, allow));
 }
 
 static enum style likelihood_style(enum likelihood l)

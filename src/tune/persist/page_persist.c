@@ -90,34 +90,22 @@ static void files_table(struct doc *d, const struct persist_view *v)
 	node_drop_empty(t);
 }
 
-static void left_for_reboot(struct doc *d, const struct machine *m, const struct persist_view *v)
-{
-	bool one = v->n_unkept == 1;
-
-	if (v->n_unkept)
-		doc_text(d, "%zu applied change%s not kept for the next boot: %s. \"%s\" keeps %s.",
-			 v->n_unkept, one ? " is" : "s are", v->unkept,
-			 machine_command(d->arena, m, true, "persist install"),
-			 one ? "it" : "them");
-}
-
-/* Who has just tried undo installs nothing: that is to be seen. */
+/* Who has just tried undo installs nothing: that is to be seen. What is applied is named. */
 static void page_of_none(struct doc *d, const struct machine *m, const struct persist_view *v)
 {
-	const char *next = machine_command(d->arena, m, true, "persist install --only ID");
 	bool status = strcmp(v->action, "status") == 0;
-	const char *what =
-		status ? "gputune keeps nothing for the next boot." : "Nothing to install:";
+	const char *next = machine_command(d->arena, m, true, "persist install%s",
+					   v->n_unkept ? "" : " --only ID");
 
+	doc_text(d, status ? "gputune keeps nothing for the next boot." : "Nothing to install.");
 	if (v->n_unkept)
-		doc_text(d, "%s", what);
+		doc_text(d, "%s applied and not kept for the next boot: %s. \"%s\" keeps %s.",
+			 changes_text(d->arena, v->n_unkept), v->unkept, next,
+			 v->n_unkept == 1 ? "it" : "them");
 	else if (v->unkept)
-		doc_text(d, "%s %s change is applied. \"%s\" keeps a setting, applied or not.",
-			 what, status ? "No" : "no", next);
-	else if (status)
-		doc_text(d, "%s \"%s\" keeps a setting, applied or not.", what, next);
-	else
-		doc_text(d, "%s none of the selected settings is applied or needs a change.", what);
+		doc_text(d, "No change is applied. \"%s\" keeps a setting, applied or not.", next);
+	else if (!status)
+		doc_text(d, "None of the selected settings is applied or needs a change.");
 }
 
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
@@ -147,7 +135,6 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < v->n_notes; i++)
 		node_bullet(d, notes, cell(v->notes[i]));
-	left_for_reboot(d, m, v);
 	return d;
 }
 

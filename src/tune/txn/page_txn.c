@@ -166,7 +166,7 @@ void page_recovered(struct doc *d, const struct machine *m, const struct txn_rep
 	txn_page_commands(d, &rows);
 }
 
-static const char *changes_text(struct arena *a, size_t n)
+const char *changes_text(struct arena *a, size_t n)
 {
 	return arena_printf(a, "%zu change%s", n, n == 1 ? "" : "s");
 }
@@ -207,8 +207,7 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 				      later, later == 1 ? "takes" : "take"));
 	node_span(d, line, cell(" Undo with "));
 	node_span(d, line,
-		  cell_as(STYLE_CODE, machine_command(d->arena, m, false,
-						      arena_printf(d->arena, "undo %lu", r->txn))));
+		  cell_as(STYLE_CODE, machine_command(d->arena, m, false, "undo %lu", r->txn)));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
 }

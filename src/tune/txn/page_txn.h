@@ -8,6 +8,8 @@
 #include "machine/model/machine.h"
 #include "tune/txn/journal.h"
 
+/* "1 change", "2 changes". */
+const char *changes_text(struct arena *a, size_t n);
 /* result is what txn_apply or txn_undo returned; the error itself is the caller's to print. */
 struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
 		       int result);

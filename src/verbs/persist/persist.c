@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "tune/txn/boot.h"
+#include "tune/txn/page_txn.h"
 #include "verbs/persist/persist.h"
 
 /* --- install and diff ------------------------------------------------------------------------- */
@@ -83,9 +84,9 @@ static int install(struct persist_verb_answer *out)
 	}
 	if (!s->plan.n)
 		return update_boot(s);
-	code = door_agreed(s->d, page_persist(s->d->arena, s->m, &s->view),
-			   arena_printf(s->d->arena, "Make %zu change%s?", s->plan.n,
-					s->plan.n == 1 ? "" : "s"));
+	code = door_agreed(
+		s->d, page_persist(s->d->arena, s->m, &s->view),
+		arena_printf(s->d->arena, "Make %s?", changes_text(s->d->arena, s->plan.n)));
 	return code ? code : write_files(out);
 }
 
@@ -228,8 +229,8 @@ static struct doc *persist_page(struct arena *a, const void *ask, const void *an
 		return page_persist(a, p->s.m, &p->s.view);
 	d = doc_new(a);
 	if (!*p->error.text)
-		doc_text(d, "Transaction %lu: %zu change%s made. \"%s\" undoes all of it.",
-			 p->report.txn, p->s.plan.n, p->s.plan.n == 1 ? "" : "s",
+		doc_text(d, "Transaction %lu: %s made. \"%s\" undoes all of it.", p->report.txn,
+			 changes_text(a, p->s.plan.n),
 			 machine_command(a, p->s.m, false, "persist remove"));
 	return d;
 }
