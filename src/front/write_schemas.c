@@ -247,10 +247,10 @@ static int write_page(const char *folder)
 		"under a name given by the run, `_UNIT` a unit given by the run.\n");
 	for (const struct result_shape *const *r = result_shapes(&p.arena); *r; r++)
 		write_result(&p, *r);
-	fprintf(p.out, "\n## Questions\n\nThe options of each verb: on a command line `--key-name "
-		       "VALUE`, in libgputune and Python a JSON object with these "
-		       "keys\n(`gputune_ask`, docs/AGENTS.md). A number may be a text with its "
-		       "unit; times are in seconds, shares are fractions.\n");
+	fprintf(p.out,
+		"\n## Options\n\nOptions are `--key-name VALUE` on the command line, and JSON keys "
+		"in libgputune and Python (`gputune_ask`,\ndocs/AGENTS.md). Numbers can be strings "
+		"with a unit. Times are in seconds; shares are fractions from 0 to 1.\n");
 	write_questions(&p, answering_verbs, "");
 	bad = ferror(p.out);
 	bad |= fclose(p.out);

@@ -174,7 +174,7 @@ int package_read(struct arena *a, struct host *h, struct data_package *out, stru
 		code = package_stored(a, h, arena_printf(a, "%s/" PACKAGE_NAME, folders[i]), &one,
 				      e);
 		if (!code && strcmp(one.date, package_floor) < 0)
-			code = err_set(e, -ESTALE, "%s of %s is older than this build's rows of %s",
+			code = err_set(e, -ESTALE, "%s of %s is older than this build's data of %s",
 				       one.path, one.date, package_floor);
 		if (code && found == -ENOENT)
 			found = code;

@@ -37,7 +37,7 @@ static const char *const figure_limits[] = { "none", "memory", "link", "fp64", "
 
 static const struct row_column figure_columns[] = {
 	ROW_NAME(NF, name, .meaning = "id of the figure"),
-	ROW_TEXT(NF, title, "title", .required = true, .meaning = "name for people"),
+	ROW_TEXT(NF, title, "title", .required = true, .meaning = "display name"),
 	ROW_TEXT(NF, unit, "unit", .required = true, .meaning = "GB/s, Gbit/s, TFLOP/s or us"),
 	ROW_FLAG(NF, lower, "lower", .meaning = "lower is better"),
 	ROW_TEXT(NF, bench, "bench", .required = true, .meaning = "bench that measures it"),
@@ -110,7 +110,7 @@ static const char *const serving_takes[] = { "gauge", "mean", "count", "largest"
 
 static const struct row_column serving_figure_columns[] = {
 	ROW_NAME(SF, name, .meaning = "id of the figure"),
-	ROW_TEXT(SF, title, "title", .required = true, .meaning = "name for people"),
+	ROW_TEXT(SF, title, "title", .required = true, .meaning = "display name"),
 	ROW_TEXT(SF, unit, "unit", .meaning = "unit"),
 	ROW_CHOICE(SF, take, "take", .choices = serving_takes, .required = true,
 		   .meaning = "how the metric is read"),

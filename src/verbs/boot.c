@@ -128,7 +128,7 @@ static bool note_report(struct boot *b, const struct txn_report *report)
 			    strcmp(b->rows[i].knob.name, o->knob.name) == 0)
 				b->told[i] = "set at boot";
 			if (failed && !b->dropped[i]) {
-				b->told[i] = o->sentence ? o->sentence : "it was refused";
+				b->told[i] = o->sentence ? o->sentence : "the change was refused";
 				b->dropped[i] = dropped = true;
 			}
 		}

@@ -52,8 +52,8 @@ static const struct shape_row data_rows[] = {
 	{ "used", "Data package in use; without a path: none.",
 	  SHAPE_OBJECT(data_view, used, data_state) },
 	{ "previous", NULL, SHAPE_OBJECT(data_view, previous, data_state) },
-	{ "build_date", "Date of the newest row of this build.", SHAPE_TEXT(data_view, build_date) },
-	{ "rows_age_days", "Date of the rows in use.", SHAPE_COUNT(data_view, rows_age_days),
+	{ "build_date", "Date of the newest entry of this build.", SHAPE_TEXT(data_view, build_date) },
+	{ "rows_age_days", "Days since the data in use was collected.", SHAPE_COUNT(data_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "stale", NULL, SHAPE_FLAG(data_view, stale) },
 	{ "key_built_in", "This build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) },
@@ -62,7 +62,7 @@ static const struct shape data_shape = SHAPE(data_view, data);
 
 static const struct result_shape data_result = {
 	.name = "data", .title = "gputune data",
-	.meaning = "Data package in use, and the age of its rows.",
+	.meaning = "Data package in use, and its age.",
 	.shape = &data_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
 };
 /* clang-format on */
@@ -279,7 +279,7 @@ static int package_judge(struct door *d, const struct fetched *f, const struct s
 				   arena_strdup(a, e.text));
 	if (strcmp(p->date, package_floor) < 0)
 		return door_refuse(d, EXIT_NOT_APPLIED,
-				   "%s is not used: its date %s is before this build's rows of %s",
+				   "%s is not used: dated %s, before this build's data of %s",
 				   f->name, p->date, package_floor);
 	return 0;
 }
@@ -429,7 +429,7 @@ static struct doc *page_data(struct arena *a, const struct data_view *v)
 	if (v->key)
 		doc_text(d, "Signed by key %s.", v->key);
 	if (!v->used.path)
-		doc_text(d, "No data package is used: the rows are those of this build (%s).",
+		doc_text(d, "No data package is used: the data is that of this build (%s).",
 			 v->build_date);
 	page_state(d, "In use", &v->used);
 	page_state(d, "Previous", &v->previous);
@@ -445,9 +445,9 @@ VERB_PAGE_OF(data_page, page_data, data_view)
 
 static const struct verb data_status_verb = {
 	.name = "status",
-	.summary = "show which rows are used, and their age",
+	.summary = "show which data package is used, and its age",
 	.about = "Shows the data package in use and the previous one.",
-	.exits = "1: the rows are stale",
+	.exits = "1: the data is stale",
 	.examples = EXAMPLES({ "data status", "what is installed" },
 			     { "data status --format json", "for scripts" }),
 	.answer = data_status_any,
@@ -458,7 +458,7 @@ static const struct verb data_status_verb = {
 static const struct verb data_update_verb = {
 	.name = "update",
 	.summary = "install a signed data package",
-	.about = "Checks the signature next to the package (.minisig or .sig), then every row. "
+	.about = "Checks the signature next to the package (.minisig or .sig), then every entry. "
 		 "Then it replaces the package in use, which stays available to \"data back\". As "
 		 "root for the machine, else only for you.",
 	.exits = "3: the package was refused, and nothing changed",
@@ -491,11 +491,11 @@ static const struct verb *const data_subs[] = { &data_status_verb, &data_update_
 const struct verb data_verb = {
 	.name = "data",
 	.group = VERB_PROGRAM,
-	.summary = "update rows of defects, models and GPUs from a signed data package",
-	.about = "Rows newer than this build: show them (status), install newer ones (update), "
-		 "return to the previous ones (back).",
+	.summary = "update the tables of defects, models and GPUs from a signed data package",
+	.about = "Data newer than this build: show it (status), install newer data (update), "
+		 "return to the previous data (back).",
 	.words = "update rows database feed signature offline",
-	.examples = EXAMPLES({ "data status", "how old the rows are" },
+	.examples = EXAMPLES({ "data status", "how old the data is" },
 			     { "data update gputune-data.json", "newer ones from a file" }),
 	.subs = data_subs,
 	.usual = &data_status_verb,

@@ -113,7 +113,7 @@ struct defects_lint_ask {
 	struct ask_texts files;
 };
 static const struct ask_row lint_rows[] = {
-	{ "FILE", "files of rows", ASK_TEXTS(defects_lint_ask, files), .argument = true,
+	{ "FILE", "files of defect entries", ASK_TEXTS(defects_lint_ask, files), .argument = true,
 	  .required = true, .files = true },
 };
 static const struct ask_shape defects_lint_ask_shape = ASK_SHAPE(defects_lint_ask, NULL, lint_rows);
@@ -227,7 +227,7 @@ static int defects_lint_answer(struct door *d, const struct defects_lint_ask *as
 		if (!json_is_array(list))
 			lint_problem(
 				d, out, file,
-				list ? "rows must be in a list"
+				list ? "entries must be in a list"
 				     : arena_printf(d->arena, "line %d: %s", why.line, why.text));
 		json_array_foreach(list, k, row)
 		{
@@ -236,7 +236,7 @@ static int defects_lint_answer(struct door *d, const struct defects_lint_ask *as
 			if (defect_row_check(d->arena, row, true, &e))
 				lint_problem(d, out, file,
 					     arena_printf(d->arena, "%s: %s",
-							  id ? id : "a row has no id", e.text));
+							  id ? id : "an entry has no id", e.text));
 			else
 				out->rows++;
 		}
@@ -287,7 +287,7 @@ static const struct verb defects_check_verb = {
 static const struct verb defects_list_verb = {
 	.name = "list",
 	.summary = "list the known defects",
-	.about = "Lists all rows, including those that do not apply to this machine.",
+	.about = "Lists all known defects, including those that do not apply to this machine.",
 	.examples = EXAMPLES({ "defects list", "all" }, { "defects list nccl", "of NCCL" }),
 	.ask = &defects_list_ask_shape, .answer = list_answer_any, .result = &defects_list_result,
 	.page = list_page,
@@ -298,7 +298,7 @@ static const struct verb defects_explain_verb = {
 	.summary = "one defect: cause, effect, fix, sources",
 	.about = "Prints the details of a defect and who confirmed it.",
 	.examples = EXAMPLES({ "defects explain nccl-arm-cas-gcc9", "a hang of NCCL on Arm" },
-		{ "defects explain nccl-arm-cas-gcc9 --format json", "its row" }),
+		{ "defects explain nccl-arm-cas-gcc9 --format json", "as JSON, with its conditions" }),
 	.ask = &defects_explain_ask_shape, .answer = explain_answer_any,
 	.result = &defects_list_result, .page = list_page,
 };
@@ -306,7 +306,7 @@ static const struct verb defects_explain_verb = {
 static const struct verb defects_search_verb = {
 	.name = "search",
 	.summary = "find defects by words of a symptom or a log line",
-	.about = "Searches words in titles, symptoms and causes, and the log lines of rows.",
+	.about = "Searches titles, symptoms, causes and log lines of known defects.",
 	.exits = "1: nothing was found",
 	.examples = EXAMPLES({ "defects search hang nccl", "by words" },
 		{ "defects search \"illegal instruction\"", "by a message" }),
@@ -316,9 +316,9 @@ static const struct verb defects_search_verb = {
 
 static const struct verb defects_lint_verb = {
 	.name = "lint",
-	.summary = "check files of defects against their own examples",
-	.about = "Checks keys, conditions and versions of rows, and tests each row with its examples.",
-	.exits = "1: a row is invalid",
+	.summary = "test files of defect entries with the examples that they contain",
+	.about = "Checks keys, conditions and versions of each entry, and tests it with its examples.",
+	.exits = "1: an entry is invalid",
 	.examples = EXAMPLES({ "defects lint nccl.json", "before you send it" },
 		{ "defects lint nccl.json torch.json", "several files" }),
 	.ask = &defects_lint_ask_shape, .answer = lint_answer_any, .result = &defects_lint_result,
@@ -334,8 +334,8 @@ const struct verb defects_verb = {
 	.name = "defects",
 	.group = VERB_LOOK,
 	.summary = "known defects of the installed drivers, kernels, libraries and firmware",
-	.about = "Compares this machine, its containers and environments with known defects (check), and shows "
-	  "the rows (list, explain, search, lint).",
+	.about = "Compares this machine, its containers and environments with known defects (check). Shows known "
+	  "defects (list, explain, search), and drafts and tests new entries (new, lint).",
 	.words = "known bugs issues vulnerabilities cve advisories regressions",
 	.examples = EXAMPLES({ "defects check", "known defects on this machine" },
 		{ "defects search hang nccl", "by words of a symptom" }),

@@ -34,14 +34,14 @@ struct defects_draft {
 };
 
 static const struct shape_row defects_new_rows[] = {
-	{ "file", "A file with the row, as JSON.", SHAPE_TEXT(defects_draft, file) },
+	{ "file", "File with the entry, as JSON.", SHAPE_TEXT(defects_draft, file) },
 };
 static const struct shape defects_new_shape = SHAPE(defects_draft, defects_new);
 
 static const struct result_shape defects_new_result = {
 	.name = "defects-new",
 	.title = "gputune defects new",
-	.meaning = "The draft of a row of known defects.",
+	.meaning = "Draft of an entry of known defects.",
 	.shape = &defects_new_shape,
 	.exit_codes = 1u << 0 | 1u << 2,
 };
@@ -281,7 +281,7 @@ static struct doc *page_new(struct arena *a, const struct defects_draft *v)
 {
 	struct doc *d = doc_new(a);
 
-	doc_heading(d, 1, "Draft of a row");
+	doc_heading(d, 1, "Draft of a defect entry");
 	doc_code(d, v->file);
 	return d;
 }
@@ -293,13 +293,12 @@ static const struct verb_format new_formats[] = { { "term", new_write }, { NULL,
 
 const struct verb defects_new_verb = {
 	.name = "new",
-	.summary = "the draft of a row, from this machine and a text",
-	.about = "Prints a file of one row with what is known of this machine filled in, without "
-		 "names "
-		 "and addresses, for \"defects lint\". Nothing is sent.",
+	.summary = "draft a defect entry from this machine and your description",
+	.about = "Prints a file with one entry for \"defects lint\", filled in with facts of this "
+		 "machine but no names or addresses. Nothing is sent.",
 	.examples = EXAMPLES(
 		{ "defects new --component nccl all_reduce hangs after an hour",
-		  "a row to complete" },
+		  "an entry to complete" },
 		{ "defects new --log \"NVRM: Xid 31\" it crashes", "with a line of a log" }),
 	.ask = &defects_new_ask_shape,
 	.answer = new_answer_any,

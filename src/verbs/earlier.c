@@ -85,7 +85,7 @@ static int compare_readings(const char *path, const struct machine *now, const s
 {
 	if (seen_ok(&now->nodename.f) && seen_ok(&then->nodename.f) &&
 	    strcmp(now->nodename.v, then->nodename.v) != 0) {
-		err_set(e, -EINVAL, "%s: a reading of %s, not of %s", path, then->nodename.v,
+		err_set(e, -EINVAL, "%s: read on machine %s, not on %s", path, then->nodename.v,
 			now->nodename.v);
 		err_hint(e, "names differ in captures unless taken with --no-redact; \"gputune "
 			    "show --format json\" keeps them");

@@ -222,7 +222,7 @@ VERB_PAGE_OF(model_page, page_model, model_added)
 
 static const struct verb model_add_verb = {
 	.name = "add",
-	.summary = "read a model's files and store its shape under a name",
+	.summary = "read a model's files and store its dimensions under a name",
 	.about = "Reads config.json with its quantization, or a GGUF header, and writes a row to "
 		 "your models.rows. Predictions then accept the model by name.",
 	.exits = "3: your models.rows cannot be read or written, and is unchanged",
@@ -241,7 +241,7 @@ static const struct verb *const model_subs[] = { &model_add_verb, NULL };
 const struct verb model_verb = {
 	.name = "model",
 	.group = VERB_MODELS,
-	.summary = "add a model that predictions accept by name",
+	.summary = "add your own model, to use its name in predictions",
 	.about = "Adds models that are not built in, from their own files. \"gputune list models\" "
 		 "lists all.",
 	.words = "checkpoint config gguf catalogue catalog import",

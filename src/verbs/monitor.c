@@ -14,7 +14,7 @@
 enum { SETTINGS_MS = 15000, USERS_MS = 3000 };
 
 static const struct ask_row monitor_ask_rows[] = {
-	{ "format", "term, json (default in a pipe), otlp; with --once prom, openmetrics",
+	{ "format", "term, json (default in a pipe), otlp; --once: also prom, openmetrics",
 	  .kind = ASK_KIND_NOTE },
 	MONITOR_ASK_ROWS,
 	{ "once", "one reading", ASK_FLAG(monitor_ask, once) },
@@ -397,7 +397,7 @@ static const char *const monitor_forms[] = { "term", "json", "prom", "openmetric
 const struct verb monitor_verb = {
 	.name = "monitor",
 	.group = VERB_LOOK,
-	.summary = "GPUs, CPUs, memory, network and disks as pages or JSON lines",
+	.summary = "show GPUs, CPUs, memory, network and disks continuously, as text or JSON lines",
 	.about = "Shows clocks, power, temperature, memory and the time that each GPU is held "
 		 "back, with the reason; CPUs, memory, networks and disks. In a pipe it writes "
 		 "lines of JSON. \"gputune top\" is the same on a screen with keys.",

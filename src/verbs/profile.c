@@ -200,7 +200,7 @@ static int profile_policy_answer(struct door *d, const struct profile_verb_ask *
 			site.there ? "the file is valid" : "there is no site policy",
 			named ? arena_printf(d->arena, "%s may apply and undo", user)
 			: site.apply.users
-				? arena_printf(d->arena, "%s may not apply or undo", user)
+				? arena_printf(d->arena, "%s is not allowed to apply or undo", user)
 				: "users: not given: every user who can become root may apply")
 	};
 	return named ? EXIT_CLEAN : EXIT_NOT_APPLIED;
@@ -477,7 +477,7 @@ static const struct verb check_verb =
 		     name_shape, check_any, { "profile check mine.ini", "before it is used" },
 		     { "profile check site", "of /etc/gputune/profiles" });
 static const struct verb policy_verb =
-	PROFILE_VERB("policy", "check the site's policy, and who may apply",
+	PROFILE_VERB("policy", "check the site's policy, and who is allowed to apply changes",
 		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
 		     "gputune-profile(5) has its keys.",
 		     policy_shape, policy_any, { "profile policy", "as who runs this" },

@@ -141,7 +141,7 @@ VERB_PAGE(serving_page_any, serving_page, serving_ask, serving_view)
 
 const struct verb diagnose_serving_verb = {
 	.name = "serving",
-	.summary = "what holds an engine back, by its metrics and log",
+	.summary = "find what slows down an engine, from its metrics and log",
 	.about = "Reads the metrics end point of vLLM, SGLang or TensorRT-LLM twice, --for apart, "
 		 "or "
 		 "files of it, and lines of the log: queue, KV cache, preemption, prefill, prefix "

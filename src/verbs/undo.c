@@ -143,7 +143,7 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 	int code;
 
 	if (ask->approved && (s.txn || s.all || s.force || ask->settings.only))
-		return door_refuse(d, EXIT_USAGE, "--approved selects exactly what is undone");
+		return door_refuse(d, EXIT_USAGE, "--approved already selects what is undone");
 	if (s.txn && s.all)
 		return door_refuse(d, EXIT_USAGE, "give either a transaction or --all");
 	s.only = door_words(d, ask->settings.only, &s.n_only);

@@ -187,10 +187,10 @@ for what, data, words in (
         ("an absolute path", package(files={"/etc/passwd": "x"}), ("unknown file",)), ("a file of no table", package(files={"xyz.rows": "x"}), ("unknown file",)),
         ("a text for a list", package(files={"defects/nccl.json": "x"}), ("another type",)), ("a list for a text", package(files={"models.rows": []}), ("another type",)),
         ("a wrong model", package(files={"defects/nccl.json": [ROW], "models.rows": "Acme keys=acme\n"}), ("models.rows:1",)),
-        ("a wrong defect", package(files={"defects/nccl.json": [ROW, broken]}), ("row 2", ROW["id"])),
+        ("a wrong defect", package(files={"defects/nccl.json": [ROW, broken]}), ("entry 2", ROW["id"])),
         ("the same id twice", package(files={"defects/nccl.json": [ROW], "defects/x.json": [ROW]}), ("twice",)),
         ("a row that lies about its examples", package(files={"defects/nccl.json": [lying]}), ("example",)),
-        ("a row that is none", package(files={"defects/nccl.json": [7]}), ("row 1",)), ("deep nesting", b"[" * 100000, ()),
+        ("a row that is none", package(files={"defects/nccl.json": [7]}), ("entry 1",)), ("deep nesting", b"[" * 100000, ()),
         ("older than the build", package(date="2020-01-01"), ("before this build",)), ("a date to come", package(date="2099-01-01"), ("future",)),
         ("a huge one", b'{"a": "' + b"x" * (17 << 20) + b'"}', ())):
     refused(what, write(data), *words)
@@ -249,7 +249,7 @@ expect("a release that is torn is a finding", code == 1 and "needs driver 600, f
 for what, how in (("no verdict fits", {"examples": [{"verdict": "whole", "platform": "dgx-spark", "driver": "580.10", "kernel": "6.1"}]}), ("an unknown key", {"x": 1}),
                   ("no source", {"source": None}), ("no date", {"date": "soon"}), ("a condition that is none", {"when": {"x": 1}}), ("a part without a text", {"parts": [{"when": {"driver": ">1"}}]}),
                   ("no example", {"examples": []})):
-    refused(f"releases: {what}", write(package(13, "2026-11-23", {"baseline.json": [{k: v for k, v in {**torn, **how}.items() if v is not None}]})), "row 1")
+    refused(f"releases: {what}", write(package(13, "2026-11-23", {"baseline.json": [{k: v for k, v in {**torn, **how}.items() if v is not None}]})), "entry 1")
 refused("releases: no list", write(package(13, "2026-11-23", {"baseline.json": {}})), "another type")
 
 # Drafts of rows: of captured machines, without what is nobody's business; the linter takes them as they are.

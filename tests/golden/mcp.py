@@ -366,8 +366,8 @@ def approvals():
         expect(f"no hash {bad!r}", refused(c.call("apply", approved=bad, target=SPARK)) and refused(c.call("undo", approved=bad, target=SPARK)))
     waiting = [c.call("propose", setting="memory", target=SPARK)["result"] for _ in range(3)]
     expect("proposals of one second are one", len({w["structuredContent"]["data"]["hash"] for w in waiting}) <= 3)
-    refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved selects exactly")
-    refuses("with another undo", ["undo", "--approved", h, "--all", *on], 2, "--approved selects exactly")
+    refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved already selects")
+    refuses("with another undo", ["undo", "--approved", h, "--all", *on], 2, "--approved already selects")
     refuses("at boot", ["apply", "--approved", h, "--boot"], 2, "give either a plan or --boot")
     server.terminate()
     expect("the service ends, and its socket goes", server.wait(20) == 0 and not path.exists())

@@ -498,7 +498,7 @@ def after_the_reboot(capture, tmp):
         for argv in ((), ("--boot",)):
             code, j = m.json("verify", *argv)
             expect(f"{name}: verify {argv} says {verify}", [r["state"] for r in j["rows"]] == [verify] and
-                   ("rebooted since" in (j["rows"][0]["sentence"] or "")) == (verify == "differs") and code == (verify != "in-force"), (code, j))
+                   ("rebooted after the change" in (j["rows"][0]["sentence"] or "")) == (verify == "differs") and code == (verify != "in-force"), (code, j))
 
 
 def limits(capture, tmp):

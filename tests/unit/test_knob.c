@@ -984,12 +984,12 @@ static void test_extlinux_refused(void **state)
 		const char *from, *to, *says;
 	} rows[] = {
 		{ "DEFAULT primary", "DEFAULT primary\nDEFAULT backup", "two DEFAULT" },
-		{ "DEFAULT primary", "DEFAULT gone", "missing label" },
-		{ "LABEL backup", "LABEL primary", "two labels" },
+		{ "DEFAULT primary", "DEFAULT gone", "missing LABEL" },
+		{ "LABEL backup", "LABEL primary", "two LABEL" },
 		{ "rw  \r\n", "rw\n\tAPPEND ro\n", "two APPEND" },
 		{ "\tAPPEND ${cbootargs} root=/dev/a rw  \r\n", "", "no arguments" },
 		{ "root=/dev/a", "root=/dev/a#b", "comment" },
-		{ "\tLINUX /boot/Image\n", "", "no kernel" },
+		{ "\tLINUX /boot/Image\n", "", "no LINUX" },
 		{ "a rw", "a rw gputune.args=2 nosmt", "were edited" },
 		{ "a rw", "a rw gputune.args=1 nosmt gputune.args=1 nosmt", "twice" },
 		{ "cbootargs} single", "cbootargs} single gputune.args=1 nosmt", "another label" },

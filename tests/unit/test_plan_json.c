@@ -246,7 +246,7 @@ static void out_of_bounds(void **state)
 		int code;
 
 		c->gate = gate;
-		c->refusal = gate ? "it was refused" : NULL;
+		c->refusal = gate ? "the change was refused" : NULL;
 		j = plan_json(&p, 0);
 		code = plan_from_json(&a, m, j, "p.json", &out, &e);
 		/* What was refused when the plan was made is read, and refused again. */

@@ -149,7 +149,7 @@ static void test_memory_temperature(void **state)
 		      "17 C below") },
 		{ ROW("gpu.temperature-memory",
 		      GPU("'name': 'NVIDIA H100 80GB HBM3', 'temperature_memory_c': 91"), FAIL,
-		      DIFFERS, "the memory's limit is 95 C: the GPU slows down") },
+		      DIFFERS, "the memory temperature limit is 95 C: the GPU slows down") },
 		/* The driver's own limit goes before the table's, but 0 is none. */
 		{ ROW("gpu.temperature-memory",
 		      GPU("'name': 'NVIDIA H100 80GB HBM3', 'temperature_memory_c': 91, "

@@ -227,8 +227,8 @@ void usage(FILE *f, bool all)
 	fputc('\n', f);
 	wrapped(f,
 		all ? "\"gputune VERB --help\" shows options and examples. Exit codes: 0 clean, 1 "
-		      "findings, 2 usage, 3 nothing applied, 4 rollback incomplete, 5 not enough "
-		      "readable, 71 out of memory."
+		      "findings, 2 usage, 3 nothing applied, 4 rollback incomplete, 5 too few "
+		      "values readable, 71 out of memory."
 		    : "\"gputune help all\" describes every verb, \"gputune VERB --help\" one, "
 		      "with examples. No GPU machine here? Add --host demo:dgx-spark.",
 		0, 0);

@@ -106,7 +106,7 @@ const struct result_file_kind result_file_kinds[] = {
 	    "summary.score=Score of 100|summary.health=Health|summary.tuning=Tuning|summary.capped_by=Limited by",
 	  GIVEN_TABLES(check_tables) },
 	{ .name = "prove", .verb = "prove", .part = "proofs",
-	  .says = "Its figures were measured alternately with and without the setting.",
+	  .says = "The figures were measured alternately with and without the setting.",
 	  .pairs = "what=Setting|verdict|why|effect=After over before|effect.pairs|"
 	    "%effect.resolution=Smallest detectable effect|measured_with.name=Measured with|kept|took_s|trouble|"
 	    "foreign=Changed by others during the proof",
@@ -119,11 +119,11 @@ const struct result_file_kind result_file_kinds[] = {
 	  .says = "Versions were read from files.",
 	  .pairs = "rootfs=Root file system|gpus=For GPUs|summary.fail=Wrong|summary.unknown=Unknown|summary.pass=OK",
 	  GIVEN_TABLES(stack_tables) },
-	{ .name = "compare", .verb = "compare", .part = "benches", .says = "Its figures were measured.",
+	{ .name = "compare", .verb = "compare", .part = "benches", .says = "The figures were measured.",
 	  .pairs = "a|b|summary.better|summary.worse|summary.no_difference|summary.not_comparable|%threshold",
 	  GIVEN_TABLES(compare_tables), GIVEN_RATIOS(compare_ratios), .texts = { "differs" } },
 	{ .name = "predict", .verb = "predict inference", .part = "predictions",
-	  .says = "Its figures are predicted, with intervals.",
+	  .says = "The figures are predicted, with intervals.",
 	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.batch|asked.tp|fits|"
 	  "ttft_ms|tpot_ms|throughput_tok_s|"
 		   "memory_bytes|memory.limit_bytes|limit_reason|calibration",
@@ -132,7 +132,7 @@ const struct result_file_kind result_file_kinds[] = {
 	  "throughput_tok_s", "concurrency", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "train", .verb = "predict training", .part = "predictions",
-	  .says = "Its figures are predicted, with intervals.",
+	  .says = "The figures are predicted, with intervals.",
 	  .pairs = "asked.model|asked.machine|asked.parallel|asked.precision|asked.micro_batch|asked.global_batch|"
 	    "step.step_s|tokens_per_s|tokens_per_s_per_gpu|%mfu_ratio.value|memory.fits|memory.total_bytes|"
 	    "memory.limit_bytes=Available memory|limit_reason|interval_of|judgement.measured_tokens_per_s|"
@@ -141,12 +141,12 @@ const struct result_file_kind result_file_kinds[] = {
 	  .curve = { "scale", "Throughput over GPUs, predicted", "gpus", "tokens_per_s", "GPUs", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "advise", .verb = "advise", .part = "predictions",
-	  .says = "Its figures are predicted; those of settings are measured.",
+	  .says = "The figures are predicted; those of settings are measured.",
 	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.goal|now.ttft_ms=Now: TTFT|"
 	    "now.tpot_ms=Now: TPOT|now.throughput_tok_s=Now: throughput|limit|tried|calibration",
 	  GIVEN_TABLES(advise_tables), GIVEN_RATIOS(advise_ratios), .texts = { "notes" } },
 	{ .name = "diagnose", .verb = "diagnose training", .part = "doctor",
-	  .says = "Its figures are from the files of the runs.",
+	  .says = "The figures are from the files of the runs.",
 	  GIVEN_TABLES(diagnose_tables) },
 	{ .name = NULL },
 };

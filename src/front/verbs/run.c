@@ -52,8 +52,8 @@ static const struct ask_row run_ask_rows[] = {
 	  "--least)",
 	  ASK_COUNT(run_ask, most_mib, 64, 1 << 30), .unit = "MiB" },
 	{ "pressure",
-	  "stop the command if all programs wait for memory for this share of ten seconds "
-	  "(default: 60, as systemd-oomd)",
+	  "stop the command if all programs wait for memory for this percentage of ten seconds "
+	  "(default: 60, as in systemd-oomd)",
 	  ASK_REAL(run_ask, pressure, 1, 100), .unit = "%" },
 	{ "grace", "grace period between SIGTERM and SIGKILL", ASK_TIME(run_ask, grace_s), .min = 0,
 	  .max = 3600, .fallback = "10s" },
@@ -373,7 +373,7 @@ static int release(struct run *r, struct host *h, const struct machine *m)
 				"Release %lld of %lld MiB of page cache, within %d s? Danger: %s.",
 				(x.want_kb - free) / 1024, could / 1024, RECLAIM_LIMIT_S, danger);
 	if (ask->change.dry_run) {
-		fprintf(stderr, "gputune: dry run: nothing was released. The prompt would be: %s\n",
+		fprintf(stderr, "gputune: dry run: no page cache was released. Prompt: %s\n",
 			question);
 		return 0;
 	}

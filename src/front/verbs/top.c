@@ -341,7 +341,7 @@ static bool top_plays(const void *ask)
 const struct verb top_verb = {
 	.name = "top",
 	.group = VERB_LOOK,
-	.summary = "live screen of GPUs, processes and findings, with keys",
+	.summary = "live screen of GPUs, processes and findings, controlled by keyboard",
 	.about = "GPUs with history and the time that each is held back by reason, links, "
 		 "processes with containers, CPUs, memory, networks, disks, findings and drift. "
 		 "Keys: h lists them. A RECORDING is played again.",

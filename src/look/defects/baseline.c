@@ -236,12 +236,12 @@ int baseline_check(struct arena *a, const json_t *rows, struct err *e)
 	size_t i, k;
 
 	if (!json_is_array(rows) || json_array_size(rows) > BASELINE_ROWS_MAX)
-		return err_set(e, -EINVAL, "releases are a list of at most %d rows",
+		return err_set(e, -EINVAL, "releases must be a list of at most %d entries",
 			       BASELINE_ROWS_MAX);
 	json_array_foreach(rows, i, row)
 	{
 		int code = json_is_object(row) ? members_check(row, e)
-					       : err_set(e, -EINVAL, "a row is an object");
+					       : err_set(e, -EINVAL, "an entry must be an object");
 
 		code = code ? code : conditions_check(row, e);
 		if (!code && !json_array_size(json_object_get(row, "examples")))
@@ -249,7 +249,7 @@ int baseline_check(struct arena *a, const json_t *rows, struct err *e)
 		json_array_foreach(json_object_get(row, "examples"), k, example) code =
 			code ? code : example_check(a, row, example, e);
 		if (code)
-			return err_set(e, -EINVAL, "row %zu (%.60s): %s", i + 1,
+			return err_set(e, -EINVAL, "entry %zu (%.60s): %s", i + 1,
 				       defect_text(row, "id") ? defect_text(row, "id") : "no id",
 				       arena_strdup(a, e->text));
 	}

@@ -31,7 +31,7 @@ static const struct shape_row defect_found_rows[] = {
 	{ "unseen", "Deciding fact that is unreadable.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_found, only), .unknown = SHAPE_NULL },
-	{ "but", "When it may not apply.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
+	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
 	{ "fix", NULL, SHAPE_TEXT(defect_found, fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_found, command), .unknown = SHAPE_NULL },
 	{ "setting", "A setting of gputune that covers it.",
@@ -50,7 +50,8 @@ static const struct shape_row baseline_found_rows[] = {
 	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: so by the maker.",
 	  SHAPE_CHOICE(baseline_found, verdict, verdict_names) },
 	{ "here", "Evidence of its version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
-	{ "why", "Missing, newer or unreadable.", SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
+	{ "why", "What is missing, outdated or unreadable; end of support.",
+	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
 	{ "date", "When it was last true.", SHAPE_TEXT(baseline_found, date) },
 	{ "source", NULL, SHAPE_TEXT(baseline_found, source) },
@@ -60,8 +61,8 @@ static const struct shape baseline_found_shape = SHAPE(baseline_found, baseline_
 static const struct shape_row defects_rows[] = {
 	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
-	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Days since the rows were collected.", SHAPE_COUNT(defects_view, rows_age_days),
+	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
+	{ "rows_age_days", "Days since the entries were collected.", SHAPE_COUNT(defects_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "processes", NULL, SHAPE_COUNT(defects_view, seen.processes) },
 	{ "containers", NULL, SHAPE_COUNT(defects_view, seen.containers) },
@@ -71,7 +72,7 @@ static const struct shape_row defects_rows[] = {
 	{ "libraries", NULL, SHAPE_COUNT(defects_view, seen.libraries) },
 	{ "left_out", "Not examined.",
 	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
-	{ "orderless", "Versions without an order: no row holds for them.",
+	{ "orderless", "Versions that cannot be ordered: no entry applies to them.",
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
 	{ "releases", "Of makers, and whether they are here as a whole.",
 	  SHAPE_LIST(defects_view, baseline.items, baseline.n, baseline_found) },
@@ -100,19 +101,19 @@ static const struct shape_row defect_shown_rows[] = {
 	{ "command", NULL, SHAPE_TEXT(defect_shown, command), .unknown = SHAPE_NULL },
 	{ "setting", NULL, SHAPE_TEXT(defect_shown, setting), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_shown, only), .unknown = SHAPE_NULL },
-	{ "but", "When it may not apply.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
+	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
 	{ "confirmed_by", NULL, SHAPE_TEXT(defect_shown, confirmed_by) },
 	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
 	{ "cve", NULL, SHAPE_TEXT(defect_shown, cve), .unknown = SHAPE_NULL },
-	{ "row", "The row as in its file, without examples.", SHAPE_JSON(defect_shown, row) },
+	{ "row", "The entry as in its file, without examples.", SHAPE_JSON(defect_shown, row) },
 };
 static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown);
 
 static const struct shape_row defects_list_rows[] = {
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
-	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Days since the rows were collected.", SHAPE_COUNT(defects_listing, rows_age_days),
+	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
+	{ "rows_age_days", "Days since the entries were collected.", SHAPE_COUNT(defects_listing, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
 };
@@ -347,8 +348,7 @@ static void page_baseline(struct doc *d, const struct baseline *b)
 static void page_age(struct doc *d, int days)
 {
 	if (days > PACKAGE_STALE_DAYS)
-		doc_text(d,
-			 "These rows are %d days old: newer ones come with `gputune data update`.",
+		doc_text(d, "These entries are %d days old: `gputune data update` renews them.",
 			 days);
 }
 
@@ -372,7 +372,7 @@ static void page_seen(struct doc *d, const struct defects_view *v)
 	for (size_t i = 0; i < v->n_orderless; i++)
 		node_bullet(d, list,
 			    cell(arena_printf(d->arena,
-					      "Version without an order, so no row applies: %s.",
+					      "Version cannot be ordered; no entry applies: %s.",
 					      v->orderless[i])));
 }
 
@@ -405,7 +405,7 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 	page_baseline(d, &v->baseline);
 	page_seen(d, v);
 	if (!v->all && v->count[DEFECT_EXPOSED] + v->count[DEFECT_POSSIBLE])
-		doc_text(d, "--all lists rows in range and unreadable ones.");
+		doc_text(d, "--all also lists defects in range and unreadable ones.");
 	return d;
 }
 
@@ -443,7 +443,7 @@ struct doc *page_defects_list(struct arena *a, const struct defects_listing *l)
 		return d;
 	}
 	doc_heading(d, 1, "Known defects");
-	doc_text(d, "%zu rows, of %s; the newest of %s.", l->n, l->rows_from,
+	doc_text(d, "Entries: %zu, from %s; date of the newest: %s.", l->n, l->rows_from,
 		 l->rows_date ? l->rows_date : "no date");
 	page_age(d, l->rows_age_days);
 	t = DOC_TABLE(d, NULL, "Defect", "Component", "Effect", "~What");
@@ -459,7 +459,7 @@ struct doc *page_defects_lint(struct arena *a, const struct defects_linted *l)
 	struct node *t;
 
 	doc_verdict(d, l->n ? STYLE_BAD : STYLE_GOOD,
-		    arena_printf(a, "%zu rows are right, %zu problems", l->rows, l->n), NULL);
+		    arena_printf(a, "%zu entries are valid, %zu problems", l->rows, l->n), NULL);
 	if (!l->n)
 		return d;
 	t = DOC_TABLE(d, NULL, "~File", "~Problem");

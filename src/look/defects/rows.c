@@ -163,7 +163,7 @@ static int row_values(const json_t *row, struct err *e)
 		for (i = 0; i < N_ROW_KEYS && strcmp(row_keys[i].key, key) != 0; i++)
 			;
 		if (i == N_ROW_KEYS)
-			return err_set(e, -EINVAL, "a row has no \"%.40s\"", key);
+			return err_set(e, -EINVAL, "an entry has no \"%.40s\"", key);
 	}
 	for (i = 0; i < N_ROW_KEYS; i++) {
 		v = json_object_get(row, row_keys[i].key);
@@ -221,7 +221,7 @@ int defect_row_check(struct arena *a, const json_t *row, bool examples, struct e
 	int code;
 
 	if (!json_is_object(row))
-		return err_set(e, -EINVAL, "a row is an object");
+		return err_set(e, -EINVAL, "an entry must be an object");
 	code = row_values(row, e);
 	if (!code)
 		code = defect_condition_check(json_object_get(row, "when"), e);
@@ -243,7 +243,7 @@ static int rows_add(struct arena *a, const char *name, const json_t *list, bool 
 		const char *id = defect_text(row, "id"), *date;
 
 		if (defect_row_check(a, row, examples, e))
-			return err_set(e, -EINVAL, "%s, row %zu (%.60s): %s", name, i + 1,
+			return err_set(e, -EINVAL, "%s, entry %zu (%.60s): %s", name, i + 1,
 				       id ? id : "no id", arena_strdup(a, e->text));
 		if (defect_row(out, id))
 			return err_set(e, -EINVAL, "%s: the id %s stands twice", name, id);
@@ -270,7 +270,7 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
 		out->files = json_array();
 	json_array_append_new(out->files, j);
 	if (!json_is_array(j))
-		return err_set(e, -EINVAL, "%s: rows stand in a list", name);
+		return err_set(e, -EINVAL, "%s: entries must be in a list", name);
 	return rows_add(a, name, j, false, out, e);
 }
 

@@ -138,7 +138,7 @@ static bool contrast_page_table_of(struct doc *d, const struct contrast *v, size
 static const char *ended(struct doc *d, const struct recording *rec)
 {
 	if (!rec->end.whole)
-		return "its end is missing";
+		return "unknown: the recording is truncated";
 	if (rec->end.status < 0)
 		return "no job";
 	return arena_printf(d->arena, "%d", rec->end.status);

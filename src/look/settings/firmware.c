@@ -79,7 +79,7 @@ static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
 			states += !fact_is(&s->name, "POLL");
 	v->current = states ? "offered" : "none available";
 	if (states)
-		verdict_pass(v, "firmware offers idle states; cpu.idle-states judges their use");
+		verdict_pass(v, "cpu.idle-states checks how the offered idle states are used");
 	else if (!seen_ok(&c->idle_driver.f))
 		verdict_unseen(q, v, &c->idle_driver.f,
 			       "the kernel was built or started without idle states");

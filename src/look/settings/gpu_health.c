@@ -282,8 +282,8 @@ static void memory_temperature(const struct rule_ctx *q, struct verdict *v)
 	else if ((double)(most - now) < near)
 		verdict_fail(v, arena_printf(q->a, "< %.0f C", (double)most - near),
 			     arena_printf(q->a,
-					  "the memory's limit is %lld C: the GPU slows down for "
-					  "it, whatever the core temperature",
+					  "the memory temperature limit is %lld C: the GPU slows "
+					  "down at this limit, even if the core is cool",
 					  most));
 	else
 		verdict_pass(v, arena_printf(q->a, "%lld C below its limit", most - now));

@@ -45,8 +45,8 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 	if (best->twin)
 		return arena_printf(
 			q->a,
-			"lanes are missing: the adapter's other half, %.*s, has x%lld. The part is "
-			"soldered: update the BIOS, then ask the vendor's support",
+			"lanes are missing: the adapter's other half, %.*s, has x%lld. The adapter "
+			"is soldered: update the BIOS, then ask the vendor's support",
 			(int)strcspn(best->twin->name, "."), best->twin->name, best->width);
 	if (machine_soldered(q->m, q->object))
 		return "lanes are missing on a soldered part: update the BIOS, then ask the "
@@ -287,7 +287,7 @@ static void aspm(const struct rule_ctx *q, struct verdict *v)
 	else if (recommendation_met(q->wish, v->current))
 		verdict_pass(v, "at target value");
 	else
-		verdict_fail(v, v->wanted, "the link may sleep");
+		verdict_fail(v, v->wanted, "the link can enter a low-power state");
 }
 
 /* What stands between two devices that want to reach each other: access control, the IOMMU. */

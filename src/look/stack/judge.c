@@ -338,7 +338,7 @@ static void nccl_version(struct judge *j, const struct stack_item *item)
 	f->from = item->path;
 	f->source = "NVIDIA's playbooks for connected DGX Sparks";
 	f->reason = !version ? "version unreadable; --deep loads the library to get it"
-		    : good   ? "new enough for several DGX Sparks"
+		    : good   ? "new enough to connect several DGX Sparks"
 			     : "collectives between DGX Sparks require 2.28.3";
 	if (!good)
 		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
@@ -359,7 +359,7 @@ static void one_version(struct judge *j, const struct stack_item *item)
 	f->current = item->version;
 	f->from = item->path;
 	if (!other) {
-		f->reason = "the loader finds no other version of it";
+		f->reason = "the dynamic loader finds no other version of this library";
 		return;
 	}
 	f->wanted = other->version;

@@ -102,8 +102,7 @@ static int library_variant_look_system(struct finding_variant *f, struct err *e)
 		char *list = arena_strdup(f->a, said.text), *save = NULL;
 
 		for (char *p = strtok_r(list, ":", &save); p; p = strtok_r(NULL, ":", &save))
-			if (*p == '/' &&
-			    library_variant_take(f, "the system, by LD_LIBRARY_PATH", p))
+			if (*p == '/' && library_variant_take(f, "the system (LD_LIBRARY_PATH)", p))
 				return 0;
 	}
 	r = inventory_take(f->a, &root, &none, &inv, e);

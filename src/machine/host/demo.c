@@ -45,7 +45,7 @@ const char *host_demo_about(const char *name)
 		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
-		{ "h200-x4", "four H200 in a virtual machine, captured from a real one" },
+		{ "h200-x4", "four H200 in a virtual machine; captured from a machine in use" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

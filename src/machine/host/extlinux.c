@@ -63,9 +63,9 @@ static const char *default_label(const char *text, struct extlinux_part *out)
 		}
 	}
 	if (!first.at)
-		return "it has no label";
+		return "the file has no LABEL line";
 	if (defaults > 1)
-		return "it has two DEFAULT lines";
+		return "the file has two DEFAULT lines";
 	*out = defaults ? chosen : first;
 	for (const char *at = text; *at;) {
 		struct extlinux_part line = next_line(&at);
@@ -73,8 +73,8 @@ static const char *default_label(const char *text, struct extlinux_part *out)
 		found += is_key(&line, "LABEL", &value) && extlinux_same(&value, out);
 	}
 	return found == 1 ? NULL
-	       : found	  ? "two labels have the default name"
-			  : "DEFAULT names a missing label";
+	       : found	  ? "two LABEL lines have the default name"
+			  : "DEFAULT names a missing LABEL";
 }
 
 const char *extlinux_parse(const char *text, struct extlinux_entry *out)
@@ -99,9 +99,9 @@ const char *extlinux_parse(const char *text, struct extlinux_entry *out)
 	}
 	if (why)
 		return why;
-	return !out->kernel.n	? "the default label has no kernel"
-	       : appends > 1	? "the default label has two APPEND lines"
-	       : !out->append.n ? "the default label has no arguments after APPEND"
+	return !out->kernel.n	? "the default LABEL has no LINUX or KERNEL line"
+	       : appends > 1	? "the default LABEL has two APPEND lines"
+	       : !out->append.n ? "the default LABEL has no arguments after APPEND"
 	       : memchr(out->append.at, '#', out->append.n)
 		       ? "the arguments contain a #, which some loaders treat as a comment"
 		       : NULL;

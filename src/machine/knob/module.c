@@ -52,8 +52,8 @@ static int module_set(struct host *h, struct arena *a, const struct knob *k, con
 	knob_fail(e, r, "set", k);
 	if (strcmp(value, loaded) == 0)
 		err_hint(e,
-			 "modprobe %s shows the reason; \"Invalid argument\" of nvidia-peermem: it "
-			 "was built without the NIC vendor's headers",
+			 "modprobe %s shows the reason; if nvidia-peermem reports \"Invalid "
+			 "argument\", it was built without the NIC vendor's headers",
 			 k->name);
 	return r;
 }

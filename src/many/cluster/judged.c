@@ -94,11 +94,11 @@ const struct cluster_code cluster_codes[] = {
 	{ .code = "degraded-fabric",
 	  .means = "RDMA is slow although all readable values are good" },
 	{ .code = "slow-path",
-	  .means = "a path or node carries less than the rest of the cluster, or than its known "
-		   "range" },
+	  .means = "a path or node has less bandwidth than the rest of the cluster, or than its "
+		   "expected range" },
 	{ .code = "link-errors", .means = "a port counted line errors during the tests" },
 	{ .code = "lossy-fabric", .means = "packets were lost and retransmitted during the tests" },
-	{ .code = "slower-than-before", .means = "a path carries less than in an earlier check" },
+	{ .code = "slower-than-before", .means = "a path is slower than in an earlier check" },
 	{ .code = "unsteady", .means = "a test was bad once and good when repeated" },
 	{ .code = "deaf", .means = "a node is not permitted to open raw sockets" },
 	{ .code = NULL },

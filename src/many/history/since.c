@@ -685,7 +685,7 @@ static const struct shape_row since_rows[] = {
 	  SHAPE_LIST(since_answer, items, n_items, since_change) },
 	{ "costs", "Effects of changes on measured figures.",
 	  SHAPE_LIST(since_answer, costs, n_costs, since_cost) },
-	{ "not_separated", "Number of changes not examined; those on most machines are examined.",
+	{ "not_separated", "Number of changes not examined as a cause. Changes on most machines are examined first.",
 	  SHAPE_COUNT(since_answer, left_out) },
 };
 static const struct shape since_shape = SHAPE(since_answer, since);
@@ -746,7 +746,7 @@ struct doc *page_since(struct arena *a, const struct since_answer *s)
 		doc_text(d, "No figure was measured both before and after: add results of "
 			    "\"gputune bench\".");
 	if (s->left_out)
-		doc_text(d, "%zu rarer changes were not separated; ask about one machine.",
+		doc_text(d, "%zu rarer changes were not examined; ask about one machine.",
 			 s->left_out);
 	return d;
 }

@@ -219,7 +219,7 @@ static void find_rails(struct links *l)
 		}
 	if (r->n < 2) {
 		l->q->n_rails = 0;
-		qualify_note(l->a, l->q, "no two nodes have addresses: links were not tested");
+		qualify_note(l->a, l->q, "fewer than two nodes have addresses: no link was tested");
 	}
 }
 

@@ -280,7 +280,7 @@ static int bench_disk_check_written(struct disk_load *s, struct err *e)
 			return err_set(e, got < 0 ? got : -EIO,
 				       "data written at byte %llu cannot be read back: %s",
 				       (unsigned long long)it.offset,
-				       got < 0 ? strerror(-got) : "the file is shorter");
+				       got < 0 ? strerror(-got) : "the file has become shorter");
 		r = disk_check(v.iov_base, v.iov_len, s->file->id, it.offset, s->file->turns, e);
 	}
 	/* The buffer gets its own data again, for writes that may follow. */

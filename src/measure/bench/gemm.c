@@ -476,7 +476,7 @@ struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, con
 
 	if (!sheet)
 		return (struct bench_limit){ .source = arena_printf(
-						     a, "unknown: no data sheet row of %s for %s",
+						     a, "unknown: no data sheet value of %s for %s",
 						     *gpu ? gpu : "this GPU", t->name) };
 	return (struct bench_limit){ true, v,
 				     arena_printf(a, "data sheet, %s: %s, %s",

@@ -144,7 +144,7 @@ static void gpu_users(const struct gpu_place *p, char *out, size_t size)
 		if (u->index == (unsigned)getpid())
 			continue;
 		n = snprintf(out + len, size - len, "%spid %u (%.20s", len ? ", " : "", u->index,
-			     fact_text(&u->command, "name not visible"));
+			     fact_text(&u->command, "name unreadable"));
 
 		if (n < 0 || (size_t)n + 24 >= size - len) {
 			out[len] = '\0';
@@ -641,8 +641,7 @@ int gpu_window_fit(struct gpu_timer *t, gpu_work *work, void *ctx, double second
 
 		r = cuda_use(l->place->gpu, e);
 		r = r ? r : work(ctx, i, e);
-		r = r ? r
-		      : cuda_wait_stream(l->place->gpu, l->s, WINDOW_MOST_S, "the first work", e);
+		r = r ? r : cuda_wait_stream(l->place->gpu, l->s, WINDOW_MOST_S, "the warm-up", e);
 	}
 	r = r ? r : gpu_window(t, work, ctx, 1, &one, e);
 	*n = one > 0 ? (size_t)fmin(seconds / one, CUDA_GATE_QUEUE) : 1;

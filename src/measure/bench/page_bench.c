@@ -385,7 +385,7 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 		node_pairf(d, p, "hottest zone", "%.0f C before, %.0f C after", c->before.temp_c,
 			   c->after.temp_c);
 	if (c->sampler_percent >= 0)
-		node_pairf(d, p, "cost of reading these conditions", "%.3f %% of one CPU",
+		node_pairf(d, p, "overhead of these readings", "%.3f %% of one CPU",
 			   c->sampler_percent);
 }
 

@@ -150,7 +150,7 @@ static const struct shape_row symptom_match_rows[] = {
 	{ "words", "The score of the words.", SHAPE_REAL(symptom_match, words) },
 	{ "known", "The part of the question that it knows.", SHAPE_REAL(symptom_match, known) },
 	{ "lines", "Weight of the log lines that match.", SHAPE_REAL(symptom_match, lines) },
-	{ "hints", "How much lines that have other causes too speak for it.", SHAPE_REAL(symptom_match, hints) },
+	{ "hints", "Weight of matching log lines that can have other causes.", SHAPE_REAL(symptom_match, hints) },
 	{ "line", "Pattern of the first matching line.", SHAPE_TEXT(symptom_match, line),
 	  .unknown = SHAPE_NULL },
 };

@@ -156,7 +156,7 @@ static const struct shape_row scale_point_rows[] = {
 	{ "gpus", NULL, A_FIGURE(scale_point, gpus), .title = "GPUs" },
 	{ "tokens_per_s", NULL, A_FIGURE(scale_point, tokens_s), .title = "throughput", .unit = "tokens/s" },
 	{ "efficiency", "Relative to the run with the fewest GPUs.", A_FIGURE(scale_point, efficiency) },
-	{ "step_ratio", "Step time relative to that run.", A_FIGURE(scale_point, step_ratio) },
+	{ "step_ratio", "Step time relative to the run with the fewest GPUs.", A_FIGURE(scale_point, step_ratio) },
 	{ "kind", NULL, SHAPE_CHOICE_OF(scale_point, kind, scale_kind_names, SCALE_KINDS) },
 	{ "why", NULL, A_TEXT(scale_point, why) },
 };

@@ -152,7 +152,7 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 					    "lead to different neighbours" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
-				  .reason = "a plug-in of an image may not support subnets" });
+				  .reason = "the image's plug-in can lack support for subnets" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_CROSS_NIC", "1",
 				  .reason = "a ring must leave by another port than it enters" });

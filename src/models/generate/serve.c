@@ -275,8 +275,8 @@ static void choose_experts(struct arena *a, struct serve_plan *out)
 		out->expert_parallel = true;
 		out->expert_why =
 			arena_printf(a,
-				     "an expert width of %d over %d GPUs is not a multiple of the "
-				     "block size 128: whole experts per GPU instead",
+				     "expert width %d divided by %d GPUs is not a multiple of the "
+				     "block size 128: each GPU gets whole experts",
 				     m->expert_ffn, out->tp);
 	} else {
 		out->expert_why = "experts are split like the rest: all GPUs have the same work in "

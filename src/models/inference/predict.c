@@ -349,7 +349,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 	}
 	*why = arena_printf(a,
 			    "%.3g tokens/s is %.4g ms per token; predicted: %.4g (%.4g to %.4g); "
-			    "it reads %.0f of %.0f GB/s",
+			    "required memory bandwidth: %.0f of %.0f GB/s",
 			    tokens_s, each, p->tpot.value, p->tpot.low, p->tpot.high, needed,
 			    k->place.gpu->bandwidth);
 	return each < most.low || each > most.high ? "outside" : "inside";

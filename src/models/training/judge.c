@@ -89,8 +89,8 @@ static void by_overlap(struct state *s)
 	train_predict(s->a, q, p);
 	add(s, (struct train_cause){
 		       .what = "no overlap of communication",
-		       .measure = "nsys or the PyTorch profiler: NCCL kernels during or after "
-				  "computation; CUDA_DEVICE_MAX_CONNECTIONS unset",
+		       .measure = "whether NCCL kernels overlap computation (nsys or the PyTorch "
+				  "profiler); whether CUDA_DEVICE_MAX_CONNECTIONS is set",
 		       .needs = 1e3 * s->j->lost_s,
 		       .needs_unit = "ms per step",
 		       .excluded = p->time.total.value * 1.1 < s->step,

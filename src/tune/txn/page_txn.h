@@ -53,9 +53,8 @@ struct verify {
 };
 
 #define VERIFY_NOT_BROUGHT                                                                         \
-	"the machine was rebooted since, but the kernel was started without it: run update-grub "  \
-	"or "                                                                                      \
-	"kernel-install, then reboot"
+	"the machine was rebooted after the change, but its kernel started without this "          \
+	"argument: run update-grub or kernel-install, then reboot"
 
 const char *verify_name(enum verify_state s);
 /* Of what the journal holds. */

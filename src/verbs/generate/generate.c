@@ -540,7 +540,7 @@ static const char *edited_file(const void *answer, size_t *len)
 		      ABOUT_TRAININGS, true, ELSEWHERE, " --model llama-3.1-8b")
 
 VARIABLES(nccl, "nccl", FOR_NCCL, "variables for NCCL")
-VARIABLES(nccl_env, "nccl-env", FOR_TORCH, "variables for programs started by PyTorch")
+VARIABLES(nccl_env, "nccl-env", FOR_TORCH, "variables for NCCL and for PyTorch's own connections")
 VARIABLES(vllm_env, "vllm-env", FOR_VLLM, "variables for vLLM")
 LAUNCHER(torchrun, IS_TORCHRUN, FOR_TORCH, "start a program with torchrun", launcher_ask, ABOUT_TRAINED)
 LAUNCHER(mpi, IS_MPI, FOR_NCCL, "start a program with mpirun", mpi_ask, ABOUT_LAUNCHERS)

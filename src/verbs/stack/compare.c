@@ -587,7 +587,7 @@ VERB_ANSWER(one_any, one_answer, one_ask, compare_reading)
 
 const struct verb compare_one_verb = {
 	.name = "compare-one",
-	.summary = "one window of one side: started by compare",
+	.summary = "internal: one measurement of one library; started by compare",
 	.about = "Measures one window of a bench with the library in GPUTUNE_LIB_DIR, in a separate process. "
 	  "Started by stack compare. The result is JSON.",
 	.examples = EXAMPLES({ "stack compare-one gemm", "one window of matrix products" },

@@ -179,7 +179,7 @@ VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
 
 static const struct verb stack_arch_verb = {
 	.name = "arch",
-	.summary = "which GPU architectures files contain, and whether this GPU runs them",
+	.summary = "which GPU architectures the given files support, and whether they run on this GPU",
 	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Each is native for this GPU (or "
 	  "--gpu), native for its family, PTX that is compiled at each start, or does not run.",
 	.exits = "1: a GPU cannot run one; 5: a file could not be read",

@@ -443,7 +443,7 @@ static const struct verb *const house_subs[] = {
 
 const struct verb wheelhouse_verb = {
 	.name = "wheelhouse",
-	.summary = "a folder of checked wheels with a manifest",
+	.summary = "create, update and verify a folder of checked wheels, and install from it",
 	.about = "A folder of checked wheels with a manifest of name, SHA-256 and GPU code. --key signs and "
 	  "verifies the manifest.",
 	.exits = "1: a problem was found or a wheel was refused",

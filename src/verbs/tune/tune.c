@@ -448,7 +448,7 @@ const struct verb tune_verb = {
 	.name = "tune",
 	.group = VERB_MEASURE,
 	.common = true,
-	.summary = "make this machine fast for one job, with proof; undo the rest",
+	.summary = "make one job faster: try settings, keep those proven to help, undo the others",
 	.about = "Finds which resources the job uses, and tries every safe setting and variable "
 		 "that affects them. Keeps what is proven to help and undoes the rest. Broken "
 		 "hardware is named first. An interrupted run continues with --resume.",
