@@ -35,7 +35,8 @@ static const struct ask_shape approve_ask_shape = ASK_SHAPE(approve_ask, NULL, a
 
 struct proposal_answer {
 	const char *hash, *command, *state;
-	size_t changes, refused;
+	const char **plan; /* a line a change */
+	size_t n_plan, changes, refused;
 	long long expires_s;
 };
 
@@ -46,6 +47,8 @@ static const struct shape_row proposal_rows[] = {
 	  SHAPE_TEXT(proposal_answer, state), .title = "state" },
 	{ "changes", "Changes that would be made.", SHAPE_COUNT(proposal_answer, changes),
 	  .title = "changes" },
+	{ "plan", "Each change: setting, object, present and new value.",
+	  SHAPE_TEXT_LIST(proposal_answer, plan, n_plan), .title = "changes" },
 	{ "refused", "Changes that a gate refuses.", SHAPE_COUNT(proposal_answer, refused),
 	  .title = "refused" },
 	{ "expires_s", "Seconds until the plan expires.", SHAPE_COUNT(proposal_answer, expires_s),
@@ -63,8 +66,17 @@ const struct result_shape propose_result = {
 	.exit_codes = 1u << EXIT_CLEAN | 1u << EXIT_FINDINGS,
 };
 
-static void fill(const struct planned *p, struct proposal_answer *out)
+static void fill(struct arena *a, const struct planned *p, struct proposal_answer *out)
 {
+	out->plan = arena_array(a, p->plan.n + 1, sizeof(*out->plan));
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const struct change *c = &p->plan.changes[i];
+
+		if (!c->gate)
+			out->plan[out->n_plan++] = arena_printf(
+				a, "%s%s%s: %s -> %s", c->s->id, *c->target ? " " : "", c->target,
+				c->before ? c->before : "unknown", c->after);
+	}
 	out->changes = plan_open_changes(&p->plan);
 	out->refused = p->plan.n - out->changes;
 	out->expires_s = APPROVAL_S;
@@ -80,7 +92,7 @@ static int propose(struct door *d, struct host *h, const struct propose_ask *ask
 	code = code ? code : door_plan(d, h, ask->allow.allow, &p);
 	if (code)
 		return code;
-	fill(&p, out);
+	fill(d->arena, &p, out);
 	out->hash = "";
 	out->state = "nothing";
 	if (!out->changes)
@@ -121,7 +133,7 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 		const struct plan_view how = { .verbose = d->verbose,
 					       .ledger = door_ledger(d, h, p.m) };
 
-		fill(&p, out);
+		fill(d->arena, &p, out);
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
 			arena_printf(d->arena, "Approve %s, to be applied once within %lld s?",

@@ -311,6 +311,19 @@ def state(place):
             if p.is_file() and "approvals" not in p.parts} if place.exists() else {}
 
 
+def shown(path):
+    """A client that can show its user something gets the plan; whatever the user answers approves nothing."""
+    c = Client(path=path, meta=None)
+    c.ask("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {"form": {}}}, clientInfo={"name": "t", "version": "1"})
+    data = c.call("propose", setting="memory.dirty-ratio", target=SPARK)["result"]["structuredContent"]["data"]
+    asked = next((n for n in c.notes if n.get("method") == "elicitation/create"), {})
+    text = asked.get("params", {}).get("message", "")
+    expect("the plan is shown", data["hash"] in text and all(line in text for line in data["plan"]) and data["plan"][0].startswith("memory.dirty-ratio"), asked)
+    expect("by a form without fields", asked.get("params", {}).get("requestedSchema") == {"type": "object", "properties": {}}, asked)
+    c.write({"jsonrpc": "2.0", "id": asked.get("id"), "result": {"action": "accept", "content": {}}})
+    expect("an answer approves nothing", "is not approved" in c.call("apply", approved=data["hash"], target=SPARK)["result"]["content"][0]["text"])
+
+
 def approvals():
     over, path = folder / "over", folder / "socket"
     on = ["--host", SPARK, "--overlay", str(over)]
@@ -364,6 +377,7 @@ def approvals():
         expect(f"another {what}", b"ended with 3" in approve([name, *on]))
     for bad in ("", "x", "../../etc/passwd", "0" * 32, "A" * 32, other + "0"):
         expect(f"no hash {bad!r}", refused(c.call("apply", approved=bad, target=SPARK)) and refused(c.call("undo", approved=bad, target=SPARK)))
+    shown(path)
     waiting = [c.call("propose", setting="memory", target=SPARK)["result"] for _ in range(3)]
     expect("proposals of one second are one", len({w["structuredContent"]["data"]["hash"] for w in waiting}) <= 3)
     refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved already selects")

@@ -243,6 +243,13 @@ static void finish_call(struct server *s, struct running *g)
 	while (waitpid(g->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BLIND;
+	if (g->from && g->from->state.elicits && g->printed.len &&
+	    strcmp(g->request.call.tool->name, "propose") == 0) {
+		json_t *shown = mcp_show_plan(g->printed.s, g->printed.len);
+
+		if (shown)
+			send_message(s, g->from, shown);
+	}
 	if (g->killed && g->from)
 		text_printf(&g->said, "stopped after %d s", g->request.call.tool->limit_s);
 	if (g->from)

@@ -90,7 +90,8 @@ json_t *mcp_call_result(const struct mcp_call *c, const char *printed, size_t le
 /* --- messages --------------------------------------------------------------------------------- */
 
 struct mcp_client {
-	bool legacy; /* it said initialize */
+	bool legacy;  /* it said initialize */
+	bool elicits; /* its user can be shown something */
 };
 
 enum mcp_do {
@@ -116,6 +117,9 @@ void mcp_request_free(struct mcp_request *r);
 json_t *mcp_answer(const struct mcp_request *r, json_t *result);
 json_t *mcp_error(const json_t *id, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Shows the user what propose printed, len bytes; whatever is answered approves nothing. NULL: no
+ * plan waits. */
+json_t *mcp_show_plan(const char *printed, size_t len);
 json_t *mcp_progress(const json_t *token, long long n, const char *message);
 
 #endif

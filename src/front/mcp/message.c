@@ -258,6 +258,31 @@ static json_t *capabilities(void)
 	return json_pack("{s:{}, s:{}, s:{}}", "tools", "resources", "prompts");
 }
 
+json_t *mcp_show_plan(const char *printed, size_t len)
+{
+	TEXT_AUTO t = { 0 };
+	json_t *j = json_loadb(printed, len, 0, NULL), *shown = NULL, *line;
+	const char *hash = json_string_value(json_object_get(j, "hash")),
+		   *command = json_string_value(json_object_get(j, "command"));
+	size_t i;
+
+	if (hash && command) {
+		text_printf(&t, "gputune proposes this plan:\n");
+		json_array_foreach(json_object_get(j, "plan"), i, line)
+			text_printf(&t, "- %s\n", json_string_value(line));
+		text_printf(&t,
+			    "Your answer here approves nothing. To approve it, run in a terminal "
+			    "of your own: %s",
+			    command);
+		shown = json_pack("{s:s, s:s+, s:s, s:{s:s, s:s, s:{s:s, s:{}}}}", "jsonrpc", "2.0",
+				  "id", "plan-", hash, "method", "elicitation/create", "params",
+				  "mode", "form", "message", t.s, "requestedSchema", "type",
+				  "object", "properties");
+	}
+	json_decref(j);
+	return shown;
+}
+
 static json_t *initialize(const struct mcp_request *r)
 {
 	return mcp_answer(r,
@@ -308,6 +333,8 @@ static enum mcp_do request(struct arena *a, const struct mcp_ask *how, struct mc
 {
 	if (!r->modern && strcmp(method, "initialize") == 0) {
 		client->legacy = true;
+		client->elicits = json_object_get(json_object_get(params, "capabilities"),
+						  "elicitation") != NULL;
 		*answer = initialize(r);
 	} else if (!r->modern && strcmp(method, "ping") == 0) {
 		*answer = mcp_answer(r, json_object());
