@@ -164,6 +164,16 @@ struct idset idset_minus(struct arena *a, const struct idset *x, const struct id
 	return out;
 }
 
+struct idset idset_both(struct arena *a, const struct idset *x, const struct idset *y)
+{
+	struct idset out = { 0 };
+
+	IDSET_FOR_EACH (id, x)
+		if (idset_has(y, id))
+			idset_add(a, &out, id);
+	return out;
+}
+
 bool idset_contains(const struct idset *outer, const struct idset *inner)
 {
 	IDSET_FOR_EACH (id, inner)

@@ -32,6 +32,8 @@ size_t idset_count(const struct idset *set);
 bool idset_equal(const struct idset *x, const struct idset *y);
 bool idset_intersects(const struct idset *x, const struct idset *y);
 bool idset_contains(const struct idset *outer, const struct idset *inner);
+/* Members of x that are in y too. */
+struct idset idset_both(struct arena *a, const struct idset *x, const struct idset *y);
 /* Members of x that are not in y. */
 struct idset idset_minus(struct arena *a, const struct idset *x, const struct idset *y);
 /* "0-4,10-14"; the empty set gives "". */

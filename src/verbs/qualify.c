@@ -29,11 +29,6 @@ static const struct ask_row qualify_ask_rows[] = {
 /* clang-format on */
 static const struct ask_shape qualify_ask_shape = ASK_SHAPE(qualify_ask, NULL, qualify_ask_rows);
 
-static void qualify_progress(void *ctx, const char *line)
-{
-	door_progress(ctx, -1, false, "%s", line);
-}
-
 /* This node alone: its own channel. */
 struct alone {
 	struct rank_member *m;
@@ -78,7 +73,7 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 	const struct qualify_how how = { .budget_s = ask->budget_s,
 					 .no_bench = ask->no_bench,
 					 .no_links = ask->no_links,
-					 .say = qualify_progress,
+					 .say = cluster_progress,
 					 .ctx = d };
 	struct verb_ranks *ranks = NULL;
 	int code;

@@ -165,6 +165,7 @@ int qualify_self(void *ctx, struct arena *a, double seconds, struct self_answer 
 	d.arena = a;
 	s.m = door_machine(&d, s.h, &(struct door_look){ .lean = seconds <= 0 });
 	out->host = uname(&host) ? "" : arena_strdup(a, host.nodename);
+	out->platform = fact_text(&s.m->platform.kind, NULL);
 	r = self_health(&s, e);
 	if (r == 0 && seconds > 0)
 		self_benches(&s, seconds);

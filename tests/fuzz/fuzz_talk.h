@@ -223,8 +223,19 @@ static inline json_t *talk_listens(size_t node)
 
 	snprintf(address, sizeof(address), "10.0.0.%zu", node + 1);
 	snprintf(at, sizeof(at), "%s:4711", address);
-	return json_pack("{s:[{s:s, s:s, s:s, s:i, s:i}]}", "addresses", "interface", "enp0s0f0",
-			 "address", address, "at", at, "bits", 24, "mbps", 200000);
+	return json_pack("{s:[{s:s, s:s, s:s, s:i, s:i, s:i, s:s}]}", "addresses", "interface",
+			 "enp0s0f0", "address", address, "at", at, "bits", 24, "mbps", 200000,
+			 "mtu", 9000, "rdma", 1);
+}
+
+static inline json_t *talk_path(const char *ask)
+{
+	if (strcmp(ask, "measure") == 0)
+		return json_pack("{s:f}", "value", 96.5);
+	if (strcmp(ask, "ping") == 0)
+		return json_pack("{s:[{s:i, s:f, s:n}, {s:i, s:f, s:n}]}", "echoes", "got", 3, "us",
+				 20.0, "error", "got", 3, "us", 30.0, "error");
+	return json_object();
 }
 
 static inline json_t *talk_honest(const struct talk *t, size_t node, const char *ask,
@@ -237,13 +248,14 @@ static inline json_t *talk_honest(const struct talk *t, size_t node, const char 
 	if (strcmp(ask, "routes") == 0)
 		return talk_routes(t, node, with);
 	if (strcmp(ask, "self") == 0)
-		return json_pack("{s:s, s:n, s:n, s:[], s:n, s:n}", "host", "box", "unfit",
-				 "unreadable", "products", "check", "bench");
+		return json_pack("{s:s, s:n, s:n, s:s, s:[], s:n, s:n}", "host", "box", "unfit",
+				 "unreadable", "platform", "dgx-spark", "products", "check",
+				 "bench");
 	if (strcmp(ask, "addresses") == 0)
 		return talk_listens(node);
 	return strcmp(ask, "exchange") == 0 ? json_pack("{s:[], s:f, s:f, s:i}", "bad", "seconds",
 							0.15, "rtt_us", 20.5, "retransmits", 0)
-					    : json_object();
+					    : talk_path(ask);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -400,6 +412,16 @@ static inline void talk_check_rail(const struct talk *t, const json_t *with)
 	}
 }
 
+static inline void talk_check_peer(const json_t *with)
+{
+	const char *s = json_string_value(json_object_get(with, "peer"));
+	struct net_address at;
+	struct err e;
+
+	if (!s || net_address_parse(s, true, &at, &e))
+		abort();
+}
+
 static inline void talk_check_group(const struct talk *t, const json_t *with)
 {
 	const json_t *group = json_object_get(with, "group");
@@ -421,6 +443,8 @@ static inline void talk_check(const struct talk *t, const char *ask, const json_
 	for (size_t i = 0; i < json_array_size(to); i++)
 		if (!talk_is_address(json_string_value(json_array_get(to, i))))
 			abort();
+	if (strcmp(ask, "measure") == 0)
+		talk_check_peer(with);
 	if (strcmp(ask, "rail") == 0)
 		talk_check_rail(t, with);
 	if (strcmp(ask, "exchange") == 0)

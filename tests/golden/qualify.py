@@ -62,11 +62,21 @@ def slow_pair(names, a, b, hub):
     run("ip", "-n", names[a], "route", "add", f"10.99.0.{b + 1}/32", "dev", "eth1", "src", f"10.99.0.{a + 1}")
 
 
-def ranks(names, *more, missing=()):
-    """Starts all; rank 0 is the first of the list."""
+def ports(i, **files):
+    """/sys/class/net of a rank, whose ports are hardware: NAME={file: text}."""
+    root = tmp / f"net{i}"
+    for port, texts in files.items():
+        (root / port / "device").mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (root / port / name).write_text(f"{text}\n")
+    return f"mount --bind {root} /sys/class/net && "
+
+
+def ranks(names, *more, missing=(), before=()):
+    """Starts all; rank 0 is the first of the list. before: what a rank's shell does first."""
     env = {**base, "GPUTUNE_RANKS": str(len(names)), "GPUTUNE_LOCAL_RANK": "0", "GPUTUNE_MEET": "10.99.0.1:21333",
            "GPUTUNE_TOKEN_FILE": str(token)}
-    return [start("ip", "netns", "exec", name, "unshare", "-u", "sh", "-c", f"hostname n{i} && exec \"$@\"", "sh", gputune, "qualify",
+    return [start("ip", "netns", "exec", name, "unshare", "-um", "sh", "-c", f"hostname n{i} && {before[i] if before else ''}exec \"$@\"", "sh", gputune, "qualify",
                   "--no-bench", "--ranks-wait", "3s" if missing else "60s", "--format", "json", *more, env={**env, "GPUTUNE_RANK": str(i)})
             for i, name in enumerate(names) if i not in missing]
 
@@ -115,6 +125,31 @@ def four():
         expect("it is unknown", any(n["state"] == "unknown" for n in j["nodes"]) or j["faults"], j["nodes"])
 
 
+def pair():
+    """Two nodes, with nobody beside them: ports far below their speed, an MTU that the way does not carry; then all well."""
+    with spaces(2) as names:
+        run = netspaces.run
+        run("ip", "link", "add", "eth1", "netns", names[0], "type", "veth", "peer", "name", "eth1", "netns", names[1])
+        for i, mtu in enumerate((1500, 1300)):
+            run("ip", "-n", names[i], "addr", "add", f"10.98.0.{i + 1}/24", "dev", "eth1")
+            run("ip", "-n", names[i], "link", "set", "eth1", "mtu", str(mtu), "up")
+        until(lambda: all("state UP" in run("ip", "-n", n, "link", "show", "eth1").stdout for n in names))
+        before = [ports(i, eth0={"speed": 1000, "mtu": 1500}, eth1={"mtu": 1300 if i else 1500}) for i in range(2)]
+        j = verdict("two nodes", ranks(names, before=before))
+        evidence = "; ".join(f["evidence"] for f in j["faults"])
+        expect("a port below its speed", "where 0.6 are expected (60 % of the ports' 1 Gbit/s" in evidence, j["faults"])
+        expect("large packets", "packets of 1500 bytes from n0 get lost on the way to n1" in evidence and "the MTU there is 1300" in evidence,
+               (j["faults"], j["networks"], j.get("notes")))
+        expect("no node is blamed for what either can be", not j["drain"], j["drain"])
+        if "full" not in sys.argv:
+            return
+        for name in names:
+            run("ip", "netns", "exec", name, "tc", "qdisc", "del", "dev", "eth0", "root")
+        run("ip", "-n", names[0], "link", "del", "eth1")
+        j = verdict("two healthy nodes", ranks(names, before=before), codes=(0, 1))
+        expect("no link is named", not links(j) and j["networks"][0]["tcp_lowest_gbit_per_s"] > 0.6, (j["faults"], j["networks"]))
+
+
 def many(n):
     """Faults of nodes and pairs among many."""
     with spaces(n, "20mbit") as names:
@@ -149,6 +184,7 @@ if why:
 elif counts:
     many(counts[0])
 else:
+    pair()
     four()
     if "full" in sys.argv:
         sparks()

@@ -266,6 +266,7 @@ MEMBER(self)
 MEMBER(addresses)
 MEMBER(rail)
 MEMBER(exchange)
+MEMBER(measure)
 
 static void measure_end(void *state)
 {
@@ -276,7 +277,7 @@ static void measure_end(void *state)
 
 static const struct ask_kind kinds[] = {
 	{ "ping", answer_ping }, { "self", answer_self },	  { "addresses", answer_addresses },
-	{ "rail", answer_rail }, { "exchange", answer_exchange },
+	{ "rail", answer_rail }, { "exchange", answer_exchange }, { "measure", answer_measure },
 };
 
 const struct ask_group ask_measure = {

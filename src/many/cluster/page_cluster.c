@@ -588,10 +588,12 @@ const char *svg_cluster(struct arena *a, const struct cluster *c)
 
 struct doc *page_cluster_check(struct arena *a, const struct cluster_check_view *v)
 {
-	struct doc *d = doc_new(a);
+	struct doc *d = v->cluster->n_findings ? doc_new(a) : page_qualify(a, v->q);
 
-	cluster_page_findings(d, v->cluster, "no fault found");
+	if (v->cluster->n_findings) {
+		cluster_page_findings(d, v->cluster, NULL);
+		page_qualify_add(d, v->q);
+	}
 	cluster_page_summary(d, v->cluster, v->discover_seconds);
-	page_qualify_add(d, v->q);
 	return d;
 }

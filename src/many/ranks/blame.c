@@ -56,7 +56,7 @@ static bool same(const struct cover *x, const struct cover *y)
 	return memcmp(x, y, sizeof(*x)) == 0;
 }
 
-static void blame_count(struct work *w, struct blame *out)
+static void blame_count(struct work *w)
 {
 	const struct blame_set *s = w->set;
 
@@ -81,8 +81,6 @@ static void blame_count(struct work *w, struct blame *out)
 		if (any) {
 			w->wrong[w->n_wrong] = s->tests[t].parts;
 			w->n_wrong_parts[w->n_wrong++] = s->tests[t].n;
-		} else {
-			out->unexplained++;
 		}
 	}
 }
@@ -321,7 +319,7 @@ struct blame blame_judge(struct arena *a, const struct blame_set *set)
 	size_t *chosen, groups;
 
 	work_init(w, a, set);
-	blame_count(w, &out);
+	blame_count(w);
 	blame_classify(w);
 	groups = make_groups(w);
 	chosen = arena_array(a, w->n_classes + BLAME_CAUSES_MAX, sizeof(*chosen));

@@ -61,8 +61,6 @@ struct blame_verdict {
 struct blame {
 	struct blame_verdict *items;
 	size_t n;
-	/* Tests that went wrong although every part of theirs worked in another one. */
-	size_t unexplained;
 };
 
 struct blame blame_judge(struct arena *a, const struct blame_set *set);

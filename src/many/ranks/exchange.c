@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/stat.h"
+#include "many/cluster/node.h"
 #include "measure/bench/net/wire.h"
 
 enum { BLOCK = 1 << 16, BACKLOG = 4096, LOOK_MS = 20, AGAIN_NS = 20000000, LATE_PART = 3 };
@@ -43,7 +44,6 @@ struct one {
 	long long sent, got;
 	long long begin_ns, end_ns, again_ns;
 	double rtt_us;
-	long long retransmits;
 	const char *why;
 };
 
@@ -63,19 +63,28 @@ struct round {
 
 /* --- listening -------------------------------------------------------------------------------- */
 
-static long long link_mbps(const char *interface)
+static long long link_number(const char *interface, const char *name)
 {
 	char path[80], text[32];
 	long long n = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%.20s/speed", interface);
+	snprintf(path, sizeof(path), "/sys/class/net/%.20s/%s", interface, name);
 	f = fopen(path, "re");
 	if (f && fgets(text, sizeof(text), f))
 		n = strtoll(text, NULL, 10);
 	if (f)
 		fclose(f);
 	return n > 0 ? n : 0;
+}
+
+/* What software makes (veth, bridge) names a speed that means nothing. */
+static long long link_mbps(const char *interface)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.20s/device", interface);
+	return access(path, F_OK) ? 0 : link_number(interface, "speed");
 }
 
 static unsigned prefix_bits(const struct sockaddr *mask)
@@ -158,7 +167,8 @@ int exchange_open(struct arena *a, struct exchange *x, const char *const *only, 
 						   .address = text,
 						   .at = arena_strdup(a, at.text),
 						   .bits = prefix_bits(i->ifa_netmask),
-						   .mbps = link_mbps(i->ifa_name) };
+						   .mbps = link_mbps(i->ifa_name),
+						   .mtu = link_number(i->ifa_name, "mtu") };
 	}
 	freeifaddrs(all);
 	return 0;
@@ -169,6 +179,25 @@ void exchange_close(struct exchange *x)
 	for (size_t i = 0; i < x->n; i++)
 		close(x->listener[i]);
 	explicit_bzero(x, sizeof(*x));
+}
+
+static bool listens_on(struct arena *a, const char *address, const char *at)
+{
+	const char *head = arena_printf(a, strchr(address, ':') ? "[%s]:" : "%s:", address);
+	struct net_address out;
+	struct err e;
+
+	return strlen(at) < NET_TEXT && strncmp(at, head, strlen(head)) == 0 &&
+	       net_address_parse(at, true, &out, &e) == 0;
+}
+
+bool exchange_address_holds(struct arena *a, const struct exchange_address *x)
+{
+	struct cluster_prefix p;
+
+	return x->bits > 0 && x->bits <= 128 && !strchr(x->address, '/') &&
+	       cluster_prefix_parse(x->address, &p) == 0 && listens_on(a, x->address, x->at) &&
+	       (!x->bench || listens_on(a, x->address, x->bench));
 }
 
 /* --- a connection ----------------------------------------------------------------------------- */
@@ -337,7 +366,6 @@ static void one_note(struct one *o)
 		return;
 	if (!(o->rtt_us > 0) && info.tcpi_min_rtt != ~0u)
 		o->rtt_us = info.tcpi_min_rtt;
-	o->retransmits = info.tcpi_total_retrans;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -461,7 +489,6 @@ static void judge(struct round *r, struct exchange_answer *out)
 			seconds[n++] = s;
 		if (o->rtt_us > 0)
 			rtt[n_rtt++] = o->rtt_us;
-		out->retransmits += o->retransmits;
 		if (done && r->ask->slow_s > 0 && s > r->ask->slow_s)
 			o->why = "slow";
 		else if (done && r->ask->late_us > 0 && o->rtt_us > r->ask->late_us)
@@ -475,7 +502,6 @@ static void judge(struct round *r, struct exchange_answer *out)
 						? (double)o->got * 1e9 / (double)(end - o->begin_ns)
 						: NAN,
 				.rtt_us = o->rtt_us > 0 ? o->rtt_us : NAN,
-				.silent = !o->begin_ns,
 				.why = o->why
 			};
 	}

@@ -25,7 +25,9 @@ struct exchange_address {
 	const char *address; /* without prefix */
 	const char *at;	     /* where it listens: "192.168.1.2:40001" */
 	long long bits;	     /* of its prefix */
-	long long mbps;	     /* of the link; 0: not known */
+	long long mbps;	     /* of a port that is hardware; 0: none, or not known */
+	long long mtu;	     /* bytes; 0: not known */
+	const char *bench;   /* where the network benches of others are let in; NULL: nowhere */
 };
 
 struct exchange {
@@ -39,6 +41,8 @@ struct exchange {
 int exchange_open(struct arena *a, struct exchange *x, const char *const *only, size_t n_only,
 		  struct err *e);
 void exchange_close(struct exchange *x);
+/* Of another machine's word: others are sent to no place but that address. */
+bool exchange_address_holds(struct arena *a, const struct exchange_address *x);
 
 struct exchange_ask {
 	size_t address;	   /* of ours */
@@ -57,7 +61,6 @@ struct exchange_ask {
 struct exchange_bad {
 	long long peer;
 	double rate, rtt_us; /* bytes a second; NAN: no connection, not known */
-	bool silent;	     /* no connection, in either direction */
 	const char *why;
 };
 
@@ -65,7 +68,6 @@ struct exchange_answer {
 	struct exchange_bad bad[EXCHANGE_BAD_MAX];
 	size_t n_bad;
 	double seconds, rtt_us; /* medians of the others; NAN: none */
-	long long retransmits;
 };
 
 void exchange_run(struct arena *a, const struct exchange *x, const struct exchange_ask *ask,

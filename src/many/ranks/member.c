@@ -9,6 +9,7 @@
 
 #include "machine/host/libraries.h"
 #include "many/cluster/ask.h"
+#include "measure/bench/net/peer.h"
 
 #define SECONDS_MAX 3600.0
 
@@ -29,6 +30,7 @@ static const struct shape_row self_answer_rows[] = {
 	{ "host", NULL, SHAPE_TEXT(self_answer, host) },
 	{ "unfit", NULL, SHAPE_TEXT(self_answer, unfit), .unknown = SHAPE_NULL },
 	{ "unreadable", NULL, SHAPE_TEXT(self_answer, unknown), .unknown = SHAPE_NULL },
+	{ "platform", NULL, SHAPE_TEXT(self_answer, platform), .unknown = SHAPE_NULL },
 	{ "products", NULL, SHAPE_LIST(self_answer, products, n_products, self_product), .max = 256 },
 	{ "check", NULL, SHAPE_JSON(self_answer, check), .unknown = SHAPE_NULL },
 	{ "bench", NULL, SHAPE_JSON(self_answer, bench), .unknown = SHAPE_NULL },
@@ -46,6 +48,8 @@ static const struct shape_row exchange_address_rows[] = {
 	{ "at", NULL, SHAPE_TEXT(exchange_address, at) },
 	{ "bits", NULL, SHAPE_COUNT(exchange_address, bits) },
 	{ "mbps", NULL, SHAPE_COUNT(exchange_address, mbps) },
+	{ "mtu", NULL, SHAPE_COUNT(exchange_address, mtu) },
+	{ "bench", NULL, SHAPE_TEXT(exchange_address, bench), .unknown = SHAPE_NULL },
 };
 static const struct shape exchange_address_shape = SHAPE(exchange_address, exchange_address);
 
@@ -78,7 +82,6 @@ static const struct shape_row exchange_bad_rows[] = {
 	{ "peer", NULL, SHAPE_COUNT(exchange_bad, peer) },
 	{ "rate", NULL, SHAPE_REAL(exchange_bad, rate), .unknown = SHAPE_NULL },
 	{ "rtt_us", NULL, SHAPE_REAL(exchange_bad, rtt_us), .unknown = SHAPE_NULL },
-	{ "silent", NULL, SHAPE_FLAG(exchange_bad, silent) },
 	{ "why", NULL, SHAPE_TEXT(exchange_bad, why) },
 };
 static const struct shape exchange_bad_shape = SHAPE(exchange_bad, exchange_bad);
@@ -87,7 +90,6 @@ static const struct shape_row exchange_answer_rows[] = {
 	{ "bad", NULL, SHAPE_ARRAY(exchange_answer, bad, n_bad, exchange_bad) },
 	{ "seconds", NULL, SHAPE_REAL(exchange_answer, seconds), .unknown = SHAPE_NULL },
 	{ "rtt_us", NULL, SHAPE_REAL(exchange_answer, rtt_us), .unknown = SHAPE_NULL },
-	{ "retransmits", NULL, SHAPE_COUNT(exchange_answer, retransmits) },
 };
 const struct shape exchange_answer_shape = SHAPE(exchange_answer, exchange_answer);
 /* clang-format on */
@@ -123,6 +125,8 @@ static int answer_addresses(struct rank_member *m, struct arena *a, const json_t
 	if (token_bytes(ask.token, m->x.token, sizeof(m->x.token)) != sizeof(m->x.token))
 		return err_set(e, -EINVAL, "the request has no token");
 	r = exchange_open(&m->arena, &m->x, m->only, m->n_only, e);
+	for (size_t i = 0; i < m->x.n; i++)
+		member_serve(m, i);
 	answer.addresses = m->x.address;
 	answer.n = m->x.n;
 	if (r == 0)
@@ -189,11 +193,16 @@ int member_answer(struct rank_member *m, struct arena *a, const char *what, cons
 		return answer_rail(m, with, out, e);
 	if (strcmp(what, "exchange") == 0)
 		return answer_exchange(m, a, with, out, e);
+	if (strcmp(what, "measure") == 0)
+		return member_measure(m, a, with, out, e);
 	return err_set(e, -ENOSYS, "\"%.32s\" is not supported", what);
 }
 
 void member_end(struct rank_member *m)
 {
+	for (size_t i = 0; i < EXCHANGE_ADDRESSES_MAX; i++)
+		peer_serve_end(m->server[i]);
+	memset(m->server, 0, sizeof(m->server));
 	exchange_close(&m->x);
 	memset(m->rail, 0, sizeof(m->rail));
 	arena_free(&m->arena);

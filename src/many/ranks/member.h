@@ -42,8 +42,9 @@ struct self_product {
 
 struct self_answer {
 	const char *host;
-	const char *unfit;   /* why it is not healthy; NULL: nothing found */
-	const char *unknown; /* what could not be read; NULL: nothing */
+	const char *unfit;    /* why it is not healthy; NULL: nothing found */
+	const char *unknown;  /* what could not be read; NULL: nothing */
+	const char *platform; /* platform.kind; NULL: not known */
 	struct self_product *products;
 	size_t n_products;
 	json_t *check, *bench; /* results of these verbs; NULL: none */
@@ -70,6 +71,18 @@ struct rail_ask {
 };
 extern const struct shape rail_ask_shape;
 
+/* --- "measure": the median of a case of a network bench --------------------------------------- */
+struct measure_ask {
+	const char *peer; /* an address's bench */
+	const char *bench, *name;
+};
+extern const struct shape measure_ask_shape;
+
+struct measure_answer {
+	double value; /* in the bench's first unit */
+};
+extern const struct shape measure_answer_shape;
+
 /* --- "exchange" ------------------------------------------------------------------------------- */
 struct group_ask {
 	long long rail, test, bytes;
@@ -93,11 +106,18 @@ struct rank_member {
 	struct arena arena; /* as long as it listens */
 	struct exchange x;
 	struct rail_ask rail[MEMBER_RAILS_MAX];
+	pid_t server[EXCHANGE_ADDRESSES_MAX]; /* children; 0: none */
 };
 
 /* *out: a new object. -ENOSYS: no such request. */
 int member_answer(struct rank_member *m, struct arena *a, const char *what, const json_t *with,
 		  json_t **out, struct err *e);
 void member_end(struct rank_member *m);
+
+/* --- member_measure.c ------------------------------------------------------------------------- */
+/* Lets the benches of others in at that address. */
+void member_serve(struct rank_member *m, size_t address);
+int member_measure(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		   struct err *e);
 
 #endif

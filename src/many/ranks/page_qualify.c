@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a qualification says, a row a figure, and its page. */
 #include <math.h>
+#include <string.h>
 
+#include "knowledge/bands.h"
 #include "many/ranks/qualify.h"
 #include "render/shape_page.h"
 
@@ -24,8 +26,6 @@ static bool is_drained(const void *item, const void *object)
 }
 
 /* clang-format off */
-#define REASONS SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons), .title = "~reason", .shown = reasons_text
-
 static const struct shape_row drained_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name) },
 	{ "reasons", NULL, SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons) },
@@ -35,7 +35,8 @@ static const struct shape drained_shape = SHAPE(qualify_node, drained);
 static const struct shape_row qualify_node_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
 	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
-	{ "reasons", "Why it is to be drained, or is not known.", REASONS },
+	{ "reasons", "Why it is to be drained, or is not known.", SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons),
+	  .title = "~reason", .shown = reasons_text },
 	{ "unreadable", "What could not be read on it.", SHAPE_TEXT(qualify_node, unreadable), .unknown = SHAPE_NULL },
 };
 static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
@@ -57,6 +58,11 @@ static const struct shape_row qualify_rail_rows[] = {
 	  SHAPE_REAL(qualify_rail, gbit), .unknown = SHAPE_NULL, .title = "usual", .unit = "Gbit/s" },
 	{ "round_trip_us", "Usual, of TCP.", SHAPE_REAL(qualify_rail, rtt_us), .unknown = SHAPE_NULL,
 	  .title = "round trip", .unit = "us" },
+	{ "paths", "Pairs of nodes measured by themselves.", SHAPE_COUNT(qualify_rail, paths), .title = "paths" },
+	{ "tcp_lowest_gbit_per_s", "Of these.", SHAPE_REAL(qualify_rail, tcp), .unknown = SHAPE_NULL,
+	  .title = "lowest TCP", .unit = "Gbit/s" },
+	{ "rdma_lowest_gbit_per_s", NULL, SHAPE_REAL(qualify_rail, rdma), .unknown = SHAPE_NULL,
+	  .title = "lowest RDMA", .unit = "Gbit/s" },
 	{ "pairs_untested", "Pairs of nodes that were in no good group together.",
 	  SHAPE_COUNT(qualify_rail, pairs_untested), .title = "untested pairs" },
 	{ "complete", "False: the time was over before all was certain.", SHAPE_FLAG(qualify_rail, whole) },
@@ -91,18 +97,13 @@ int qualify_exit(const struct qualify *q)
 	return q->drained || q->n_faults ? 1 : whole ? 0 : 5;
 }
 
-static bool is_shown(const struct qualify_node *n)
-{
-	return n->state != QUALIFY_FIT;
-}
-
 void page_qualify_add(struct doc *d, const struct qualify *q)
 {
 	struct qualify_node *shown = arena_array(d->arena, q->n, sizeof(*shown));
 	size_t n = 0;
 
 	for (size_t i = 0; i < q->n; i++)
-		if (is_shown(&q->nodes[i]))
+		if (q->nodes[i].state != QUALIFY_FIT)
 			shown[n++] = q->nodes[i];
 	if (n)
 		shape_table(d, "Nodes", &qualify_node_shape, shown, n);
@@ -110,14 +111,15 @@ void page_qualify_add(struct doc *d, const struct qualify *q)
 		node_drop_empty(
 			shape_table(d, "Links", &qualify_fault_shape, q->faults, q->n_faults));
 	if (q->n_rails)
-		shape_table(d, "Networks", &qualify_rail_shape, q->rails, q->n_rails);
+		node_drop_empty(
+			shape_table(d, "Networks", &qualify_rail_shape, q->rails, q->n_rails));
 	for (size_t i = 0; i < q->n_notes; i++)
 		doc_text(d, "%s.", q->notes[i]);
 }
 
 struct doc *page_qualify(struct arena *a, const struct qualify *q)
 {
-	static const char *const names[] = { "to drain", "unknown", "fit" };
+	const char *const names[] = { "to drain", "unknown", q->n == 1 ? "node fit" : "nodes fit" };
 	const size_t counts[] = { q->drained, q->unknown, q->n - q->drained - q->unknown };
 	struct doc *d = doc_new(a);
 	int code = qualify_exit(q);
@@ -149,4 +151,27 @@ void qualify_note(struct arena *a, struct qualify *q, const char *text)
 {
 	q->notes = arena_grow(a, q->notes, q->n_notes, sizeof(*q->notes));
 	q->notes[q->n_notes++] = text;
+}
+
+double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
+		      const char *bench, double mbps, const char **by)
+{
+	const char *name = arena_printf(a, "path:%.0f", mbps);
+	double port = fmin(mbps / 1e3, QUALIFY_TCP_GBIT);
+
+	for (size_t i = 0; i < n_bands; i++) {
+		const struct band *k = &bands[i];
+
+		if (strcmp(k->bench, bench) != 0 || strcmp(k->name, name) != 0 ||
+		    strcmp(k->hardware, x->platform ? x->platform : "") != 0 ||
+		    strcmp(k->hardware, y->platform ? y->platform : "") != 0)
+			continue;
+		*by = arena_printf(a, "healthy ones carry %.4g to %.4g: %s, %s", k->low, k->high,
+				   k->source, k->date);
+		return k->low;
+	}
+	*by = arena_printf(a, "%.0f %% of the ports' %.4g Gbit/s, of at most %.0f",
+			   100 * QUALIFY_RATE, mbps / 1e3, QUALIFY_TCP_GBIT);
+	/* How much of a port RDMA gets depends on its PCIe. */
+	return strcmp(bench, "tcp") == 0 ? QUALIFY_RATE * port : 0;
 }

@@ -125,6 +125,7 @@ static void take_self(struct arena *a, const struct channel *c, struct qualify *
 	n->answered = true;
 	if (!c->named && *self->host && !node_named(q, self->host))
 		n->name = cluster_clean_text(a, self->host, CLUSTER_NAME_MAX);
+	n->platform = self->platform;
 	n->products = self->products;
 	n->n_products = self->n_products;
 	if (self->unknown)

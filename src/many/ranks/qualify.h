@@ -19,6 +19,9 @@
 #define QUALIFY_SIGMAS 6.0  /* and this far beyond the usual, where that wavers */
 #define QUALIFY_LATENCY 2.5 /* times the usual, and */
 #define QUALIFY_LATENCY_US 30.0
+/* Of TCP for a port's speed alone no more is asked: what hosts reach depends on their CPUs
+ * (fasterdata.es.net, 100G host tuning: 25 to 40 Gbit/s a stream, 2024). */
+#define QUALIFY_TCP_GBIT 25.0
 
 enum { QUALIFY_BUDGET_S = 600, QUALIFY_PAIRS_NODES = 4 };
 
@@ -31,6 +34,7 @@ struct qualify_node {
 	size_t n_reasons;
 	const char *unreadable; /* what of it could not be read; NULL: nothing */
 	bool answered;
+	const char *platform; /* NULL: not known */
 	const struct self_product *products;
 	size_t n_products;
 };
@@ -52,6 +56,8 @@ struct qualify_rail {
 	long long pair_bytes; /* that a node sends in a test, to all others together */
 	double gbit, rtt_us;  /* usual, of a node; NAN: not known */
 	size_t pairs_untested;
+	size_t paths;	  /* measured by themselves */
+	double tcp, rdma; /* Gbit/s of the lowest; NAN */
 	bool whole;
 };
 
@@ -85,6 +91,10 @@ int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify
 /* The links between them, for so long. */
 int qualify_links(struct arena *a, const struct channel *c, const struct qualify_how *how,
 		  double seconds, struct qualify *out);
+/* Gbit/s that a path between ports of so many Mb/s has to carry, by what healthy machines of the
+ * kind reached, else by its ports; 0: nothing is known. */
+double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
+		      const char *bench, double mbps, const char **by);
 void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state state,
 		    const char *why);
 void qualify_note(struct arena *a, struct qualify *q, const char *text);

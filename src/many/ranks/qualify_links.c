@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/stat.h"
 #include "machine/host/libraries.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/node.h"
 #include "many/ranks/qualify.h"
 #include "many/ranks/suspects.h"
@@ -27,6 +28,9 @@ enum {
 	STEPS = 8,
 	STEP = 8,
 	PAIRS_MAX = 4096,
+	ECHO_SMALL = 56, /* bytes */
+	HEADS_4 = 28,	 /* of IP and ICMP */
+	HEADS_6 = 48,
 	INTERFACE_MAX = 32,
 	FIRST_BYTES = 1 << 18,
 	LEAST_BYTES = 1 << 16,
@@ -35,8 +39,12 @@ enum {
 #define FIRST_S 1.0
 #define CALIBRATE_S (4 * TEST_S)
 
+/* By what a pair was tried. What one says is no answer to another. */
+enum pair_test { PAIR_EXCHANGE, PAIR_LARGE, PAIR_TCP, PAIR_RDMA, PAIR_TESTS };
+
 /* One pair. What it sends one way delays what comes the other way, so both ways are one test. */
 struct pair_result {
+	enum pair_test test;
 	size_t rail, a, b;
 	const char *why; /* NULL: it was good */
 };
@@ -94,20 +102,6 @@ static bool links_over(const struct links *l)
 
 /* --- rails ------------------------------------------------------------------------------------ */
 
-/* Others are sent to no place but that address. */
-static bool address_holds(struct arena *a, const struct exchange_address *x)
-{
-	struct cluster_prefix p;
-	struct net_address at;
-	struct err e;
-	const char *head = arena_printf(a, strchr(x->address, ':') ? "[%s]:" : "%s:", x->address);
-
-	return x->bits > 0 && x->bits <= 128 && !strchr(x->address, '/') &&
-	       cluster_prefix_parse(x->address, &p) == 0 && strlen(x->at) < NET_TEXT &&
-	       strncmp(x->at, head, strlen(head)) == 0 &&
-	       net_address_parse(x->at, true, &at, &e) == 0;
-}
-
 static void take_addresses(struct links *l, size_t node)
 {
 	struct addresses_answer *got = &l->addresses[node];
@@ -117,7 +111,7 @@ static void take_addresses(struct links *l, size_t node)
 	for (size_t i = 0; i < got->n; i++) {
 		got->addresses[i].interface =
 			cluster_clean_text(l->a, got->addresses[i].interface, INTERFACE_MAX);
-		if (!address_holds(l->a, &got->addresses[i]))
+		if (!exchange_address_holds(l->a, &got->addresses[i]))
 			got->n = 0;
 	}
 }
@@ -162,16 +156,13 @@ static struct qualify_rail *rail_new(struct links *l, const char *name)
 		return NULL;
 	q->rails = arena_grow(l->a, q->rails, q->n_rails, sizeof(*q->rails));
 	r = &q->rails[q->n_rails++];
-	*r = (struct qualify_rail){ .name = name, .gbit = NAN, .rtt_us = NAN };
+	*r = (struct qualify_rail){
+		.name = name, .gbit = NAN, .rtt_us = NAN, .tcp = NAN, .rdma = NAN
+	};
 	r->address = arena_array(l->a, l->c->n, sizeof(*r->address));
 	for (size_t i = 0; i < l->c->n; i++)
 		r->address[i] = NOWHERE;
 	return r;
-}
-
-static bool rail_has(const struct qualify_rail *r, size_t node, size_t address)
-{
-	return r->address[node] == address;
 }
 
 /* All nodes with an address in that network; two with the same one are of different networks. */
@@ -182,7 +173,7 @@ static void rail_of(struct links *l, size_t node, size_t address)
 	struct qualify_rail *r;
 
 	for (size_t i = 0; i < l->q->n_rails; i++)
-		if (rail_has(&l->q->rails[i], node, address))
+		if (l->q->rails[i].address[node] == address)
 			return;
 	if (!network_of(l->a, x, &net))
 		return;
@@ -418,6 +409,15 @@ static const char *pair_why(struct railing *r, size_t from, size_t to)
 			    cluster_clean_text(l->a, b->why, 100));
 }
 
+static bool add_pair(struct links *l, const struct pair_result *p)
+{
+	if (l->error || l->n_pairs == PAIRS_MAX)
+		return false;
+	l->pairs = arena_grow(l->a, l->pairs, l->n_pairs, sizeof(*l->pairs));
+	l->pairs[l->n_pairs++] = *p;
+	return p->why != NULL;
+}
+
 /* Once, and what went wrong again. True: it is bad. */
 static bool try_pair(struct railing *r, size_t a, size_t b)
 {
@@ -426,8 +426,9 @@ static bool try_pair(struct railing *r, size_t a, size_t b)
 	struct pair_result p = { .rail = r->number, .a = a, .b = b };
 
 	for (size_t i = 0; i < l->n_pairs; i++)
-		if (l->pairs[i].rail == r->number && ((l->pairs[i].a == a && l->pairs[i].b == b) ||
-						      (l->pairs[i].a == b && l->pairs[i].b == a)))
+		if (l->pairs[i].test == PAIR_EXCHANGE && l->pairs[i].rail == r->number &&
+		    ((l->pairs[i].a == a && l->pairs[i].b == b) ||
+		     (l->pairs[i].a == b && l->pairs[i].b == a)))
 			return l->pairs[i].why != NULL;
 	for (int i = 0; i < 2 && !l->error; i++) {
 		run_groups(r, nodes, 2, 2, 0);
@@ -436,11 +437,7 @@ static bool try_pair(struct railing *r, size_t a, size_t b)
 		if (!p.why)
 			break;
 	}
-	if (l->error || l->n_pairs == PAIRS_MAX)
-		return false;
-	l->pairs = arena_grow(l->a, l->pairs, l->n_pairs, sizeof(*l->pairs));
-	l->pairs[l->n_pairs++] = p;
-	return p.why != NULL;
+	return add_pair(l, &p);
 }
 
 static void all_pairs(struct railing *r)
@@ -497,23 +494,6 @@ static void confirm(struct railing *r, const struct suspects *s)
 	}
 }
 
-/* The pairs of a round, no node twice in it: of m nodes, m even, there are m - 1 rounds. */
-static size_t round_pairs(const size_t *on, size_t n, size_t round, size_t *out)
-{
-	size_t m = n + n % 2, k = 0;
-
-	for (size_t i = 0; i < m / 2; i++) {
-		size_t a = i ? (round + i) % (m - 1) : m - 1;
-		size_t b = (round + m - 1 - i) % (m - 1);
-
-		if (a >= n || b >= n)
-			continue;
-		out[k++] = on[a];
-		out[k++] = on[b];
-	}
-	return k;
-}
-
 /*
  * In a group a pair has a small part of its nodes' rate, and one that is slow alone does not show.
  * So all pairs of nodes that are good have a round by themselves, as many at once as there are.
@@ -528,7 +508,7 @@ static void single_pairs(struct railing *r)
 		if (!l->suspected[r->on[i]])
 			good[n++] = r->on[i];
 	for (size_t round = 0; n > 1 && round + 1 < n + n % 2 && !links_over(l); round++) {
-		size_t k = round_pairs(good, n, round, pairs);
+		size_t k = suspects_round(good, n, round, pairs);
 
 		run_groups(r, pairs, k, 2, 0);
 		for (size_t i = 0; i < k; i++) {
@@ -546,6 +526,113 @@ static void single_pairs(struct railing *r)
 			with_partners(r, bad[i + 1]);
 		}
 	r->rail->whole = r->rail->whole && !links_over(l);
+}
+
+/* --- a path by itself ------------------------------------------------------------------------- */
+
+static const struct exchange_address *end_of(const struct railing *r, size_t node)
+{
+	return &r->l->addresses[node].addresses[r->rail->address[node]];
+}
+
+/* NAN: not measured. */
+static double path_rate(struct railing *r, const char *bench, const char *name, size_t a, size_t b)
+{
+	struct links *l = r->l;
+	struct measure_answer got;
+	const struct measure_ask ask = { end_of(r, b)->bench, bench, name };
+
+	if (!ask.peer)
+		return NAN;
+	l->with[a] = shape_object_json(&measure_ask_shape, &ask);
+	if (links_ask(l, "measure", ANSWER_MS))
+		return NAN;
+	if (links_read(l, a, &measure_answer_shape, &got) && got.value >= 0)
+		return got.value;
+	qualify_note(l->a, l->q,
+		     arena_printf(l->a, "%s from %s to %s was not measured: %s", bench,
+				  l->q->nodes[a].name, l->q->nodes[b].name,
+				  l->replies[a].failure ? l->replies[a].failure : "no answer"));
+	return NAN;
+}
+
+/* Both ways; what is too slow again. The slower way, NAN where it was not measured. */
+static double measure_path(struct railing *r, enum pair_test test, size_t a, size_t b)
+{
+	static const char *const cases[][2] = { { "send:4", "receive:4" },
+						{ "write:64KiB", "read:64KiB" } };
+	const struct qualify_node *x = &r->l->q->nodes[a], *y = &r->l->q->nodes[b];
+	const char *bench = test == PAIR_TCP ? "tcp" : "rdma", *by;
+	struct pair_result p = { test, r->number, a, b, NULL };
+	double wanted = qualify_wanted(r->l->a, x, y, bench,
+				       fmin((double)end_of(r, a)->mbps, (double)end_of(r, b)->mbps),
+				       &by),
+	       lowest = NAN;
+
+	for (size_t i = 0; i < 2 && (test == PAIR_TCP || wanted > 0); i++) {
+		const char *name = cases[test == PAIR_RDMA][i];
+		double got = path_rate(r, bench, name, a, b);
+
+		if (got < wanted)
+			got = fmax(got, path_rate(r, bench, name, a, b));
+		if (got < wanted)
+			p.why = arena_printf(r->l->a,
+					     "%s %s between %s and %s: %.3g Gbit/s where %.3g are "
+					     "expected (%s)",
+					     bench, name, x->name, y->name, got, wanted, by);
+		lowest = fmin(lowest, got);
+	}
+	if (isfinite(lowest))
+		add_pair(r->l, &p);
+	return lowest;
+}
+
+/* An echo that nobody may cut, as large as the MTU of that end. */
+static void large_packet(struct railing *r, size_t from, size_t to)
+{
+	const struct exchange_address *x = end_of(r, from), *y = end_of(r, to);
+	long long bytes = x->mtu - (strchr(x->address, ':') ? HEADS_6 : HEADS_4);
+	struct ping_target targets[] = { { x->address, y->address, ECHO_SMALL },
+					 { x->address, y->address, bytes } };
+	const struct ping_ask ask = { targets, 2, 3, 300 };
+	struct pair_result p = { PAIR_LARGE, r->number, from, to, NULL };
+	struct links *l = r->l;
+	struct ping_answer got;
+
+	if (bytes <= ECHO_SMALL || bytes > UINT16_MAX - HEADS_4)
+		return;
+	l->with[from] = shape_object_json(&ping_ask_shape, &ask);
+	/* A dead path is the exchange's matter. */
+	if (links_ask(l, "ping", ANSWER_MS) || !links_read(l, from, &ping_answer_shape, &got) ||
+	    got.n != 2 || got.echoes[0].got <= 0)
+		return;
+	if (got.echoes[1].got <= 0)
+		p.why = arena_printf(l->a,
+				     "packets of %lld bytes from %s get lost on the way to %s, "
+				     "small ones do not; the MTU there is %lld",
+				     x->mtu, l->q->nodes[from].name, l->q->nodes[to].name, y->mtu);
+	add_pair(l, &p);
+}
+
+/* Of many nodes the first few. The lower number measures: a server ends with its thread, and that
+ * of rank 0 lives no longer than an answer. */
+static void test_paths(struct railing *r)
+{
+	size_t n = r->n < QUALIFY_PAIRS_NODES ? r->n : QUALIFY_PAIRS_NODES;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n && !links_over(r->l); k++) {
+			size_t a = r->on[i], b = r->on[k];
+
+			large_packet(r, a, b);
+			large_packet(r, b, a);
+			/* What carries what the CPUs have left is compared with its peers. */
+			if (n > 2 && (end_of(r, a)->mbps <= 0 || end_of(r, b)->mbps <= 0))
+				continue;
+			r->rail->tcp = fmin(r->rail->tcp, measure_path(r, PAIR_TCP, a, b));
+			r->rail->rdma = fmin(r->rail->rdma, measure_path(r, PAIR_RDMA, a, b));
+			r->rail->paths++;
+		}
 }
 
 /* --- blame ------------------------------------------------------------------------------------ */
@@ -580,12 +667,12 @@ static const char *part_text(struct links *l, size_t part, size_t *node)
 			    q->nodes[p->b].name, q->rails[p->rail].name);
 }
 
-static struct blame_set blame_parts(struct links *l)
+static struct blame_set blame_parts(struct links *l, enum pair_test test)
 {
 	size_t n = l->c->n;
-	struct blame_set set = { .n_parts = path_part(l, l->n_pairs), .n_tests = l->n_pairs };
+	struct blame_set set = { .n_parts = path_part(l, l->n_pairs) };
 	struct blame_part *parts = arena_array(l->a, set.n_parts, sizeof(*parts));
-	struct blame_test *tests = arena_array(l->a, set.n_tests, sizeof(*tests));
+	struct blame_test *tests = arena_array(l->a, l->n_pairs, sizeof(*tests));
 
 	for (size_t i = 0; i < set.n_parts; i++)
 		parts[i] = i < n		 ? (struct blame_part){ BLAME_NODE, i }
@@ -594,11 +681,14 @@ static struct blame_set blame_parts(struct links *l)
 	for (size_t i = 0; i < l->n_pairs; i++) {
 		const struct pair_result *p = &l->pairs[i];
 
-		tests[i] = (struct blame_test){ .parts = { p->a, p->b, port_part(l, p->rail, p->a),
-							   port_part(l, p->rail, p->b),
-							   path_part(l, i) },
-						.n = 5,
-						.state = p->why ? BLAME_BAD : BLAME_GOOD };
+		if (p->test != test)
+			continue;
+		tests[set.n_tests++] =
+			(struct blame_test){ .parts = { p->a, p->b, port_part(l, p->rail, p->a),
+							port_part(l, p->rail, p->b),
+							path_part(l, i) },
+					     .n = 5,
+					     .state = p->why ? BLAME_BAD : BLAME_GOOD };
 	}
 	set.parts = parts;
 	set.tests = tests;
@@ -611,7 +701,7 @@ static const char *evidence_of(const struct links *l, const struct blame_set *se
 	for (size_t t = 0; t < set->n_tests; t++)
 		for (size_t i = 0; i < set->tests[t].n && set->tests[t].state == BLAME_BAD; i++)
 			if (set->tests[t].parts[i] == part)
-				return l->pairs[t].why;
+				return l->pairs[set->tests[t].parts[4] - path_part(l, 0)].why;
 	return "";
 }
 
@@ -655,6 +745,7 @@ static void test_rail(struct links *l, size_t number)
 			r->on[r->n++] = i;
 	if (announce_rail(l, number))
 		return;
+	test_paths(r);
 	if (!calibrate(r)) {
 		/* Each pair says for itself whether anything does. */
 		r->rail->pair_bytes = LEAST_BYTES;
@@ -682,8 +773,6 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
 		  double seconds, struct qualify *out)
 {
 	struct links l = { .a = a, .c = c, .how = how, .q = out, .test = 1 };
-	struct blame_set set;
-	struct blame blame;
 
 	l.end_ns = clock_mono_ns() + (long long)(seconds * 1e9);
 	l.replies = arena_array(a, c->n, sizeof(*l.replies));
@@ -697,9 +786,12 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
 			how->say(how->ctx, arena_printf(a, "links: %s", out->rails[i].name));
 		test_rail(&l, i);
 	}
-	set = blame_parts(&l);
-	blame = blame_judge(a, &set);
-	for (size_t i = 0; i < blame.n; i++)
-		add_fault(&l, &set, &blame.items[i]);
+	for (enum pair_test t = 0; t < PAIR_TESTS; t++) {
+		struct blame_set set = blame_parts(&l, t);
+		struct blame blame = blame_judge(a, &set);
+
+		for (size_t k = 0; k < blame.n; k++)
+			add_fault(&l, &set, &blame.items[k]);
+	}
 	return l.error;
 }

@@ -344,3 +344,19 @@ struct suspects suspects_find(struct arena *a, const struct suspects_ask *ask)
 	}
 	return out;
 }
+
+size_t suspects_round(const size_t *on, size_t n, size_t round, size_t *out)
+{
+	size_t m = n + n % 2, k = 0;
+
+	for (size_t i = 0; i < m / 2; i++) {
+		size_t a = i ? (round + i) % (m - 1) : m - 1;
+		size_t b = (round + m - 1 - i) % (m - 1);
+
+		if (a >= n || b >= n)
+			continue;
+		out[k++] = on[a];
+		out[k++] = on[b];
+	}
+	return k;
+}

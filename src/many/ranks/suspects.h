@@ -47,4 +47,8 @@ struct suspects {
 
 struct suspects suspects_find(struct arena *a, const struct suspects_ask *ask);
 
+/* The pairs of a round, no node twice in it: of m nodes, m even, there are m - 1 rounds. Returns
+ * how many nodes are in out. */
+size_t suspects_round(const size_t *on, size_t n, size_t round, size_t *out);
+
 #endif

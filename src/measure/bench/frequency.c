@@ -361,11 +361,8 @@ static void frequency_cases(const struct bench_env *env, struct bench_cases *out
 		return;
 	}
 	LIST_FOR_EACH (const struct core_type, t, &env->m->cpu.types) {
-		struct idset of = { 0 };
+		struct idset of = idset_both(env->a, &env->cpus, &t->cpus.v);
 
-		IDSET_FOR_EACH (id, &env->cpus)
-			if (idset_has(&t->cpus.v, id))
-				idset_add(env->a, &of, id);
 		add_type(env, out, t->name, &of);
 	}
 }

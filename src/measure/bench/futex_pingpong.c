@@ -187,17 +187,6 @@ static void futex_pingpong_add(const struct bench_env *env, struct bench_cases *
 			       .arg = arg });
 }
 
-static struct idset futex_pingpong_both(struct arena *a, const struct idset *x,
-					const struct idset *y)
-{
-	struct idset out = { 0 };
-
-	IDSET_FOR_EACH (id, x)
-		if (idset_has(y, id))
-			idset_add(a, &out, id);
-	return out;
-}
-
 /*
  * Two CPUs of one set. The third is taken where there are enough: threads of one core are numbered
  * either next to each other or half the machine apart.
@@ -223,7 +212,7 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 	size_t others = 0;
 
 	LIST_FOR_EACH (const struct core_type, t, &m->types) {
-		struct idset of = futex_pingpong_both(env->a, &t->cpus.v, &env->cpus);
+		struct idset of = idset_both(env->a, &t->cpus.v, &env->cpus);
 
 		if (futex_pingpong_pair(&of, &x, &y))
 			futex_pingpong_add(env, out,
@@ -234,7 +223,7 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 	if (!m->types.n && futex_pingpong_pair(&env->cpus, &x, &y))
 		futex_pingpong_add(env, out, "near", x, y);
 	LIST_FOR_EACH (const struct numa_node, n, &m->nodes) {
-		struct idset of = futex_pingpong_both(env->a, &n->cpus.v, &env->cpus);
+		struct idset of = idset_both(env->a, &n->cpus.v, &env->cpus);
 
 		if (!of.n || others > NODES_MOST)
 			continue;

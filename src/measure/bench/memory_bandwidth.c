@@ -277,22 +277,11 @@ static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases
 			.arg = arg });
 }
 
-static struct idset memory_bandwidth_both(struct arena *a, const struct idset *x,
-					  const struct idset *y)
-{
-	struct idset out = { 0 };
-
-	IDSET_FOR_EACH (id, x)
-		if (idset_has(y, id))
-			idset_add(a, &out, id);
-	return out;
-}
-
 /* Every node's CPUs from their own memory, and from every other node's. */
 static void add_nodes(const struct bench_env *env, struct bench_cases *out)
 {
 	LIST_FOR_EACH (const struct numa_node, n, &env->m->cpu.nodes) {
-		struct idset cpus = memory_bandwidth_both(env->a, &n->cpus.v, &env->cpus);
+		struct idset cpus = idset_both(env->a, &n->cpus.v, &env->cpus);
 
 		if (!idset_count(&cpus))
 			continue;
@@ -318,7 +307,7 @@ static void bandwidth_cases(const struct bench_env *env, struct bench_cases *out
 		add_nodes(env, out);
 	if (env->m->cpu.types.n > 1)
 		LIST_FOR_EACH (const struct core_type, t, &env->m->cpu.types) {
-			struct idset cpus = memory_bandwidth_both(env->a, &t->cpus.v, &env->cpus);
+			struct idset cpus = idset_both(env->a, &t->cpus.v, &env->cpus);
 
 			if (idset_count(&cpus))
 				memory_bandwidth_add(env, out, MEMORY_TRIAD,

@@ -22,7 +22,7 @@ static const struct ask_row cluster_check_ask_rows[] = {
 static const struct ask_shape cluster_check_ask_shape =
 	ASK_SHAPE(cluster_check_ask, NULL, cluster_check_ask_rows);
 
-static void print_progress(void *ctx, const char *text)
+void cluster_progress(void *ctx, const char *text)
 {
 	door_progress(ctx, -1, false, "%s", text);
 }
@@ -61,9 +61,10 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 {
 	struct cluster_run *run = ARENA_NEW(d->arena, struct cluster_run);
 	struct qualify *q = ARENA_NEW(d->arena, struct qualify);
-	const struct qualify_how how = {
-		.budget_s = ask->budget_s, .no_bench = !ask->bench, .say = print_progress, .ctx = d
-	};
+	const struct qualify_how how = { .budget_s = ask->budget_s,
+					 .no_bench = !ask->bench,
+					 .say = cluster_progress,
+					 .ctx = d };
 	struct channel c = { .ask = ask_nodes, .named = true };
 	const char **names;
 	int code = cluster_run_open(d, &ask->nodes, &ask->links, 0, run);

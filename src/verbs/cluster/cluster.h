@@ -62,5 +62,7 @@ void cluster_run_close(struct cluster_run *c);
 /* The programs, for other programs alone: verb.h. */
 extern const struct verb *const cluster_programs[];
 extern const struct verb cluster_check_verb, cluster_plan_verb, cluster_undo_verb;
+/* A line of what goes on; ctx: the door. */
+void cluster_progress(void *ctx, const char *text);
 
 #endif

@@ -36,12 +36,11 @@ static void loopback_child_main(int listener, const struct token *t, pid_t paren
 	_exit(serve_run(&s, &e) ? 1 : 0);
 }
 
-/* A child that serves on 127.0.0.1 for who knows the token; it ends with this process. */
-static int loopback_start(const struct token *t, struct net_address *out, pid_t *child,
-			  struct err *e)
+int peer_serve(const char *at, const struct token *t, struct net_address *out, pid_t *child,
+	       struct err *e)
 {
 	pid_t parent = getpid();
-	int listener, r = net_address_parse("127.0.0.1:0", true, out, e);
+	int listener, r = net_address_parse(at, true, out, e);
 
 	r = r ? r : serve_listen(out, &listener, e);
 	if (r)
@@ -57,7 +56,7 @@ static int loopback_start(const struct token *t, struct net_address *out, pid_t 
 	return 0;
 }
 
-static void loopback_end(pid_t child)
+void peer_serve_end(pid_t child)
 {
 	int status;
 
@@ -125,7 +124,7 @@ int peer_open(const struct peer_ask *ask, struct peer *p, struct err *e)
 		if (r)
 			return r;
 		randombytes_buf(t.secret, t.n);
-		r = loopback_start(&t, &p->address, &p->child, e);
+		r = peer_serve("127.0.0.1:0", &t, &p->address, &p->child, e);
 	}
 	end = net_now_ms() + PEER_BUSY_MS;
 	while (r == 0) {
@@ -278,7 +277,7 @@ void peer_close(struct peer *p)
 		close(p->frames.fd);
 		p->frames.fd = -1;
 	}
-	loopback_end(p->child);
+	peer_serve_end(p->child);
 	p->child = 0;
 	explicit_bzero(p->key, sizeof(p->key));
 }

@@ -35,6 +35,12 @@ struct peer_counts {
 	uint64_t asked_ns, answered_ns;
 };
 
+/* A child that serves at that address for who knows the token; it ends with this thread. */
+int peer_serve(const char *at, const struct token *t, struct net_address *out, pid_t *child,
+	       struct err *e);
+/* 0: none. */
+void peer_serve_end(pid_t child);
+
 /* All return 0 (peer_stream: a descriptor) or -errno and *e, with the peer's name in it. */
 int peer_open(const struct peer_ask *ask, struct peer *p, struct err *e);
 int peer_start(struct peer *p, const struct frame_start_test *t, struct err *e);

@@ -21,14 +21,9 @@ static void find_speed(const struct bench_env *env, struct net_place *p)
 	else if (fact_or(&n->speed_mbps, 0) > 0)
 		p->speed_mbps = fact_or(&n->speed_mbps, 0);
 	LIST_FOR_EACH (const struct numa_node, m, &env->m->cpu.nodes) {
-		struct idset both = { 0 };
+		struct idset both = idset_both(env->a, &env->cpus, &m->cpus.v);
 
-		if ((long long)m->index != fact_or(&n->numa_node, -1))
-			continue;
-		IDSET_FOR_EACH (id, &env->cpus)
-			if (idset_has(&m->cpus.v, id))
-				idset_add(env->a, &both, id);
-		if (idset_count(&both))
+		if ((long long)m->index == fact_or(&n->numa_node, -1) && idset_count(&both))
 			p->cpus = both;
 	}
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one path carries, by the benches of the network: the end that serves, and the one that
+ * measures. */
+#include <errno.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "look/probe/probe.h"
+#include "many/ranks/member.h"
+#include "measure/bench/bench.h"
+#include "measure/bench/net/peer.h"
+
+/* Of a case, its warm-up not counted. */
+#define MEASURE_S 0.4
+enum { HEX = 2 * EXCHANGE_TOKEN + 1 };
+
+/* clang-format off */
+static const struct shape_row measure_ask_rows[] = {
+	{ "peer", NULL, SHAPE_TEXT(measure_ask, peer) },
+	{ "bench", NULL, SHAPE_TEXT(measure_ask, bench) },
+	{ "case", NULL, SHAPE_TEXT(measure_ask, name) },
+};
+const struct shape measure_ask_shape = SHAPE(measure_ask, measure_ask);
+
+static const struct shape_row measure_answer_rows[] = {
+	{ "value", NULL, SHAPE_REAL(measure_answer, value) },
+};
+const struct shape measure_answer_shape = SHAPE(measure_answer, measure_answer);
+/* clang-format on */
+
+void member_serve(struct rank_member *m, size_t address)
+{
+	struct exchange_address *x = &m->x.address[address];
+	const char *form = strchr(x->address, ':') ? "[%s]:0" : "%s:0";
+	/* The other end reads it from a file, as digits. */
+	struct token t = { .n = HEX - 1 };
+	struct net_address at;
+	struct err e;
+
+	sodium_bin2hex((char *)t.secret, HEX, m->x.token, sizeof(m->x.token));
+	if (peer_serve(arena_printf(&m->arena, form, x->address), &t, &at, &m->server[address],
+		       &e) == 0)
+		x->bench = arena_strdup(&m->arena, at.text);
+	explicit_bzero(&t, sizeof(t));
+}
+
+static int run_case(const struct bench *b, const char *name, struct bench_env *env, double *value,
+		    struct err *e)
+{
+	struct machine *m = ARENA_NEW(env->a, struct machine);
+	struct probe p = { .a = env->a, .m = m, .h = env->h, .lean = true };
+	struct record r = { .version = GPUTUNE_VERSION };
+	const struct record_case *c;
+	struct frame f;
+
+	probe_machine(&p);
+	env->m = m;
+	f = (struct frame){ .env = *env, .seconds = MEASURE_S };
+	frame_start(&f);
+	frame_run(&f, b, name, &r);
+	c = r.n ? &r.cases[0] : NULL;
+	if (!c || c->error || !c->n)
+		return err_set(e, -ENODATA, "%s",
+			       c && c->error ? c->error
+			       : r.n_skipped ? r.skipped[r.n_skipped - 1].reason
+					     : "no sample");
+	record_summarise(&r);
+	*value = c->series[0].s.median;
+	return 0;
+}
+
+int member_measure(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		   struct err *e)
+{
+	struct bench_env env = { .a = a, .stop = m->stop, .cpus = bench_allowed(a) };
+	struct measure_answer answer;
+	struct measure_ask ask;
+	struct net_address at;
+	char hex[HEX];
+	int r = shape_read(a, &measure_ask_shape, with, &ask, e), fd;
+	/* Those of the network alone: nobody measures disks from afar. */
+	bool tcp = r == 0 && strcmp(ask.bench, "tcp") == 0;
+
+	if (r == 0 && ((!tcp && strcmp(ask.bench, "rdma") != 0) || strlen(ask.peer) >= NET_TEXT ||
+		       net_address_parse(ask.peer, true, &at, e)))
+		r = err_set(e, -EINVAL, "no such measurement");
+	if (r)
+		return r;
+	sodium_bin2hex(hex, sizeof(hex), m->x.token, sizeof(m->x.token));
+	fd = fd_nameless(hex, sizeof(hex) - 1);
+	if (fd < 0 || fchmod(fd, 0600))
+		return err_set(e, -EIO, "cannot create a file in memory");
+	env.ask.peer = ask.peer;
+	env.ask.token = arena_printf(a, "/proc/self/fd/%d", fd);
+	env.h = host_open_live();
+	r = run_case(tcp ? &bench_tcp : &bench_rdma, ask.name, &env, &answer.value, e);
+	host_close(env.h);
+	close(fd);
+	if (r == 0)
+		*out = shape_object_json(&measure_answer_shape, &answer);
+	return r;
+}
