@@ -116,7 +116,7 @@ static const struct row_column serving_figure_columns[] = {
 		   .meaning = "how the metric is read"),
 	ROW_TEXT(SF, metrics, "metrics", .required = true,
 		 .meaning = "names of the metric, separated by |; of a ratio a/b"),
-	ROW_REAL(SF, times, "times", .max = 1e6, .meaning = "factor; not given: 1"),
+	ROW_REAL(SF, times, "times", .max = 1e6, .meaning = "factor; default: 1"),
 };
 const struct row_table serving_figure_table =
 	ROW_TABLE("serving_figures", struct serving_figure, serving_figures, "knowledge/serving.h",

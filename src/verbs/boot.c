@@ -236,8 +236,8 @@ static void verb_boot_argument(struct door *d, struct host *h, const struct mach
 	out->state = is_of_earlier_boot(d, h, &row->knob) ? VERIFY_DIFFERS : VERIFY_WAITS;
 	out->sentence = out->state == VERIFY_DIFFERS
 				? VERIFY_NOT_BROUGHT
-				: "the running kernel was started without it: run update-grub or "
-				  "kernel-install, then reboot";
+				: "the running kernel was started without this argument: run "
+				  "update-grub or kernel-install, then reboot";
 }
 
 static void verb_boot_limit(const struct machine *m, struct verify_row *out)

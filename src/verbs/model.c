@@ -29,17 +29,17 @@ static const struct ask_row model_add_ask_rows[] = {
 	  .argument = true, .required = true, .files = true },
 	{ "name", "name of the model (default: that of its folder or file)",
 	  ASK_TEXT(model_add_ask, name), .arg = "NAME" },
-	{ "dry-run", "show the row and write nothing", ASK_FLAG(model_add_ask, dry_run) },
+	{ "dry-run", "show the entry and write nothing", ASK_FLAG(model_add_ask, dry_run) },
 };
 static const struct ask_shape model_add_ask_shape = ASK_SHAPE(model_add_ask, NULL, model_add_ask_rows);
 
 static const struct shape_row added_rows[] = {
 	{ "name", "Name of the model.", SHAPE_TEXT(model_added, name) },
-	{ "path", "The file of rows.", SHAPE_TEXT(model_added, path), .unknown = SHAPE_NULL },
-	{ "row", "In the form of models.rows.", SHAPE_TEXT(model_added, row) },
+	{ "path", "Path of your models.rows.", SHAPE_TEXT(model_added, path), .unknown = SHAPE_NULL },
+	{ "row", "The entry, in the form of models.rows.", SHAPE_TEXT(model_added, row) },
 	{ "taken", "Values read and values assumed.", SHAPE_TEXT(model_added, taken) },
 	{ "written", NULL, SHAPE_FLAG(model_added, written) },
-	{ "replaced", "An earlier row of that name was replaced.", SHAPE_FLAG(model_added, replaced) },
+	{ "replaced", "An earlier entry of that name was replaced.", SHAPE_FLAG(model_added, replaced) },
 	{ "uncertain", "Figures were assumed.", SHAPE_FLAG(model_added, guessed) },
 };
 static const struct shape model_added_shape = SHAPE(model_added, added);
@@ -223,12 +223,13 @@ VERB_PAGE_OF(model_page, page_model, model_added)
 static const struct verb model_add_verb = {
 	.name = "add",
 	.summary = "read a model's files and store its dimensions under a name",
-	.about = "Reads config.json with its quantization, or a GGUF header, and writes a row to "
-		 "your models.rows. Predictions then accept the model by name.",
+	.about = "Reads config.json with its quantization, or a GGUF header, and writes an entry "
+		 "to your models.rows. Predictions then accept the model by name.",
 	.exits = "3: your models.rows cannot be read or written, and is unchanged",
-	.examples = EXAMPLES({ "model add ~/models/Acme-9B", "a checkpoint's folder" },
-			     { "model add acme-9b-Q4_K_M.gguf --name Acme-9B", "a GGUF file" },
-			     { "model add config.json --name Acme-9B --dry-run", "show the row" }),
+	.examples =
+		EXAMPLES({ "model add ~/models/Acme-9B", "a checkpoint's folder" },
+			 { "model add acme-9b-Q4_K_M.gguf --name Acme-9B", "a GGUF file" },
+			 { "model add config.json --name Acme-9B --dry-run", "show the entry" }),
 	.ask = &model_add_ask_shape,
 	.answer = model_add_any,
 	.result = &model_result,

@@ -260,7 +260,7 @@ int monitor_tape_read(struct door *d, const struct monitor_ask *ask, struct moni
 	if (t->full)
 		return door_refuse(d, EXIT_USAGE, "%s is too long: exceeds 512 MiB", path);
 	if (!t->n)
-		return door_refuse(d, EXIT_USAGE, "%s has no rows", path);
+		return door_refuse(d, EXIT_USAGE, "%s contains no readings", path);
 	t->line = monitor_line_make(d->arena, &t->rec.mon);
 	return 0;
 }
@@ -398,9 +398,9 @@ const struct verb monitor_verb = {
 	.name = "monitor",
 	.group = VERB_LOOK,
 	.summary = "show GPUs, CPUs, memory, network and disks continuously, as text or JSON lines",
-	.about = "Shows clocks, power, temperature, memory and the time that each GPU is held "
-		 "back, with the reason; CPUs, memory, networks and disks. In a pipe it writes "
-		 "lines of JSON. \"gputune top\" is the same on a screen with keys.",
+	.about = "Shows clocks, power, temperature, memory and the time that each GPU is slowed "
+		 "down, with the reason; CPUs, memory, networks and disks. In a pipe it writes "
+		 "lines of JSON. \"gputune top\" is the same on a screen with keyboard control.",
 	.words = "usage utilization utilisation dmon",
 	.examples = EXAMPLES({ "monitor", "a page each second, until Ctrl-C" },
 			     { "monitor --once", "one reading" },

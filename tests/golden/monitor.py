@@ -216,7 +216,7 @@ for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetri
 
 # A job recorded.
 p = run("record", "--interval", "100ms", "-o", "job.rec", "--", "sh", "-c", "echo hello; sleep 1; exit 3")
-expect("the job's words and exit code", p.returncode == 3 and p.stdout == "hello\n" and "rows in job.rec" in p.stderr, p)
+expect("the job's words and exit code", p.returncode == 3 and p.stdout == "hello\n" and "readings in job.rec" in p.stderr, p)
 p = run("monitor", "job.rec", "--format", "json")
 rows = lines(p.stdout)
 expect("it is played again", p.returncode == 0 and 2 <= len(rows) <= 14, (p.returncode, len(rows), p.stderr))

@@ -992,7 +992,7 @@ static void test_extlinux_refused(void **state)
 		{ "\tLINUX /boot/Image\n", "", "no LINUX" },
 		{ "a rw", "a rw gputune.args=2 nosmt", "were edited" },
 		{ "a rw", "a rw gputune.args=1 nosmt gputune.args=1 nosmt", "twice" },
-		{ "cbootargs} single", "cbootargs} single gputune.args=1 nosmt", "another label" },
+		{ "cbootargs} single", "cbootargs} single gputune.args=1 nosmt", "another LABEL" },
 	};
 	struct bench *b = *state;
 	const char *value;

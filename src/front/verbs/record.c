@@ -127,7 +127,7 @@ static int record_finish(struct taping *s, int e, double cpu_before)
 	if (e || closed)
 		return s->job.pid ? s->job.status : EXIT_BLIND;
 	if (!s->r->print.quiet)
-		fprintf(stderr, "gputune: %llu rows in %s; recording took %.2f s of CPU\n",
+		fprintf(stderr, "gputune: %llu readings in %s; recording took %.2f s of CPU\n",
 			(unsigned long long)s->rows, s->path, end.cpu_s);
 	return s->job.pid ? s->job.status : EXIT_CLEAN;
 }

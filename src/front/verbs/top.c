@@ -342,7 +342,7 @@ const struct verb top_verb = {
 	.name = "top",
 	.group = VERB_LOOK,
 	.summary = "live screen of GPUs, processes and findings, controlled by keyboard",
-	.about = "GPUs with history and the time that each is held back by reason, links, "
+	.about = "GPUs with history and the time that each is slowed down, by reason; links, "
 		 "processes with containers, CPUs, memory, networks, disks, findings and drift. "
 		 "Keys: h lists them. A RECORDING is played again.",
 	.words = "htop nvtop btop nvitop live stats stat",

@@ -24,7 +24,7 @@ static bool mode_free(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->gpu.mps.f))
 		return mig_off(q, v);
-	verdict_na(v, CODE_NO_EFFECT, "MPS is running: gpu.mps judges the mode");
+	verdict_na(v, CODE_NO_EFFECT, "MPS is running: the setting gpu.mps checks the mode");
 	return false;
 }
 
@@ -87,7 +87,8 @@ enum { BAR1_LEAST_MIB = 1024 };
 
 static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
-	static const char small[] = "limits how much of the GPU's memory a NIC can map at once";
+	static const char small[] =
+		"limits how much of the GPU's memory a NIC can map at the same time";
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
 	long long mib, most = p ? fact_or(&p->rebar_max_bytes, 0) >> 20 : 0;

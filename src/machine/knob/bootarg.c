@@ -361,7 +361,7 @@ static const char *cmdline_unclear(struct arena *a, const char *text, size_t len
 	if (!why && kernel_cmdline_parse(a, text, out))
 		why = "gputune's lines were edited, or it contains no arguments";
 	if (!why && out->file->menu == BOOT_MENU_EXTLINUX && !is_in_entry(out))
-		why = "gputune's arguments are in another label, or there twice";
+		why = "gputune's arguments are in another LABEL entry, or are present twice";
 	return why;
 }
 

@@ -105,10 +105,10 @@ static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 static const struct shape_row status_summary_rows[] = {
 	{ "ours", "gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
 	{ "waits", "In effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
-	{ "missed", "The reboot since then did not set it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
-	{ "foreign", "Another program or user changed it since.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
+	{ "missed", "The reboot after the change did not set it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
+	{ "foreign", "Another program or user changed it later.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
 	{ "back", "The old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
-	{ "lost", "The machine was rebooted since.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
+	{ "lost", "The machine was rebooted after the change.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
 	{ "reset", "Another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
 	{ "unknown", "It is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
 };
