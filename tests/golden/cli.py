@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -316,6 +317,10 @@ with tempfile.TemporaryDirectory() as tmp:
         code, out, err = run("persist", action, "--host", spark, "--overlay", f"{tmp}/nothing")
         expect(f"persist {action} where nothing is applied", code == 0 and ("keeps nothing" if action == "status" else "Nothing to install") in out and
                "persist install --only ID --host" in out and "sudo" not in out, (code, out, err))
+    argv = ["apply", "--only", "memory", "--skip", "memory.guard", "--host", spark, "--overlay", f"{tmp}/it's new", "--dry-run"]
+    code, out, err = run(*argv, "--width", "1000")
+    words = re.search(r'"gputune (.*?)" makes', out, re.S)
+    expect("a command is typed as it is printed", code == 0 and words and shlex.split(words[1]) == argv[:-1], (code, out, err))
     argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(machines / "hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "No changes were needed" not in out, (code, out[-300:]))

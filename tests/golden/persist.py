@@ -431,6 +431,9 @@ def in_effect(capture, tmp):
     """What the files that are removed have set at this boot: told, and taken back by --now alone, or by a person's yes."""
     name, ours, before = f"{capture.name} in effect", {k: v[2] for k, v in SMALL.items()}, {k: v[1] for k, v in SMALL.items()}
     m = kept_over_a_boot(capture, tmp + "/a")
+    code, out, err = on_a_terminal(m, "n\n", "undo")
+    expect(f"{name}: undo asks about what it undoes", re.search(r"Undo transaction \d+ \(boot: net.rmem-max, memory.dirty-ratio\)\? Values kept for the next boot remain", out + err) and
+           values(m) == ours, (code, out, err))
     code, j = m.json("persist", "remove", "--yes", "--dry-run", "--now")
     expect(f"{name}: a dry run writes nothing", code == 0 and values(m) == ours and m.path("/etc/gputune/boot.json").exists() and
            {o["name"] for o in j["outcomes"]} >= {"vm.dirty_ratio", "net.core.rmem_max"}, (code, j["outcomes"]))

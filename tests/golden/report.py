@@ -253,7 +253,7 @@ def recorded(tmp):
 def output(tmp):
     on = ("--host", machines / "dgx-spark")
     to = pathlib.Path(tmp, "r.html")
-    expect("-o", run("report", *on, "-o", to)[:2] == (1, "") and "</html>" in to.read_text())
+    expect("-o", run("report", *on, "-o", to) == (1, "", f"gputune: wrote {to}\n") and "</html>" in to.read_text())
     first = to.read_text()
     expect("an earlier report is replaced", run("report", *on, "-o", to)[0] == 1 and to.read_text()[:200] == first[:200])
     mine = pathlib.Path(tmp, "notes.html")
