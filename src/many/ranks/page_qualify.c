@@ -119,7 +119,7 @@ void page_qualify_add(struct doc *d, const struct qualify *q)
 
 struct doc *page_qualify(struct arena *a, const struct qualify *q)
 {
-	const char *const names[] = { "to drain", "unknown", q->n == 1 ? "node fit" : "nodes fit" };
+	static const char *const names[] = { "bad node", "unknown node", "fit node" };
 	const size_t counts[] = { q->drained, q->unknown, q->n - q->drained - q->unknown };
 	struct doc *d = doc_new(a);
 	int code = qualify_exit(q);
