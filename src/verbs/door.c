@@ -164,10 +164,12 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_fail(d, EXIT_USAGE, &e);
 		return NULL;
 	}
-	h->id.options =
-		arena_printf(d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
-			     from->overlay ? " --overlay " : "",
-			     from->overlay ? shell_word(d->arena, from->overlay) : "");
+	/* What nothing can be written to is somebody's machine: its commands are typed there. */
+	if (overlay)
+		h->id.options = arena_printf(
+			d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
+			from->overlay ? " --overlay " : "",
+			from->overlay ? shell_word(d->arena, from->overlay) : "");
 	return h;
 }
 

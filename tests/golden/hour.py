@@ -184,7 +184,7 @@ def policy(user):
     says("no policy", ["profile", "policy", "alice"], 3, "no site policy")
     path.write_text(POLICY)
     says("it is sound", ["profile", "policy", "root"], 0, "valid", "root may")
-    for who, code, words in (("nobody", 0, "nobody may apply"), ("games", 0, "games may"), ("daemon", 3, "daemon may not")):
+    for who, code, words in (("nobody", 0, "nobody may apply"), ("games", 0, "games may"), ("daemon", 3, "daemon is not allowed")):
         says(f"{who} by name, by group, or not", ["profile", "policy", who], code, words)
     says("its profile counts", ["plan", *on], 1, "profile /etc/gputune/policy.ini")
     says("and not where one is named", ["plan", "--profile", "default", *on], 1, "profile default")
