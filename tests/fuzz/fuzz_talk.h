@@ -219,13 +219,14 @@ static inline json_t *talk_routes(const struct talk *t, size_t node, const json_
 
 static inline json_t *talk_listens(size_t node)
 {
-	char address[32], at[40];
+	char address[32], at[40], bench[40];
 
 	snprintf(address, sizeof(address), "10.0.0.%zu", node + 1);
 	snprintf(at, sizeof(at), "%s:4711", address);
+	snprintf(bench, sizeof(bench), "%s:4712", address);
 	return json_pack("{s:[{s:s, s:s, s:s, s:i, s:i, s:i, s:s}]}", "addresses", "interface",
 			 "enp0s0f0", "address", address, "at", at, "bits", 24, "mbps", 200000,
-			 "mtu", 9000, "rdma", 1);
+			 "mtu", 9000, "bench", bench);
 }
 
 static inline json_t *talk_path(const char *ask)
