@@ -165,7 +165,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		return NULL;
 	}
 	/* What nothing can be written to is somebody's machine: its commands are typed there. */
-	if (overlay)
+	if (demo_overlay(d->arena, from))
 		h->id.options = arena_printf(
 			d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
 			from->overlay ? " --overlay " : "",
