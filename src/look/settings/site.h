@@ -14,7 +14,7 @@
 
 /* Of [apply] and [agents]. */
 struct site_limits {
-	const char *users;	 /* by commas: names, and @groups; NULL: whoever is root */
+	const char *users;	 /* names and @groups, by commas; NULL: any root */
 	const char *profiles;	 /* by commas; NULL: any */
 	struct profile settings; /* only and skip */
 	int risk;		 /* the highest; below 0: any */

@@ -309,19 +309,18 @@ const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "a
 
 const char *const train_frozen_names[TRAIN_FROZENS] = { "bf16", "int8", "nf4" };
 
-/* Which kernels frameworks bring is documented by each; the CPU's time is ours or nobody's. */
-#define LAB "plain loops on one H200 host, and two others at 1.3 to 1.9 times"
-#define NOT_DECIDED "no measurement decides it"
+/* Each framework documents which kernels it brings. The CPU's time is measured for two: plain loops
+ * on one H200 host (two others took 1.3 to 1.9 times as long); runs of Transformers 5.17 on one
+ * H100 host beside published ones on an A100. For the others no measurement decides it. */
 /* clang-format off */
 const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
-	{ "pytorch", "a plain PyTorch loop", false, false, false, 1, 0, LAB },
-	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, true, 1.7, 0.025,
-	  "runs of Transformers 5.17 on one H100 host, and published ones on an A100" },
-	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, false, 1, 0, NOT_DECIDED },
-	{ "automodel", "NeMo AutoModel with Transformer Engine", true, false, true, 1, 0, NOT_DECIDED },
-	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, false, true, 1, 0, NOT_DECIDED },
-	{ "torchtitan", "torchtitan with torch.compile", true, false, true, 1, 0, NOT_DECIDED },
-	{ "deepspeed", "DeepSpeed's engine around a PyTorch model", false, false, true, 1, 0, NOT_DECIDED },
+	{ "pytorch", "a plain PyTorch loop", false, false, false, 1, 0 },
+	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, true, 1.7, 0.025 },
+	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, false, 1, 0 },
+	{ "automodel", "NeMo AutoModel with Transformer Engine", true, false, true, 1, 0 },
+	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, false, true, 1, 0 },
+	{ "torchtitan", "torchtitan with torch.compile", true, false, true, 1, 0 },
+	{ "deepspeed", "DeepSpeed's engine around a PyTorch model", false, false, true, 1, 0 },
 };
 /* clang-format on */
 const char *const train_framework_names[TRAIN_FRAMEWORKS] = {

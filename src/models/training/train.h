@@ -66,7 +66,6 @@ struct train_framework {
 	bool fused;	   /* its AdamW is the fused one by default */
 	double host;	   /* the CPU's time for a kernel, of that of a plain PyTorch loop */
 	double step_s;	   /* of the CPU, besides, for a step: batches, callbacks, clipping */
-	const char *basis; /* what that was measured on; or that nothing decides it */
 };
 
 #define TRAIN_FRAMEWORKS 7

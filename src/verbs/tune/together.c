@@ -2,7 +2,7 @@
 /*
  * One process on each of several machines: all come by the same windows in the same order, each
  * switches its own machine, and none goes on before all are ready. The figure is rank 0's (of a
- * time the slowest one's), so all come to the same verdict without being told it.
+ * time the slowest one's), so all come to the same verdict without exchanging it.
  */
 #include <errno.h>
 #include <limits.h>
