@@ -113,6 +113,7 @@ ELSEWHERE = (
     (r"^data (update|back)", "data.py", '"update"'),
     (r"^profile (new|edit|check)", "hour.py", '"profile", "new"'),  # files of a user's own
     (r"^run --free", "guard.py", '"--free"'),
+    (r"^stack canary", "stack.py", '"canary"'),
     (r"^stack compare", "stack.py", '"compare"'),
     (r"^stack check --env", "stack.py", "--env"),
     (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),

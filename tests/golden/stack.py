@@ -465,6 +465,39 @@ def compare(tmp):
     says("compare: a captured machine", ["compare", newer, older, "--host", machines / "dgx-spark"], 2, "no option --host")
 
 
+def canary(tmp):
+    """What a Python says of its checks, sound and hostile; the work itself needs a GPU and is not tried here."""
+    def told(what, code, script):
+        put(tmp / "python/python3", f"#!/bin/sh\n{script}\n").chmod(0o755)
+        return common.follows(what, ["stack", "canary"], code, "stack-canary", env={"PATH": f"{tmp}/python:/usr/bin:/bin"})
+
+    def line(i, state, **more):
+        return "echo '" + json.dumps({"check": f"gemm: c{i}", "i": i, "state": state, **more}) + "'\n"
+
+    head = "echo '" + json.dumps({"torch": "2.11.0", "cuda": "13.0", "gpu": "H100"}) + "'\n"
+    j = told("all is right", 0, head + line(0, "begun") + line(0, "right", off=.1, kernels=["nvjet"]) + line(1, "absent", why="none"))
+    expect("its versions and checks", j and (j["torch"], j["gpu"], len(j["checks"]), j["checks"][0]["kernels"]) == ("2.11.0", "H100", 2, ["nvjet"]), j)
+    j = told("a wrong kernel", 1, head + line(0, "wrong", off=9, kernels=["bad_gemm", "x"], why="5 % of the values"))
+    expect("its name", j and j["checks"][0]["kernels"][0] == "bad_gemm" and j["checks"][0]["state"] == "wrong", j)
+    # The script starts again behind what crashed or hung: $3 is where.
+    j = told("a crash, then a hang", 1, f'{head}case $3 in 0) {line(0, "right")}{line(1, "begun")}kill -6 $$;; 2) {line(2, "begun")}{line(2, "hangs", why="no answer")}exit 3;;'
+             f' *) {line(3, "right")};; esac')
+    expect("each is named, and the rest goes on", j and [c["state"] for c in j["checks"]] == ["right", "crashes", "hangs", "right"] and "signal 6" in j["checks"][1]["why"], j)
+    j = told("no PyTorch", 5, "echo '" + json.dumps({"check": "start", "i": 0, "state": "absent", "why": "no module"}) + "'; exit 4")
+    expect("it is said", j and j["why"] == "no module" and not j["checks"], j)
+    for what, code, script in [
+            ("nothing", 5, "true"), ("an error alone", 5, "echo 'Fatal: no' >&2; exit 1"), ("no JSON", 5, "echo '{{{'; exit 3"), ("much", 5, "yes xxxxxxxxxxxxxxxx | head -c 9000000"),
+            ("the same check again and again", 0, line(0, "right") * 500), ("numbers for words", 5, """echo '{"check": 1, "i": "a", "state": []}'"""),
+            ("a check from behind", 0, line(5, "right") + line(4, "wrong")), ("always the same crash", 1, line(0, "begun") + "kill -9 $$")]:
+        j = told(f"a Python that says {what}", code, script)
+        expect(f"{what}: bounded", j and len(j["checks"]) <= 256, j and len(j["checks"]))
+    j = told("control characters", 1, head + line(0, "wrong", why="a\u001b[2Jb" + "x" * 5000, kernels=["k" * 9000] * 99))
+    expect("go", j and "\x1b" not in j["checks"][0]["why"] and len(j["checks"][0]["why"]) <= 400 and len(j["checks"][0]["kernels"]) == 8, j)
+    refuses("an environment without Python", ["stack", "canary", "--env", tmp], 2, "python3")
+    script = (common.root / "src/look/stack/canary.py").read_text()
+    compile(script, "canary.py", "exec")
+
+
 def environment():
     got, out, err = run("env", "--gpu", "sm_121", "--format", "shell")
     expect("env", got in (0, 1) and "export MAX_JOBS=" in out, (got, err))
@@ -487,5 +520,6 @@ with tempfile.TemporaryDirectory() as name:
     build_killed(tmp)
     compare(tmp)
     environment()
+    canary(tmp)
 says("an unknown part", ["paint"], 2, '"paint"')
 end_suite()

@@ -244,7 +244,7 @@ static const struct verb stack_env_verb = {
 };
 
 static const struct verb *const stack_subs[] = {
-	&stack_arch_verb, &stack_check_verb, &stack_compare_verb, &compare_one_verb,
+	&stack_arch_verb, &stack_check_verb, &canary_verb, &stack_compare_verb, &compare_one_verb,
 	&stack_env_verb,  &build_plan_verb,  &wheelhouse_verb,	  NULL,
 };
 

@@ -11,7 +11,8 @@
 #include "measure/prove/versus.h"
 #include "verbs/stack/look.h"
 
-extern const struct verb build_plan_verb, stack_compare_verb, compare_one_verb, wheelhouse_verb;
+extern const struct verb build_plan_verb, canary_verb, stack_compare_verb, compare_one_verb,
+	wheelhouse_verb;
 
 /* --- wheelhouse ------------------------------------------------------------------------------- */
 

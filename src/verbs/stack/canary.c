@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputune stack canary: whether the installed products and attention compute right on this GPU. An
+ * installed PyTorch does the work, in a child process; what it says is not believed beyond its
+ * form.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "machine/host/vendor.h"
+#include "verbs/stack/stack.h"
+
+extern const char canary_script[]; /* made of look/stack/canary.py by the build */
+
+enum {
+	ANSWER_MAX = 1 << 20,
+	CHECKS_MAX = 256,
+	KERNELS_MAX = 8,
+	TEXT_MAX = 400,
+	CHILDREN_MAX = 12, /* after what crashes or hangs another goes on */
+};
+
+enum canary_state {
+	CANARY_WRONG,
+	CANARY_CRASHES,
+	CANARY_HANGS,
+	CANARY_FAILS,
+	CANARY_RIGHT,
+	CANARY_ABSENT,
+	CANARY_STATES
+};
+static const char *const states[] = { "wrong", "crashes", "hangs", "fails", "right", "absent" };
+
+struct canary_check {
+	const char *check, *why;
+	enum canary_state state;
+	double off; /* largest deviation, as a share of what rounding allows */
+	const char *kernels[KERNELS_MAX];
+	size_t n_kernels;
+};
+
+struct canary_answer {
+	const char *python, *torch, *cuda, *gpu, *why;
+	struct canary_check *checks;
+	size_t n, count[CANARY_STATES];
+	bool all;
+};
+
+struct canary_ask {
+	const char *env;
+	double limit_s;
+	bool all;
+};
+
+/* clang-format off */
+static const struct ask_row canary_ask_rows[] = {
+	{ "env", "the Python environment to test, instead of python3 on the PATH", 
+	  ASK_TEXT(canary_ask, env), .arg = "DIR", .files = true },
+	{ "limit", "a check that takes longer hangs", ASK_TIME(canary_ask, limit_s), .fallback = "60s" },
+	{ "all", "also paths that are not installed", ASK_FLAG(canary_ask, all), .letter = 'a' },
+};
+static const struct ask_shape canary_ask_shape = ASK_SHAPE(canary_ask, NULL, canary_ask_rows);
+
+static const struct shape_row canary_check_rows[] = {
+	{ "check", "Path, format and shape.", SHAPE_TEXT(canary_check, check) },
+	{ "state", "absent: not installed, or not for this GPU. fails: it says an error.",
+	  SHAPE_CHOICE(canary_check, state, states) },
+	{ "deviation_ratio", "Largest deviation, of what rounding allows.",
+	  SHAPE_REAL(canary_check, off), .unknown = SHAPE_NULL },
+	{ "kernels", "GPU kernels that ran, by their names.", SHAPE_TEXT_ARRAY(canary_check, kernels, n_kernels) },
+	{ "why", NULL, SHAPE_TEXT(canary_check, why), .unknown = SHAPE_NULL },
+};
+static const struct shape canary_check_shape = SHAPE(canary_check, canary_check);
+
+static const struct shape_row canary_rows[] = {
+	{ "python", "The interpreter.", SHAPE_TEXT(canary_answer, python) },
+	{ "torch", "Version of PyTorch.", SHAPE_TEXT(canary_answer, torch), .unknown = SHAPE_NULL },
+	{ "cuda", "CUDA that PyTorch was built with.", SHAPE_TEXT(canary_answer, cuda), .unknown = SHAPE_NULL },
+	{ "gpu", NULL, SHAPE_TEXT(canary_answer, gpu), .unknown = SHAPE_NULL },
+	{ "checks", NULL, SHAPE_LIST(canary_answer, checks, n, canary_check) },
+	{ "why", "Why checks are missing.", SHAPE_TEXT(canary_answer, why), .unknown = SHAPE_NULL },
+};
+static const struct shape canary_shape = SHAPE(canary_answer, canary);
+
+static const struct result_shape canary_result = {
+	.name = "stack-canary", .title = "gputune stack canary",
+	.meaning = "Whether installed matrix products and attention compute correctly.",
+	.shape = &canary_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+};
+/* clang-format on */
+
+/* --- what the child says ---------------------------------------------------------------------- */
+
+static const char *member(struct arena *a, const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+	char *out;
+
+	if (!s)
+		return NULL;
+	out = arena_strndup(a, s, strnlen(s, TEXT_MAX));
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
+	return out;
+}
+
+/* A line about a check: "begun", then how it ended. Whatever else is printed is not ours. */
+static void line_take(struct arena *a, const json_t *j, struct canary_answer *out, long long *next,
+		      const char **begun)
+{
+	const char *check = member(a, j, "check"), *state = member(a, j, "state");
+	const json_t *i = json_object_get(j, "i"), *off = json_object_get(j, "off");
+	struct canary_check *c;
+	json_t *kernel;
+	size_t k, s = 0;
+
+	if (member(a, j, "torch")) {
+		out->torch = member(a, j, "torch");
+		out->cuda = member(a, j, "cuda");
+		out->gpu = member(a, j, "gpu");
+	}
+	while (state && s < CANARY_STATES && strcmp(state, states[s]) != 0)
+		s++;
+	if (!check || !state || !json_is_integer(i) || json_integer_value(i) < *next ||
+	    out->n >= CHECKS_MAX)
+		return;
+	*begun = check;
+	if (s == CANARY_STATES)
+		return;
+	if (strcmp(check, "start") == 0) {
+		out->why = member(a, j, "why");
+		return;
+	}
+	*next = json_integer_value(i) + 1;
+	*begun = NULL;
+	out->checks = arena_grow(a, out->checks, out->n, sizeof(*out->checks));
+	c = &out->checks[out->n++];
+	*c = (struct canary_check){ .check = check,
+				    .why = member(a, j, "why"),
+				    .state = (enum canary_state)s,
+				    .off = json_is_number(off) ? json_number_value(off) : NAN };
+	out->count[s]++;
+	json_array_foreach(json_object_get(j, "kernels"), k, kernel)
+	{
+		json_t *one = json_pack("{s:O}", "k", kernel);
+
+		if (c->n_kernels < KERNELS_MAX && member(a, one, "k"))
+			c->kernels[c->n_kernels++] = member(a, one, "k");
+		json_decref(one);
+	}
+}
+
+/* One child from the check *next on: whether another is to go on. */
+static bool child_run(struct door *d, const struct canary_ask *ask, struct canary_answer *out,
+		      long long *next)
+{
+	struct arena *a = d->arena;
+	char *argv[] = { arena_strdup(a, out->python),
+			 (char[]){ "-c" },
+			 arena_strdup(a, canary_script),
+			 arena_printf(a, "%lld", *next),
+			 arena_printf(a, "%.0f", ask->limit_s),
+			 (char[]){ "cuda" },
+			 NULL };
+	const struct command_of_user how = { .limit_ms = (int)(ask->limit_s * 1e3) + 540000,
+					     .max = ANSWER_MAX };
+	const char *begun = NULL;
+	struct command_result r;
+	char *save = NULL, *text;
+	long long from = *next;
+	int code = command_run_own(a, argv, &how, &r);
+
+	if (code) {
+		out->why = arena_printf(a, "%s: %s", out->python, strerror(-code));
+		return false;
+	}
+	text = arena_strdup(a, r.output);
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		json_t *j = json_loads(l, JSON_REJECT_DUPLICATES, NULL);
+
+		line_take(a, j, out, next, &begun);
+		json_decref(j);
+	}
+	/* The process ended in the middle of a check. */
+	if (begun && r.status && strcmp(begun, "start") != 0) {
+		json_t *j = json_pack("{s:s, s:I, s:s, s:o}", "check", begun, "i", *next, "state",
+				      "crashes", "why",
+				      json_sprintf("the process ended with %s %d",
+						   r.status > 128 ? "signal" : "status",
+						   r.status > 128 ? r.status - 128 : r.status));
+
+		line_take(a, j, out, next, &begun);
+		json_decref(j);
+	}
+	if (r.status && !out->n && !out->why)
+		out->why = arena_printf(a, "Python ended with status %d: %s", r.status,
+					command_last_line(a, r.errors, TEXT_MAX));
+	return r.status && *next > from;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static int canary_answer(struct door *d, const struct canary_ask *ask, struct canary_answer *out)
+{
+	char full[HOST_PATH_MAX];
+	long long next = 0;
+	int i = 0;
+
+	out->all = ask->all;
+	out->python = ask->env ? arena_printf(d->arena, "%s/bin/python3", ask->env) : "python3";
+	if (ask->env && access(out->python, X_OK))
+		return door_refuse(d, EXIT_USAGE, "%s: %s", out->python, strerror(errno));
+	/* It runs what lies there, with this user's rights. */
+	if (ask->env && geteuid() == 0 &&
+	    (!realpath(out->python, full) || !vendor_trusted(full) || !realpath(ask->env, full) ||
+	     !vendor_trusted(full)))
+		return door_refuse(d, EXIT_USAGE,
+				   "%s: not run as root, as other users can write it", ask->env);
+	do
+		door_progress(d, -1, false, "check %lld", next + 1);
+	while (child_run(d, ask, out, &next) && ++i < CHILDREN_MAX);
+	if (out->count[CANARY_WRONG] + out->count[CANARY_CRASHES] + out->count[CANARY_HANGS])
+		return EXIT_FINDINGS;
+	return out->count[CANARY_RIGHT] ? EXIT_CLEAN : EXIT_BLIND;
+}
+
+static const char *kernels_text(struct arena *a, const struct canary_check *c)
+{
+	const char *all = NULL;
+
+	for (size_t i = 0; i < c->n_kernels; i++)
+		all = arena_printf(a, "%s%s%s", all ? all : "", all ? ", " : "", c->kernels[i]);
+	return all;
+}
+
+static struct doc *canary_page(struct arena *a, const struct canary_answer *v)
+{
+	static const enum style styles[] = { STYLE_BAD,	    STYLE_BAD,	STYLE_BAD,
+					     STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
+	size_t bad = v->count[CANARY_WRONG] + v->count[CANARY_CRASHES] + v->count[CANARY_HANGS];
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_heading(d, 1, "Canary");
+	if (v->torch)
+		doc_text(d, "PyTorch %s (CUDA %s) of %s on %s.", v->torch,
+			 v->cuda ? v->cuda : "none", v->python, v->gpu);
+	doc_verdict(d,
+		    bad			     ? STYLE_BAD
+		    : v->count[CANARY_RIGHT] ? STYLE_GOOD
+					     : STYLE_UNKNOWN,
+		    arena_printf(a, "%zu right, %zu wrong, %zu fail, %zu are absent",
+				 v->count[CANARY_RIGHT], bad, v->count[CANARY_FAILS],
+				 v->count[CANARY_ABSENT]),
+		    v->why);
+	t = DOC_TABLE(d, NULL, "!Check", "Result", ">Deviation", "~Kernels", "~Why");
+	for (size_t s = 0; s < CANARY_STATES; s++)
+		for (size_t i = 0; i < v->n; i++) {
+			const struct canary_check *c = &v->checks[i];
+
+			if (c->state != s || (s == CANARY_ABSENT && !v->all))
+				continue;
+			NODE_ROW(d, t, cell(c->check), cell_as(styles[s], states[s]),
+				 isfinite(c->off) ? cellf(d, "%.3g", c->off) : cell(NULL),
+				 cell_as(STYLE_CODE, kernels_text(a, c)), cell(c->why));
+		}
+	node_drop_empty(t);
+	doc_text(d, "Deviation: the largest difference from the exact result, divided by the "
+		    "difference that rounding allows. Above 1 the result is wrong.");
+	return d;
+}
+
+VERB_ANSWER(canary_any, canary_answer, canary_ask, canary_answer)
+VERB_PAGE_OF(canary_page_any, canary_page, canary_answer)
+
+/* clang-format off */
+const struct verb canary_verb = {
+	.name = "canary",
+	.summary = "whether installed matrix products, attention and FP4 compute correctly on this GPU",
+	.about = "Runs products and attention of the installed PyTorch (also flash-attn, FlashInfer and vLLM where "
+	  "they are installed) and compares each with the exact result. A wrong result names its kernels.",
+	.exits = "1: a result is wrong, or a kernel crashes or hangs; 5: nothing could be tested",
+	.examples = EXAMPLES({ "stack canary", "the PyTorch of python3" },
+		{ "stack canary --env ~/venv", "that of an environment" }),
+	.ask = &canary_ask_shape, .answer = canary_any, .result = &canary_result,
+	.page = canary_page_any,
+	.own_process = true,
+};
