@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "look/defects/match.h"
 #include "measure/doctor/listen.h"
 
 /* Of the reports of a class how many at least have a fitting diagnosis first, or are refused or led
@@ -172,6 +173,72 @@ static void test_file(void **state)
 	arena_free(&a);
 }
 
+/* Which of two texts fits a diagnosis better: a "no" denies, a figure has a value. */
+static void test_denied(void **state)
+{
+	static const struct {
+		const char *id, *better, *worse;
+	} rows[] = {
+		{ "gpu.too-warm", "training is slow, the GPU overheats, thermal throttling",
+		  "training is slow, temperatures are fine, no thermal throttling" },
+		{ "gpu.too-warm", "slow, clocks fall, throttling and hot",
+		  "slow, clocks fall, not throttling and never hot" },
+		/* the "no" ends with its part of the sentence */
+		{ "gpu.too-warm", "no idea, hot and throttling", "no idea of heat, fast" },
+		{ "gpu.low-clock-low-power", "stuck at 611 MHz", "stuck at 1911 MHz" },
+		{ "gpu.low-clock-low-power", "stuck at 28 W", "stuck at 128 W" },
+		{ "gpu.too-warm", "GPU Current Temp : 93 C", "GPU Current Temp : 43 C" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a = { 0 };
+		double p[2] = { 0 };
+
+		for (size_t k = 0; k < 2; k++) {
+			struct log_input in;
+			struct chosen c;
+
+			log_input_init(&a, &in);
+			in.all = true;
+			log_input_add_text(&in, "words", k ? rows[i].worse : rows[i].better);
+			doctor_choose(&a, k ? &rows[i].worse : &rows[i].better, 1, &in, &c);
+			for (size_t m = 0; m < c.n; m++)
+				if (strcmp(c.items[m]->id, rows[i].id) == 0)
+					p[k] = c.matches[m].probability;
+		}
+		if (p[0] < 0.05 || p[0] < 1.2 * p[1])
+			fail_msg("row %zu: %g and %g", i, p[0], p[1]);
+		arena_free(&a);
+	}
+}
+
+static void test_figures(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool fits;
+	} rows[] = {
+		{ "clock #<900 MHz", "the clock 899.5 MHz", true },
+		{ "clock #<900 MHz", "the clock 900 MHz", false },
+		{ "clock*#<900 MHz", "clock 2900 MHz", false }, /* not from its second digit */
+		{ "clock*#<900 MHz", "clock 1.900 MHz 612 MHz", true },
+		{ "clock*#<900 MHz", "clock x900 MHz", false },
+		{ "clock*#<900 MHz", "clock 0x10 MHz", false },
+		{ "temp #>85C", "temp 91C", true },
+		{ "temp #>85C", "temp 85C", false },
+		{ "temp #>85", "temp", false },
+		{ "temp #>85", "temp 1e9", true },
+		{ "Xid #", "xid 79", true },
+		{ "a # <b>", "a 12 <b>", true }, /* no bound */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (defect_signature_in(rows[i].pattern, rows[i].text) != rows[i].fits)
+			fail_msg("\"%s\" in \"%s\"", rows[i].pattern, rows[i].text);
+}
+
 /* Every pattern is long enough to say something, and is found in what it describes. */
 static void test_patterns(void **state)
 {
@@ -190,10 +257,9 @@ static void test_patterns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_reports), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_file),	cmocka_unit_test(test_denied),
+		cmocka_unit_test(test_figures), cmocka_unit_test(test_patterns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

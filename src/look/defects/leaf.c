@@ -3,6 +3,8 @@
 #include "look/defects/leaf.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- patterns --------------------------------------------------------------------------------- */
@@ -23,18 +25,42 @@ static bool same_char(char a, char b, bool fold)
 	return fold ? tolower((unsigned char)a) == tolower((unsigned char)b) : a == b;
 }
 
+/* "#", "#<900" or "#>85" of a pattern against a number of s that begins at at: *p moves behind
+ * the first, what is returned is the end of the second; NULL: it does not fit. */
+static const char *number_fits(const char **p, const char *s, const char *at)
+{
+	const char *pattern = *p, *end = digits_end(at);
+	char relation = pattern[1], *bound_end, *number_end;
+	double bound, number;
+
+	if ((relation != '<' && relation != '>') || !isdigit((unsigned char)pattern[2])) {
+		*p += end > at;
+		return end > at ? end : NULL;
+	}
+	/* A bounded number is decimal, and is read from its first digit. */
+	if (!isdigit((unsigned char)*at) ||
+	    (at > s && (isalnum((unsigned char)at[-1]) || at[-1] == '.')))
+		return NULL;
+	bound = strtod(pattern + 2, &bound_end);
+	number = at[0] == '0' && tolower((unsigned char)at[1]) == 'x' ? NAN
+								      : strtod(at, &number_end);
+	if (!(relation == '<' ? number < bound : number > bound))
+		return NULL;
+	*p = bound_end;
+	return number_end;
+}
+
 /* Backs up to the last '*' alone, so that time is at most the product of both lengths. */
 static bool fits(const char *p, const char *s, bool signature)
 {
-	const char *star = NULL, *back = NULL;
+	const char *star = NULL, *back = NULL, *begin = s, *end;
 
 	while (*s) {
 		if (*p == '*') {
 			star = ++p;
 			back = s;
-		} else if (signature && *p == '#' && digits_end(s) > s) {
-			s = digits_end(s);
-			p++;
+		} else if (signature && *p == '#' && (end = number_fits(&p, begin, s)) != NULL) {
+			s = end;
 		} else if (*p && same_char(*p, *s, signature)) {
 			p++;
 			s++;

@@ -81,7 +81,8 @@ void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
 const char *defect_example(struct arena *a, const json_t *row, json_t *example);
 /* The first thing that is wrong with a condition; -EINVAL and *e. */
 int defect_condition_check(const json_t *condition, struct err *e);
-/* text has the pattern in it ('*': anything, '#': a number), whatever the case. */
+/* text has the pattern in it ('*': anything; '#': a number; "#<900", "#>85": a decimal number of
+ * such a value), whatever the case. */
 bool defect_signature_in(const char *pattern, const char *text);
 /* The whole name fits the pattern ('*': anything). */
 bool defect_name_fits(const char *pattern, const char *name);

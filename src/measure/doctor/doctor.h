@@ -134,7 +134,7 @@ struct diagnosis {
 	const char *words;   /* that they may use besides */
 	const char *said;    /* how others said it, a line each; NULL */
 	/* What programs print then, a pattern a line (look/defects), with "?" before what has other
-	 * causes too; NULL. */
+	 * causes too, "!" before what speaks against it; NULL. */
 	const char *log;
 	double often;	   /* of the labelled reports, how many it fits */
 	const char *leads; /* another verb's matter: the command that answers it; NULL */

@@ -25,7 +25,8 @@ struct pattern {
 	const json_t *defect;
 	const char *literal; /* its longest part that stands for itself, in lower case */
 	size_t len, gram;    /* of it; where in it the letters of the table begin */
-	bool hint, found;
+	enum line_kind kind;
+	bool found;
 };
 
 struct reading {
@@ -53,13 +54,16 @@ static void take_pattern(struct reading *r, const struct diagnosis *d, const jso
 			 const char *text)
 {
 	struct pattern *p = &r->patterns[r->n];
-	bool hint = d && *text == '?';
+	enum line_kind kind = !d	     ? LINE_SURE
+			      : *text == '?' ? LINE_HINT
+			      : *text == '!' ? LINE_AGAINST
+					     : LINE_SURE;
 	char *literal;
 	unsigned at;
 
-	text += hint;
-	*p = (struct pattern){ .text = text, .of = d, .defect = defect, .hint = hint };
-	for (const char *s = text; *s; s += strspn(s, "*#")) {
+	text += kind != LINE_SURE;
+	*p = (struct pattern){ .text = text, .of = d, .defect = defect, .kind = kind };
+	for (const char *s = text; *s;) {
 		size_t n = strcspn(s, "*#");
 
 		if (n > p->len) {
@@ -67,6 +71,9 @@ static void take_pattern(struct reading *r, const struct diagnosis *d, const jso
 			p->literal = s;
 		}
 		s += n;
+		while (*s == '*' || *s == '#')
+			if (*s++ == '#' && (*s == '<' || *s == '>'))
+				s += 1 + strspn(s + 1, "0123456789.");
 	}
 	if (p->len < GRAM)
 		return;
@@ -138,7 +145,7 @@ static void found(struct reading *r, struct pattern *p)
 		return;
 	}
 	h->lines = arena_grow(h->a, h->lines, h->n, sizeof(*h->lines));
-	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line, p->hint };
+	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line, p->kind };
 }
 
 static void look_up(struct reading *r, const char *line, const char *lower, size_t n, size_t at)
@@ -334,19 +341,19 @@ struct host *log_input_machine(const struct log_input *in, const char *const *wo
 	return NULL;
 }
 
-double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints)
+double log_input_weight(const struct log_input *h, const struct diagnosis *d, enum line_kind kind)
 {
 	double out = 0;
 
 	for (size_t i = 0; h && i < h->n; i++)
-		out += h->lines[i].of == d && h->lines[i].hint == hints;
+		out += h->lines[i].of == d && h->lines[i].kind == kind;
 	return out < 3 ? out : 3;
 }
 
 const char *log_input_line(const struct log_input *h, const struct diagnosis *d)
 {
 	for (size_t i = 0; h && i < h->n; i++)
-		if (h->lines[i].of == d)
+		if (h->lines[i].of == d && h->lines[i].kind != LINE_AGAINST)
 			return arena_printf(h->a, "%s, line %llu: %s", h->lines[i].source,
 					    h->lines[i].line, h->lines[i].pattern);
 	return NULL;

@@ -14,13 +14,19 @@
 
 enum { LOG_LINE_MAX = 4096, LOG_PROSE_MAX = 4096 };
 
+enum line_kind {
+	LINE_SURE,
+	LINE_HINT,    /* such a line has other causes too */
+	LINE_AGAINST, /* it is something else: "temperature 52 C" */
+};
+
 /* A pattern that was found. */
 struct log_line {
 	const struct diagnosis *of;
 	const char *pattern; /* as the row has it: what the log says itself is never kept */
 	const char *source;  /* the file; "standard input" */
 	unsigned long long line;
-	bool hint; /* such a line has other causes too */
+	enum line_kind kind;
 };
 
 /* A known defect that prints such a line. */
@@ -54,8 +60,8 @@ int log_input_ask(struct log_input *h, const char *const *words, size_t n, const
  * live, which runs that driver. */
 struct host *log_input_machine(const struct log_input *h, const char *const *words, size_t n,
 			       struct host *live);
-/* How many of its lines speak for this diagnosis, at most 3: sure ones, or hints. */
-double log_input_weight(const struct log_input *h, const struct diagnosis *d, bool hints);
+/* How many of its lines say this of a diagnosis, at most 3. */
+double log_input_weight(const struct log_input *h, const struct diagnosis *d, enum line_kind kind);
 /* The first line that speaks for it: "vllm.log, line 12: CUDA error: no kernel image"; NULL. */
 const char *log_input_line(const struct log_input *h, const struct diagnosis *d);
 

@@ -15,7 +15,7 @@
 #include "measure/doctor/doctor.h"
 #include "measure/doctor/listen.h"
 
-enum { WORD_MAX = 40, SHOWN = 3, SHOWN_ALL = 10 };
+enum { WORD_MAX = 40, SHOWN = 3, SHOWN_ALL = 10, DENIED_WORDS = 3 };
 
 static double weight_of(const char *id)
 {
@@ -89,8 +89,9 @@ struct word {
 
 struct index {
 	struct arena a;
-	struct map terms; /* a word, or two as "a_b": the name of its row */
-	struct map words; /* a word of rows, as tokens have it: struct word */
+	struct map terms;    /* a word, or two as "a_b": the name of its row */
+	struct map deniable; /* words that say nothing behind a "no" */
+	struct map words;    /* a word of rows, as tokens have it: struct word */
 	size_t rows;
 	double *length, mean, often; /* often: of the mean diagnosis */
 	const struct diagnosis **of; /* NULL: no matter of ours */
@@ -106,6 +107,7 @@ struct tokens {
 	const struct index *x;
 	const char *at;
 	char raw[WORD_MAX], said[WORD_MAX]; /* the last word, and the last that says something */
+	unsigned denied;		    /* how many words a "no" before still reaches */
 	struct token now[3];		    /* of this word: itself, a term of two words, a pair */
 };
 
@@ -132,12 +134,16 @@ static const char *term_of(const struct index *x, char *w)
 static void take_word(struct tokens *t, char *w)
 {
 	const char *name = term_of(t->x, w), *common;
+	bool no = name && strcmp(name, "-no") == 0, denied = t->denied > 0;
 
-	if (name && *name == '-' && strcmp(name, "-common") != 0)
+	t->denied = no || (name && strcmp(name, "-not") == 0) ? DENIED_WORDS : t->denied - denied;
+	if (name && *name == '-' && strcmp(name, "-common") != 0 && !no)
 		return;
 	if (name && *name != '-')
 		strncpy(w, name, WORD_MAX - 1);
 	stem(w);
+	if (denied && map_get(&t->x->deniable, w))
+		return;
 	common = map_get(&t->x->terms, w);
 	token_set(&t->now[0], w, "",
 		  strspn(w, "0123456789") == strlen(w)	     ? weight_of("number")
@@ -160,6 +166,8 @@ static bool tokens_next(struct tokens *t)
 		return false;
 	if (memchr(t->at, '\n', (size_t)(end - t->at)))
 		*t->raw = *t->said = '\0';
+	if (t->at + strcspn(t->at, ",;.:!?()\n") < end)
+		t->denied = 0;
 	t->at = end;
 	strcpy(two, t->raw);
 	strcat(two, "_");
@@ -215,6 +223,11 @@ static void terms_make(struct index *x)
 
 			memcpy(w, s, n < sizeof(w) ? n : sizeof(w) - 1);
 			s += n;
+			if (strcmp(t->id, "-deniable") == 0) {
+				stem(w);
+				*map_at(&x->a, &x->deniable, w) = x;
+				continue;
+			}
 			if (strcmp(t->id, "-common") == 0)
 				stem(w);
 			name = (const char **)map_at(&x->a, &x->terms, w);
@@ -240,7 +253,9 @@ static void index_make(struct index *x)
 		post_text(x, d->id, k, 0.5);
 		for (size_t i = 0; i < d->n; i++)
 			post_text(x, d->causes[i].title, k, 0.3);
-		post_text(x, d->log ? d->log : "", k, 0.3);
+		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+			if (*s != '!')
+				post_text(x, arena_strndup(&x->a, s, strcspn(s, "\n")), k, 0.3);
 		total += x->length[k];
 		often += d->often;
 		x->of[k++] = d;
@@ -272,6 +287,7 @@ struct weighed {
 	double words;	     /* BM25 */
 	double known;	     /* of what the question weighs: the part that this row has */
 	double lines, hints; /* by the programs' lines that it knows: sure ones, weak ones */
+	double against;	     /* lines that speak against it */
 	double probability;
 };
 
@@ -335,7 +351,7 @@ static double weigh_all(const struct index *x, struct weighed *w, double asked)
 		z = weight_of("words") * w[i].words +
 		    weight_of("density") * w[i].words / sqrt(asked) +
 		    weight_of("known") * w[i].known + weight_of("line") * w[i].lines +
-		    weight_of("hint") * w[i].hints;
+		    weight_of("hint") * w[i].hints - weight_of("against") * w[i].against;
 		if (!d)
 			other = fmax(other, weight_of("background") * z);
 		else if (z > 0)
@@ -436,8 +452,9 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	w = arena_array(a, x->rows, sizeof(*w));
 	asked = weigh_text(a, x, words, n, w);
 	for (size_t i = 0; input && i < x->rows; i++) {
-		w[i].lines = log_input_weight(input, x->of[i], false);
-		w[i].hints = log_input_weight(input, x->of[i], true);
+		w[i].lines = log_input_weight(input, x->of[i], LINE_SURE);
+		w[i].hints = log_input_weight(input, x->of[i], LINE_HINT);
+		w[i].against = log_input_weight(input, x->of[i], LINE_AGAINST);
 	}
 	choose_likely(a, x, w, weigh_all(x, w, asked), input, out);
 	return out->n > 0;
