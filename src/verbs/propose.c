@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune propose: a plan that waits for a person; gputune approve, which is that person. */
+#include <string.h>
+
 #include "tune/txn/approval.h"
 #include "render/shape_page.h"
 #include "tune/txn/page_txn.h"
@@ -11,10 +13,13 @@ struct propose_ask {
 	struct machine_ask machine;
 	struct profile_ask settings;
 	struct allow_ask allow;
+	const char *waiting;
 };
 
 static const struct ask_row propose_ask_rows[] = {
 	{ SETTINGS_ROW(propose_ask) },
+	{ "waiting", "show the proposed plan of this hash and its state, instead of a new one",
+	  ASK_TEXT(propose_ask, waiting), .arg = "HASH" },
 	{ ASK_PART(propose_ask, machine, machine_ask) },
 	{ ASK_PART(propose_ask, settings, profile_ask) },
 	{ ASK_PART(propose_ask, allow, allow_ask) },
@@ -43,7 +48,7 @@ struct proposal_answer {
 static const struct shape_row proposal_rows[] = {
 	{ "hash", "Names plan, machine, boot and expiry.", SHAPE_TEXT(proposal_answer, hash),
 	  .title = "plan" },
-	{ "state", "waits: not yet approved; approved; nothing: no changes to make.",
+	{ "state", "waits: not yet approved; approved; used; nothing: no changes to make.",
 	  SHAPE_TEXT(proposal_answer, state), .title = "state" },
 	{ "changes", "Changes that would be made.", SHAPE_COUNT(proposal_answer, changes),
 	  .title = "changes" },
@@ -82,6 +87,16 @@ static void fill(struct arena *a, const struct planned *p, struct proposal_answe
 	out->expires_s = APPROVAL_S;
 }
 
+static const char *next_command(struct door *d, const struct planned *p,
+				const struct proposal_answer *x)
+{
+	if (strcmp(x->state, "used") == 0)
+		return NULL;
+	return strcmp(x->state, "waits") == 0
+		       ? machine_command(d->arena, p->m, true, "approve %s", x->hash)
+		       : machine_command(d->arena, p->m, false, "apply --approved %s", x->hash);
+}
+
 static int propose(struct door *d, struct host *h, const struct propose_ask *ask,
 		   struct proposal_answer *out)
 {
@@ -101,8 +116,43 @@ static int propose(struct door *d, struct host *h, const struct propose_ask *ask
 			     &out->hash, &e))
 		return door_fail(d, EXIT_NOT_APPLIED, &e);
 	out->state = "waits";
-	out->command = machine_command(d->arena, p.m, true, "approve %s", out->hash);
+	out->command = next_command(d, &p, out);
 	return EXIT_FINDINGS;
+}
+
+/* The plan of a hash, as it would be applied now. */
+static int read_plan(struct door *d, struct host *h, const char *hash, struct approval *waiting,
+		     struct planned *p, struct proposal_answer *out)
+{
+	struct err e = { 0 };
+	int code;
+
+	if (approval_read(h, d->arena, hash, waiting, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	code = door_plan_json(d, h, waiting->plan, hash, waiting->allow, p);
+	if (code)
+		return code;
+	fill(d->arena, p, out);
+	out->hash = hash;
+	out->state = waiting->state;
+	out->expires_s = waiting->left_s;
+	return 0;
+}
+
+static int show(struct door *d, struct host *h, const struct propose_ask *ask,
+		struct proposal_answer *out)
+{
+	struct approval waiting = { 0 };
+	struct planned p = { 0 };
+	int code;
+
+	if (ask->settings.profile || ask->settings.only || ask->settings.skip || ask->allow.allow)
+		return door_refuse(d, EXIT_USAGE, "--waiting already selects the plan");
+	code = read_plan(d, h, ask->waiting, &waiting, &p, out);
+	if (!code)
+		out->command = next_command(d, &p, out);
+	approval_free(&waiting);
+	return code ? code : EXIT_FINDINGS;
 }
 
 static int propose_answer(struct door *d, const struct propose_ask *ask,
@@ -112,8 +162,7 @@ static int propose_answer(struct door *d, const struct propose_ask *ask,
 	struct host *h = code ? NULL : door_change_host(d, &ask->machine, false);
 
 	code = code || h ? code : -EXIT_USAGE;
-
-	code = code ? code : propose(d, h, ask, out);
+	code = code ? code : ask->waiting ? show(d, h, ask, out) : propose(d, h, ask, out);
 	host_close(h);
 	return code;
 }
@@ -121,19 +170,15 @@ static int propose_answer(struct door *d, const struct propose_ask *ask,
 static int approve(struct door *d, struct host *h, const struct approve_ask *ask,
 		   struct proposal_answer *out)
 {
-	struct approval waiting;
+	struct approval waiting = { 0 };
 	struct planned p = { 0 };
 	struct err e = { 0 };
-	int code;
+	int code = read_plan(d, h, ask->hash, &waiting, &p, out);
 
-	if (approval_read(h, d->arena, ask->hash, &waiting, &e))
-		return door_fail(d, EXIT_NOT_APPLIED, &e);
-	code = door_plan_json(d, h, waiting.plan, ask->hash, waiting.allow, &p);
 	if (!code) {
 		const struct plan_view how = { .verbose = d->verbose,
 					       .ledger = door_ledger(d, h, p.m) };
 
-		fill(d->arena, &p, out);
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
 			arena_printf(d->arena, "Approve %s, to be applied once within %lld s?",
@@ -141,10 +186,8 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 	}
 	if (!code && approval_grant(h, d->arena, &waiting, &e))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);
-	out->hash = ask->hash;
 	out->state = "approved";
-	out->expires_s = waiting.left_s;
-	out->command = machine_command(d->arena, p.m, false, "apply --approved %s", ask->hash);
+	out->command = code ? NULL : next_command(d, &p, out);
 	approval_free(&waiting);
 	return code;
 }

@@ -6,8 +6,12 @@ const [era, calls, command, ...args] = process.argv.slice(2);
 const of = era === "old" ? "@modelcontextprotocol/sdk/client/" : "@modelcontextprotocol/client";
 const { Client } = await import(era === "old" ? of + "index.js" : of);
 const { StdioClientTransport } = await import(era === "old" ? of + "stdio.js" : of + "/stdio");
-const faults = [], out = { era, tools: [], answered: 0, refused: 0 };
-const client = new Client({ name: "gputune-test", version: "1" }, era === "old" ? { capabilities: {} } : { capabilities: {}, versionNegotiation: { mode: "auto" } });
+const faults = [], out = { era, tools: [], answered: 0, refused: 0, shown: [], last: null };
+const client = new Client({ name: "gputune-test", version: "1" },
+  { capabilities: { elicitation: {} }, ...(era === "old" ? {} : { versionNegotiation: { mode: "auto" } }) });
+// What the user is shown; they say yes to it.
+client.setRequestHandler(era === "old" ? (await import("@modelcontextprotocol/sdk/types.js")).ElicitRequestSchema : "elicitation/create",
+  async (request) => { out.shown.push(request.params.message); return { action: "accept", content: {} }; });
 const transport = new StdioClientTransport({ command, args, stderr: "pipe" });
 const bound = setTimeout(() => { console.log(JSON.stringify({ faults: ["it hangs"] })); process.exit(1); }, 120000);
 client.onerror = (e) => faults.push(`protocol: ${String(e.message).slice(0, 300)}`);
@@ -20,6 +24,7 @@ for (const [name, list] of Object.entries(JSON.parse(fs.readFileSync(calls, "utf
   for (const a of list) {
     const r = await client.callTool({ name, arguments: a }).catch((e) => { faults.push(`${name}: ${e.message}`); return { isError: true }; });
     r.isError ? out.refused++ : out.answered++;
+    out.last = r.structuredContent ?? null;
     if (!r.isError && r.structuredContent === undefined) faults.push(`${name}: no structuredContent`);
   }
 out.resources = (await client.listResources()).resources.length;

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import jsonschema
@@ -23,7 +24,7 @@ META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontex
 EVERY = {
     "look": [{}, {"target": SPARK}], "check": [{"target": SPARK}, {"target": "demo:hgx-h100", "budget": 20000}], "explain": [{"id": "memory.swappiness"}],
     "doctor": [{"symptom": ["slow nccl"], "target": SPARK}, {"text": "CUDA error: out of memory"}], "defects": [{"target": SPARK}],
-    "bench": [{"name": ["timer-wake-up"], "for": "1s"}], "compare": [{"a": "none", "b": "none"}], "predict": [{"model": "llama-3.1-8b", "on": "dgx-spark"}],
+    "bench": [{"name": ["timer-wake-up"], "for": 1}], "compare": [{"a": "none", "b": "none"}], "predict": [{"model": "llama-3.1-8b", "on": "dgx-spark"}],
     "predict_training": [{"model": "llama-3.1-8b", "on": "hgx-h100"}], "generate": [{"kind": "nccl", "target": SPARK}, {"kind": "vllm", "model": "llama-3.1-8b", "on": "dgx-spark"}],
     "lint": [{"text": "export NCCL_IB_DISABLE=1\n"}], "plan": [{"target": SPARK}], "status": [{}],
 }
@@ -69,7 +70,22 @@ def clients():
         expect(f"the {era} client: answers that fit their schemas", j.get("answered", 0) == sum(map(len, EVERY.values())) - 1, j)
         expect(f"the {era} client: resources and prompts", j.get("resources") == 10 and j.get("prompts") == 5, j)
         expect(f"the {era} client: revision", not version or j.get("version") == version, j)
+        expect(f"the {era} client: nobody is asked about what only reads", j.get("shown") == [], j)
+        shown_plan(era)
         print(f"{era}: {len(j.get('tools', []))} tools, {j.get('answered')} calls answered and validated, {j.get('version') or 'initialize'}")
+
+
+def shown_plan(era):
+    """The client shows its user the plan, as its revision has it, and ends with the proposal; the user's yes approves nothing."""
+    (folder / "propose.json").write_text(json.dumps({"propose": [{"setting": "memory.swappiness", "target": SPARK}]}))
+    with tempfile.TemporaryDirectory() as over:
+        p = subprocess.run(["node", "client.mjs", era, "propose.json", gputune, "mcp", "--allow-changes", "--overlay", over], cwd=folder, timeout=60,
+                           capture_output=True, text=True, check=False)
+    j = json.loads(p.stdout or "{}")
+    last = j.get("last") or {}
+    data = last.get("data", {})
+    expect(f"the {era} client shows the plan once", len(j.get("shown", [])) == 1 and data["hash"] in j["shown"][0] and data["plan"][0] in j["shown"][0], (j, p.stderr))
+    expect(f"the {era} client: it waits all the same", data.get("state") == "waits" and last.get("user") == (None if era == "old" else "accept") and j["faults"] == [], j)
 
 
 def inspect(*words):

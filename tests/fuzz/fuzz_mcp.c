@@ -33,6 +33,10 @@ static void check_answer(const json_t *answer)
 		abort();
 	if (!json_object_get(answer, "result") == !json_object_get(answer, "error"))
 		abort();
+	/* What asks the user is about a plan, and only a client that can show it gets it. */
+	if (json_object_get(json_object_get(answer, "result"), "inputRequests") &&
+	    !json_string_value(json_object_get(json_object_get(answer, "result"), "requestState")))
+		abort();
 	if (json_add(&t, answer, JSON_COMPACT) || strchr(t.s, '\n'))
 		abort();
 }

@@ -22,7 +22,7 @@ import time
 
 import jsonschema
 
-from common import PLAIN, end_suite, expect, gputune, refuses, run, sanitized, scratch, until
+from common import PLAIN, alone, end_suite, expect, gputune, refuses, run, sanitized, scratch, until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
@@ -106,6 +106,10 @@ def protocol():
         c.write(line)
         j = c.read()
         expect(f"{line[:40]!r}", j["error"]["code"] == code, j)
+    n = c.begin("subscriptions/listen", notifications={"toolsListChanged": True, "resourceSubscriptions": ["gputune://journal"]})
+    j = c.read()
+    expect("a subscription is acknowledged, to nothing", j == {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
+        "_meta": {"io.modelcontextprotocol/subscriptionId": n}, "notifications": {}}}, j)
     c.write(b'\n{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}\n{"jsonrpc":"2.0","id":5,"result":{}}\n')
     expect("notifications have no answer", "result" in c.ask("server/discover"))
     expect("it ends with its input", c.end() == 0)
@@ -150,7 +154,7 @@ CALLS = {
     "explain": [{"id": "memory.swappiness", "target": SPARK}],
     "doctor": [{"symptom": ["slow nccl"], "target": SPARK}, {"text": "NCCL WARN Call to ibv_reg_mr failed", "target": SPARK}],
     "defects": [{"target": SPARK}],
-    "bench": [{"name": ["cpu-latency"]}],
+    "bench": [{"name": ["hand-over"], "for": 0.1, "runs": 1}, {"name": ["no-such"]}],
     "compare": [{"a": "none", "b": "none"}],
     "predict": [{"model": "llama-3.1-8b", "on": "dgx-spark"}, {"model": "no-such", "on": "dgx-spark"}],
     "predict_training": [{"model": "llama-3.1-8b", "on": "hgx-h100"}],
@@ -177,7 +181,7 @@ def tools():
             if not expect(f"{name} {arguments} answers", "result" in j, j):
                 continue
             if r["isError"]:
-                expect(f"{name} {arguments}: why", name in ("bench", "compare") or "no-such" in str(arguments), r)
+                expect(f"{name} {arguments}: why", name == "compare" or "no-such" in str(arguments), r)
                 continue
             jsonschema.validate(r["structuredContent"], t["outputSchema"])
             expect(f"{name}: text and structure are one", json.loads(r["content"][0]["text"]) == r["structuredContent"])
@@ -233,9 +237,13 @@ def nodes():
 
 def progress_and_cancel():
     c = Client()
-    n = c.begin("tools/call", name="bench", arguments={"name": ["cpu-latency"], "for": "60s"}, _meta={"progressToken": "p1"})
+    n = c.begin("tools/call", name="bench", arguments={"name": ["hand-over"], "for": 60}, _meta={"progressToken": "p1"})
+    j = c.read()
+    expect("progress while it runs", j.get("params", {}).get("progressToken") == "p1" and "round 1" in j["params"]["message"], j)
     c.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": n}})
-    expect("a call that is cancelled has no answer, and others go on", "result" in c.call("status"))
+    children = pathlib.Path(f"/proc/{c.process.pid}/task/{c.process.pid}/children")
+    until(lambda: not children.read_text(), 20)
+    expect("a call that is cancelled has no answer, and others go on", "result" in c.call("status") and all(x.get("id") != n for x in c.notes), c.notes)
     c.process.send_signal(signal.SIGTERM)
     expect("a signal ends it", c.process.wait(20) == 0)
     c = Client()
@@ -324,6 +332,44 @@ def shown(path):
     expect("an answer approves nothing", "is not approved" in c.call("apply", approved=data["hash"], target=SPARK)["result"]["content"][0]["text"])
 
 
+def shown_in_rounds(path, on):
+    """The same by revision 2026-07-28: the answer asks for the user, and the client asks again with what they did."""
+    def meta(capabilities):
+        return META | {"io.modelcontextprotocol/clientCapabilities": capabilities}
+
+    def again(c, state, **params):
+        return c.ask("tools/call", name="propose", arguments=arguments, requestState=state, **params)
+
+    arguments = {"setting": "memory.swappiness", "target": SPARK}
+    for capabilities in ({}, {"elicitation": {"url": {}}}, {"elicitation": 1}):
+        c = Client(path=path, meta=meta(capabilities))
+        expect(f"nothing is asked of a client with {capabilities}", c.call("propose", **arguments)["result"]["resultType"] == "complete")
+    c = Client(path=path, meta=meta({"elicitation": {}}))
+    r = c.call("propose", **arguments)["result"]
+    form, state = r.get("inputRequests", {}).get("plan", {}), r.get("requestState", "")
+    expect("the user is asked", r["resultType"] == "input_required" and form.get("method") == "elicitation/create" and not c.notes and "content" not in r, r)
+    expect("by a form without fields", form["params"]["mode"] == "form" and form["params"]["requestedSchema"] == {"type": "object", "properties": {}}, form)
+    expect("which shows the plan and the command", "- memory.swappiness: " in form["params"]["message"] and f"approve {state}" in form["params"]["message"], form)
+    for action in ("accept", "decline", "cancel"):
+        said = {"plan": {"action": action, "content": {"approve": True, "approved": state}}, "other": {"action": "accept"}}
+        r = again(c, state, inputResponses=said)["result"]
+        data = r["structuredContent"]["data"]
+        expect(f"{action} is told", r["resultType"] == "complete" and r["structuredContent"]["user"] == action and data["hash"] == state, r)
+        expect(f"{action} approves nothing", data["state"] == "waits" and "is not approved" in c.call("apply", approved=state, target=SPARK)["result"]["content"][0]["text"], data)
+    for said in ({}, {"inputResponses": {}}, {"inputResponses": {"plan": {"action": "approve"}}}, {"inputResponses": {"plan": "accept"}}, {"inputResponses": 1}):
+        r = again(c, state, **said)["result"]
+        expect(f"{said}: the same plan is asked for again", r["resultType"] == "input_required" and r["requestState"] == state, r)
+    for bad in ("", "0" * 32, state[:-1], "../../etc/passwd", state + "\n"):
+        expect(f"the state {bad!r} is refused", refused(again(c, bad, inputResponses={"plan": {"action": "accept"}})))
+    expect("a state that is no text", again(c, {})["error"]["code"] == -32602)
+    expect("a state of another tool", c.ask("tools/call", name="status", arguments={}, requestState=state)["error"]["code"] == -32602)
+    expect("approved elsewhere", b"ended with 0" in orphan(lambda: approve([state, *on])))
+    data = again(c, state, inputResponses={"plan": {"action": "accept"}})["result"]["structuredContent"]["data"]
+    expect("and the client learns it", data["state"] == "approved" and f"apply --approved {state}" in data["command"], data)
+    expect("by its argument too", c.call("propose", waiting=state, target=SPARK)["result"]["resultType"] == "input_required")
+    refuses("a state and a setting", ["propose", "memory", "--waiting", state, *on], 2, "--waiting already selects")
+
+
 def approvals():
     over, path = folder / "over", folder / "socket"
     on = ["--host", SPARK, "--overlay", str(over)]
@@ -378,6 +424,7 @@ def approvals():
     for bad in ("", "x", "../../etc/passwd", "0" * 32, "A" * 32, other + "0"):
         expect(f"no hash {bad!r}", refused(c.call("apply", approved=bad, target=SPARK)) and refused(c.call("undo", approved=bad, target=SPARK)))
     shown(path)
+    shown_in_rounds(path, on)
     waiting = [c.call("propose", setting="memory", target=SPARK)["result"] for _ in range(3)]
     expect("proposals of one second are one", len({w["structuredContent"]["data"]["hash"] for w in waiting}) <= 3)
     refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved already selects")
@@ -497,6 +544,7 @@ def adversaries():
     print(f"{len(texts)} texts with orders, each obeyed twice")
 
 
+alone()
 protocol()
 resources()
 tools()

@@ -238,21 +238,19 @@ static void kill_call(struct running *g)
 
 static void finish_call(struct server *s, struct running *g)
 {
+	json_t *shown = NULL;
 	int status = 0, code;
 
 	while (waitpid(g->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BLIND;
-	if (g->from && g->from->state.elicits && g->printed.len &&
-	    strcmp(g->request.call.tool->name, "propose") == 0) {
-		json_t *shown = mcp_show_plan(g->printed.s, g->printed.len);
-
-		if (shown)
-			send_message(s, g->from, shown);
-	}
+	if (g->from && g->printed.len)
+		shown = mcp_show_plan(&g->request, g->printed.s, g->printed.len);
 	if (g->killed && g->from)
 		text_printf(&g->said, "stopped after %d s", g->request.call.tool->limit_s);
-	if (g->from)
+	if (shown)
+		send_message(s, g->from, shown);
+	if (g->from && !(shown && g->request.modern))
 		send_message(s, g->from,
 			     mcp_answer(&g->request,
 					mcp_call_result(
@@ -321,7 +319,7 @@ static void take_line(struct server *s, struct connection *c, const char *line, 
 	g = g ? g : &spare;
 	what = mcp_message(&g->arena, s->how, &c->state, line, len, &g->request, &answer);
 	if (what == MCP_RUN && (g == &spare || !start_call(s, c, g)))
-		answer = mcp_error(g->request.id, RPC_BUSY,
+		answer = mcp_error(g->request.id, RPC_INTERNAL,
 				   "%d calls are running, or no process can be started", CALLS);
 	if (what == MCP_CANCEL)
 		cancel(s, c, g->request.id);

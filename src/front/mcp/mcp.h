@@ -32,7 +32,7 @@ enum {
 	RPC_REQUEST = -32600,
 	RPC_METHOD = -32601,
 	RPC_PARAMS = -32602,
-	RPC_BUSY = -32000,
+	RPC_INTERNAL = -32603,
 	RPC_VERSION = -32022,
 };
 
@@ -72,6 +72,7 @@ struct mcp_call {
 	size_t tokens;
 	json_t *question, *arguments; /* owned; arguments: as they were given, without the target */
 	const char *text;	      /* for standard input; NULL: nothing */
+	const char *user;	      /* accept, decline or cancel: of the plan that was shown */
 };
 /*
  * Checks the arguments: keys, target, and that no file is named. 0, or
@@ -104,6 +105,7 @@ enum mcp_do {
 struct mcp_request {
 	json_t *id, *token; /* owned; token: of progress, NULL: none is wanted */
 	bool modern;
+	bool elicits;	 /* the client's user can be shown something */
 	const char *uri; /* of a resource that is answered by a tool; NULL: tools/call */
 	struct mcp_call call;
 };
@@ -117,9 +119,12 @@ void mcp_request_free(struct mcp_request *r);
 json_t *mcp_answer(const struct mcp_request *r, json_t *result);
 json_t *mcp_error(const json_t *id, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Shows the user what propose printed, len bytes; whatever is answered approves nothing. NULL: no
- * plan waits. */
-json_t *mcp_show_plan(const char *printed, size_t len);
+/*
+ * Shows the user the plan that propose printed, len bytes; whatever is answered approves nothing.
+ * Of revision 2026-07-28 it is the whole answer, and the client asks again with what its user said;
+ * before, a request of its own. NULL: no plan waits, or it was shown.
+ */
+json_t *mcp_show_plan(const struct mcp_request *r, const char *printed, size_t len);
 json_t *mcp_progress(const json_t *token, long long n, const char *message);
 
 #endif

@@ -47,7 +47,8 @@ json_t *mcp_answer(const struct mcp_request *r, json_t *result)
 		result = read;
 	}
 	if (r->modern) {
-		json_object_set_new(result, "resultType", json_string("complete"));
+		if (!json_object_get(result, "resultType"))
+			json_object_set_new(result, "resultType", json_string("complete"));
 		json_object_set_new(result, "_meta",
 				    json_pack("{s:{s:s, s:s}}", META "serverInfo", "name",
 					      "gputune", "version", GPUTUNE_VERSION));
@@ -83,6 +84,19 @@ static json_t *list_answer(const struct mcp_request *r, const char *key, json_t 
 		json_object_set_new(result, "cacheScope", json_string("private"));
 	}
 	return mcp_answer(r, result);
+}
+
+static bool is_propose(const struct mcp_tool *t)
+{
+	return strcmp(t->name, "propose") == 0;
+}
+
+/* Whether a client's user can be shown a form; of an empty capability that is meant. */
+static bool elicits(const json_t *capabilities)
+{
+	const json_t *e = json_object_get(capabilities, "elicitation");
+
+	return json_is_object(e) && (!json_object_size(e) || json_object_get(e, "form"));
 }
 
 /* --- files that come with the program --------------------------------------------------------- */
@@ -258,29 +272,62 @@ static json_t *capabilities(void)
 	return json_pack("{s:{}, s:{}, s:{}}", "tools", "resources", "prompts");
 }
 
-json_t *mcp_show_plan(const char *printed, size_t len)
+/* The form, which asks for nothing but yes or no, of what propose printed. */
+static json_t *plan_form(const json_t *printed, const char *command)
 {
+	const json_t *plan = json_object_get(printed, "plan"), *line;
+	long long left = json_integer_value(json_object_get(printed, "changes")) -
+			 (long long)json_array_size(plan);
 	TEXT_AUTO t = { 0 };
-	json_t *j = json_loadb(printed, len, 0, NULL), *shown = NULL, *line;
-	const char *hash = json_string_value(json_object_get(j, "hash")),
-		   *command = json_string_value(json_object_get(j, "command"));
 	size_t i;
 
-	if (hash && command) {
-		text_printf(&t, "gputune proposes this plan:\n");
-		json_array_foreach(json_object_get(j, "plan"), i, line)
-			text_printf(&t, "- %s\n", json_string_value(line));
-		text_printf(&t,
-			    "Your answer here approves nothing. To approve it, run in a terminal "
-			    "of your own: %s",
-			    command);
-		shown = json_pack("{s:s, s:s+, s:s, s:{s:s, s:s, s:{s:s, s:{}}}}", "jsonrpc", "2.0",
-				  "id", "plan-", hash, "method", "elicitation/create", "params",
-				  "mode", "form", "message", t.s, "requestedSchema", "type",
-				  "object", "properties");
+	text_printf(&t, "gputune proposes this plan:\n");
+	json_array_foreach(plan, i, line) text_printf(&t, "- %s\n", json_string_value(line));
+	if (left > 0)
+		text_printf(&t, "- and %lld more\n", left);
+	text_printf(&t,
+		    "Your answer here approves nothing. To approve it, run in a terminal of your "
+		    "own: %s",
+		    command);
+	return json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:{}}}}", "method", "elicitation/create",
+			 "params", "mode", "form", "message", t.s, "requestedSchema", "type",
+			 "object", "properties");
+}
+
+json_t *mcp_show_plan(const struct mcp_request *r, const char *printed, size_t len)
+{
+	json_t *j = r->elicits && !r->call.user && is_propose(r->call.tool)
+			    ? json_loadb(printed, len, 0, NULL)
+			    : NULL,
+	       *shown = NULL;
+	const char *hash = json_string_value(json_object_get(j, "hash")),
+		   *command = json_string_value(json_object_get(j, "command"));
+
+	if (hash && command && r->modern) {
+		shown = mcp_answer(r, json_pack("{s:s, s:{s:o}, s:s}", "resultType",
+						"input_required", "inputRequests", "plan",
+						plan_form(j, command), "requestState", hash));
+	} else if (hash && command) {
+		shown = plan_form(j, command);
+		json_object_set_new(shown, "jsonrpc", json_string("2.0"));
+		json_object_set_new(shown, "id", json_sprintf("plan-%s", hash));
 	}
 	json_decref(j);
 	return shown;
+}
+
+/* What a client asks again with, after its user saw the plan: its hash, and what the user did. */
+static void read_shown(const json_t *params, struct mcp_request *r)
+{
+	static const char *const actions[] = { "accept", "decline", "cancel" };
+	const json_t *said = json_object_get(json_object_get(params, "inputResponses"), "plan");
+	const char *action = json_string_value(json_object_get(said, "action"));
+
+	json_object_clear(r->call.question);
+	json_object_set(r->call.question, "waiting", json_object_get(params, "requestState"));
+	for (size_t i = 0; action && i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (strcmp(action, actions[i]) == 0)
+			r->call.user = actions[i];
 }
 
 static json_t *initialize(const struct mcp_request *r)
@@ -304,11 +351,20 @@ static json_t *discover(const struct mcp_request *r)
 				    about, "ttlMs", CACHE_MS, "cacheScope", "public"));
 }
 
+/* A subscription to what never changes: the lists of tools, prompts and resources. */
+static json_t *listen_to_nothing(const struct mcp_request *r)
+{
+	return json_pack("{s:s, s:s, s:{s:{s:O}, s:{}}}", "jsonrpc", "2.0", "method",
+			 "notifications/subscriptions/acknowledged", "params", "_meta",
+			 META "subscriptionId", r->id, "notifications");
+}
+
 static enum mcp_do call_tool(struct arena *a, const struct mcp_ask *how, const json_t *params,
 			     struct mcp_request *r, json_t **answer)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
-	const json_t *arguments = json_object_get(params, "arguments");
+	const json_t *arguments = json_object_get(params, "arguments"),
+		     *state = json_object_get(params, "requestState");
 	const struct mcp_tool *t = name ? mcp_tool_find(how, name) : NULL;
 	struct err e = { 0 };
 
@@ -317,8 +373,15 @@ static enum mcp_do call_tool(struct arena *a, const struct mcp_ask *how, const j
 			    : mcp_error(r->id, RPC_PARAMS, "no tool \"%.100s\"", name ? name : "");
 		return MCP_ANSWER;
 	}
-	if (mcp_call_read(a, how, t, arguments, &r->call, &e) == 0)
+	if (state && !(r->modern && is_propose(t) && json_is_string(state))) {
+		*answer = mcp_error(r->id, RPC_PARAMS, "requestState is not of this server");
+		return MCP_ANSWER;
+	}
+	if (mcp_call_read(a, how, t, arguments, &r->call, &e) == 0) {
+		if (state)
+			read_shown(params, r);
 		return MCP_RUN;
+	}
 	*answer =
 		mcp_answer(r, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
 					json_text(arena_printf(a, "%s%s%s", e.text,
@@ -333,8 +396,7 @@ static enum mcp_do request(struct arena *a, const struct mcp_ask *how, struct mc
 {
 	if (!r->modern && strcmp(method, "initialize") == 0) {
 		client->legacy = true;
-		client->elicits = json_object_get(json_object_get(params, "capabilities"),
-						  "elicitation") != NULL;
+		client->elicits = elicits(json_object_get(params, "capabilities"));
 		*answer = initialize(r);
 	} else if (!r->modern && strcmp(method, "ping") == 0) {
 		*answer = mcp_answer(r, json_object());
@@ -344,6 +406,8 @@ static enum mcp_do request(struct arena *a, const struct mcp_ask *how, struct mc
 				    "), and initialize was not sent");
 	} else if (r->modern && strcmp(method, "server/discover") == 0) {
 		*answer = discover(r);
+	} else if (r->modern && strcmp(method, "subscriptions/listen") == 0) {
+		*answer = listen_to_nothing(r);
 	} else if (strcmp(method, "tools/list") == 0) {
 		*answer = list_answer(r, "tools", tools_json(how));
 	} else if (strcmp(method, "tools/call") == 0) {
@@ -378,6 +442,8 @@ static bool read_meta(const json_t *params, struct mcp_request *r, json_t **answ
 
 	r->token = id_valid(token) ? json_incref(token) : NULL;
 	r->modern = version != NULL;
+	if (version)
+		r->elicits = elicits(json_object_get(meta, META "clientCapabilities"));
 	if (!version)
 		return true;
 	if (!json_is_string(version) || strcmp(json_string_value(version), MCP_VERSION) != 0) {
@@ -404,7 +470,8 @@ enum mcp_do mcp_message(struct arena *a, const struct mcp_ask *how, struct mcp_c
 		   *version = json_string_value(json_object_get(j, "jsonrpc"));
 	enum mcp_do what = MCP_ANSWER;
 
-	*r = (struct mcp_request){ .id = id_valid(id) ? json_incref(id) : NULL };
+	*r = (struct mcp_request){ .id = id_valid(id) ? json_incref(id) : NULL,
+				   .elicits = client->elicits };
 	*answer = NULL;
 	if (!j) {
 		*answer = mcp_error(NULL, RPC_PARSE, "not JSON: %s", why.text);

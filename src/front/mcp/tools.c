@@ -72,7 +72,8 @@ const struct mcp_tool mcp_tools[] = {
 	{ "propose", "Propose a plan",
 	  "Stores a plan for a person, who can approve it within 10 minutes with the command in "
 	  "the answer. Changes nothing on the machine.",
-	  "propose", "setting profile only skip allow", NULL, NULL, .writes = true, .limit_s = 60 },
+	  "propose", "setting profile only skip allow waiting", NULL, NULL, .writes = true,
+	  .limit_s = 60 },
 	{ "apply", "Apply an approved plan",
 	  "Makes the changes of an approved plan, once. The answer says how to undo them.", "apply",
 	  "approved", NULL, NULL, .writes = true, .limit_s = 600 },
@@ -391,8 +392,9 @@ json_t *mcp_call_result(const struct mcp_call *c, const char *printed, size_t le
 		json_object_set_new(content, "target", json_string(c->node));
 		json_decref(data);
 	} else if (json_is_object(data) && !c->node) {
-		content = json_pack("{s:s, s:i, s:s, s:o, s:o*}", "target", c->target, "exit_code",
-				    code, "untrusted", untrusted, "data", data, "undo", undo_of(c));
+		content = json_pack("{s:s, s:i, s:s, s:o, s:o*, s:s*}", "target", c->target,
+				    "exit_code", code, "untrusted", untrusted, "data", data, "undo",
+				    undo_of(c), "user", c->user);
 	} else {
 		json_decref(data);
 		return json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",

@@ -142,6 +142,7 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 	char *text = NULL;
 	size_t len = 0;
 	const char *machine, *boot;
+	struct host_stat st;
 	int r;
 
 	*out = (struct approval){ .hash = hash };
@@ -169,6 +170,9 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 		r = err_set(e, -EPERM, "plan %s is of another machine or boot", hash);
 	else if (out->left_s <= 0 || out->left_s > APPROVAL_S)
 		r = err_set(e, -EPERM, "plan %s has expired: propose it again", hash);
+	out->state = host_stat(h, file_of(a, hash, "taken"), &st) == 0	    ? "used"
+		     : host_stat(h, file_of(a, hash, "approved"), &st) == 0 ? "approved"
+									    : "waits";
 	if (r)
 		approval_free(out);
 	return r;

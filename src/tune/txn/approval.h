@@ -30,6 +30,7 @@ struct approval {
 	const char *hash;
 	const json_t *plan;
 	const char *allow; /* NULL: nothing */
+	const char *state; /* waits, approved, used */
 	long long left_s;
 	json_t *doc; /* owned: approval_free */
 };
