@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """docs/catalogue.tsv: every row of the published guides is implemented by something that exists, or says why not."""
+import functools
 import json
 import pathlib
 import re
@@ -98,6 +99,27 @@ def deepspeed_key(row, key, note):
     judged(row, note, key, "ds_config.json", lambda v: text(key, v))
 
 
+def promised(row, name, note, asks):
+    """What a guide writes, the setting writes, keeps and takes back; else the note says who does, or that a person has to."""
+    expect(f"{row}: {asks}?", asks in (("-",) if row == "-" else ("read", "write")))
+    if asks != "write":
+        return
+    writers = re.findall(r"written by (?:setting:(\S*[^\s,;.:])|(cluster plan))", note)
+    expect(f"{row}: who writes {name}?", writes(name) or "by hand" in note or writers)
+    expect(f"{row}: {name} is written, not by hand", not (writes(name) and "by hand" in note))
+    for setting, _ in writers:
+        expect(f"{row}: {setting} is not written", not setting or writes(setting))
+
+
+@functools.cache
+def writes(setting):
+    """It is written, and its page says how that is kept, and how it is undone."""
+    said = dict(re.findall(r"(?m)^  (Written|Kept|Undone) +(.*)", run("explain", setting, "--host", SPARK).out))
+    if said.get("Written", "not").startswith("not"):
+        return False
+    return expect(f"{setting} is written: kept and undone", said.get("Undone", "nothing").split()[0] != "nothing" and said.get("Kept"), said)
+
+
 HOW = {"command": command, "test": in_test, "variable": variable, "trainer-key": trainer_key, "deepspeed-key": deepspeed_key}
 settings = {s["id"] for s in listed()["settings"]}
 facts = {f["path"] for f in listed("--facts")["facts"]}
@@ -107,17 +129,17 @@ expect("the program's lists are not empty", settings and facts)
 text = (root / "docs/catalogue.tsv").read_text()
 expect("the file as a whole", text.endswith("\n") and "/work" not in text)
 lines = text.splitlines()
-expect("the heading", lines[0] == "row_id\tkind\tname\tnote")
+expect("the heading", lines[0] == "row_id\tkind\tname\tnote\tasks")
 rows = [line.split("\t") for line in lines[1:]]
 for r in rows:
-    expect(f"{r[0]}: four columns", len(r) == 4)
-rows = [r for r in rows if len(r) == 4]
+    expect(f"{r[0]}: five columns", len(r) == 5)
+rows = [r for r in rows if len(r) == 5]
 ids = [r[0] for r in rows if r[0] != "-"]
 expect(f"{len(ids)} rows with an id, not {ROWS}", len(ids) == ROWS)
 expect("ids are unique", len(ids) == len(set(ids)))
 expect("the program's own settings come last", all(r[0] == "-" for r in rows[len(ids):]))
 named = set()
-for row, kind, name, note in rows:
+for row, kind, name, note, asks in rows:
     expect(f"{row}: kind {kind}", kind in KINDS)
     expect(f"{name}: a setting with a note", row != "-" or (kind == "setting" and note))
     also = re.findall(r"\b(setting|fact|bench):(\S*[^\s,;.:])", note)
@@ -128,6 +150,8 @@ for row, kind, name, note in rows:
     expect(f"{row}: {kind} named {name}", (name == "-") == (kind == "none"))
     if kind == "none":
         expect(f"{row}: a reason why not", len(note) >= 20)
+    elif kind == "setting":
+        promised(row, name, note, asks)
     elif kind in HOW:
         HOW[kind](row, name, note)
 for s in sorted(settings):

@@ -674,6 +674,10 @@ BAD_VALUES = [
     ("dgx-spark", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend fa3\n", "--attention-backend"),
     ("dgx-spark", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --mem-fraction-static 0.95\n", "--mem-fraction-static"),
     ("dgx-spark", "s.sh", "llama-server -m x.gguf --flash-attn off\n", "--flash-attn"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\npacking: true\n", "packing"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nsample_packing: false\n", "sample_packing"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\npreprocessing_num_workers: 1\n", "preprocessing_num_workers"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ndataset_num_proc: 1\n", "dataset_num_proc"),
     # A third that no row was written for: 16 of 18 were named at the first run.
     ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nlr_scheduler_type: warmup_cosine\n", "lr_scheduler_type"),
     ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nadam_beta2: 1.5\n", "adam_beta2"),
@@ -700,7 +704,8 @@ GOOD_VALUES = [
     ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntf32: true\noptim: adamw_torch_fused\nlr_scheduler_type: cosine\nlearning_rate: 2.0e-5\n"
      "max_grad_norm: 1.0\nwarmup_ratio: 0.03\nsave_steps: 500\nsave_total_limit: 3\nattn_implementation: flash_attention_3\n"
      "torch_compile: true\ntorch_compile_backend: inductor\ntorch_compile_mode: max-autotune\nweight_decay: 0.1\nadam_beta2: 0.95\n"),
-    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: sgd\nlearning_rate: 0.1\nwarmup_steps: 100\n"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: sgd\nlearning_rate: 0.1\nwarmup_steps: 100\n"
+     "sample_packing: true\npreprocessing_num_workers: 16\ndataset_num_proc: 8\n"),
     ("dgx-spark", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: sdpa\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 0.05\n"),
     ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdamW", "params": {"lr": 3e-4, "betas": [0.9, 0.95]}}, '
      '"scheduler": {"type": "WarmupDecayLR"}, "gradient_clipping": 1.0, "zero_optimization": {"stage": 3, "overlap_comm": true}}'),

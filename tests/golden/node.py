@@ -31,6 +31,9 @@ class Node:
         for path, data in reversed(self.before):
             if data is None:
                 path.unlink()
+                while path.parent != self.at and not any(path.parent.iterdir()):
+                    path = path.parent
+                    path.rmdir()
             else:
                 path.write_bytes(data)
         return self.keep()

@@ -10,6 +10,7 @@
 #include "look/probe/probe.h"
 #include "base/arena.h"
 #include "base/text.h"
+#include "machine/host/unit_file.h"
 
 static const struct {
 	const char *name;
@@ -116,6 +117,9 @@ static void services_add(struct probe *p, size_t row, const struct map *enabled,
 
 	if (!dir && !on && !runs)
 		return;
+	/* A masked unit keeps the links that would start it. */
+	if (unit_is_masked(p->h, unit) > 0)
+		on = NULL;
 	s = list_add(p->a, &p->m->software.services, sizeof(*s));
 	s->name = unit;
 	s->installed = fact_int_of(dir != NULL, dir ? dir : "/etc/systemd/system/", unit);

@@ -47,7 +47,7 @@ static void cma(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "total %lld KiB, free %lld KiB", mem->cma_total_kb.v,
 				  mem->cma_free_kb.v);
-	if (mem->cma_total_kb.v == 0 && mem->cma_free_kb.v > 0)
+	if (mem->cma_free_kb.v > mem->cma_total_kb.v)
 		verdict_fail(v, "total >= free",
 			     "more contiguous memory is free than exists: the kexec-handover "
 			     "fault, which makes RDMA memory registration fail (kho=off on the "

@@ -438,7 +438,8 @@ void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struc
 	s->threads = each < 1 ? 1 : each > 8 ? 8 : each;
 	s->threads_why = cores > 0 ? arena_printf(a,
 						  "%lld cores per GPU, %d of them for loader "
-						  "workers; torchrun's default is 1",
+						  "workers; at most 8 are used; torchrun's "
+						  "default is 1",
 						  cores / s->gpus_each, s->workers)
 				   : "number of cores unknown: torchrun's default";
 }

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One fact of a captured machine on one side of its edge: the row that judges it says so, on the right object.
+
+    planted.py GPUTUNE        that row alone
+    planted.py GPUTUNE all    every row: no other one changes its verdict
+"""
+import re
+import sys
+
+from common import end_suite, expect
+from node import DEVICES, Node, capability
+
+CPU = "/sys/devices/system/cpu"
+GUARDS = "/sys/fs/cgroup/system.slice"
+LIMIT = "/proc/self/limits"
+MANAGER = "nvidia-spark-mlnx-firmware-manager.service"
+
+
+def sysctl(name, value):
+    return lambda n: n.write("/proc/sys/" + name.replace(".", "/"), f"{value}\n")
+
+
+def file(path, text):
+    return lambda n: n.write(path, f"{text}\n")
+
+
+def gpu(index, **answers):
+    """Members of a structure after two underscores; Field_X is a field value."""
+    names = {re.sub("^Field_(.*)", r"FieldValues(\1)", k).replace("__", "."): v for k, v in answers.items()}
+    return lambda n: n.ask("nvml", index, {f"nvmlDeviceGet{k}": v for k, v in names.items()})
+
+
+def asked(api, what, **answers):
+    return lambda n: n.ask(api, what, answers)
+
+
+def meminfo(**kb):
+    def change(n):
+        text = n.read("/proc/meminfo").decode()
+        for key, value in kb.items():
+            text = re.sub(rf"(?m)^{key}:.*$", f"{key}:{value:>16} kB", text)
+        n.write("/proc/meminfo", text)
+    return change
+
+
+def limit(name, value):
+    return lambda n: n.write(LIMIT, re.sub(rf"(?m)^({name}\s+)\S+(\s+)\S+", rf"\g<1>{value}\g<2>{value}", n.read(LIMIT).decode()))
+
+
+def argument(word):
+    return lambda n: n.write("/proc/cmdline", n.read("/proc/cmdline").decode().strip() + f" {word}\n")
+
+
+def lanes(*addresses, **how):
+    return lambda n: [n.lanes(a, **how) for a in addresses]
+
+
+def mrrs(address, code):
+    def change(space):
+        at = capability(space, 0x10) + 9
+        space[at] = space[at] & ~0x70 | code << 4
+    return lambda n: n.config(address, change)
+
+
+def both(*hows):
+    return lambda n: [how(n) for how in hows]
+
+
+BUSY = {"UtilizationRates__gpu": 99, "PowerUsage": 14000}
+MIG_ON = {"MigMode__current": 1, "MigMode__pending": 1}
+A, B, C, D = "dgx-spark", "hgx-h100", "igx-orin", "cpu-256"
+
+# Machine, what is planted, row, object ("" the machine), verdict, how; then rows that may change with it.
+PLANTS = [
+    # --- DGX Spark ---
+    (A, "swappiness at its limit", "memory.swappiness", "", "pass", sysctl("vm.swappiness", 10)),
+    (A, "swappiness above it", "memory.swappiness", "", "fail", sysctl("vm.swappiness", 11)),
+    (A, "3.5 GiB of dirty data", "memory.dirty-ratio", "", "pass", sysctl("vm.dirty_ratio", 3)),
+    (A, "4.7 GiB of dirty data", "memory.dirty-ratio", "", "fail", sysctl("vm.dirty_ratio", 4)),
+    (A, "an MTU of 9000", "nic.mtu", "enp1s0f0np0", "pass", file("/sys/class/net/enp1s0f0np0/mtu", 9000)),
+    (A, "an MTU of 8999", "nic.mtu", "enp1s0f0np0", "fail", file("/sys/class/net/enp1s0f0np0/mtu", 8999)),
+    (A, "one cluster's governor", "cpu.governor", "cpu5", "fail", file(f"{CPU}/cpufreq/policy5/scaling_governor", "schedutil")),
+    (A, "a CPU that is offline", "cpu.online", "", "fail", file(f"{CPU}/online", "0-18")),
+    (A, "a clock cap by one step", "cpu.frequency-cap", "cpu5", "fail", file(f"{CPU}/cpufreq/policy5/scaling_max_freq", 3800000)),
+    (A, "huge pages never", "memory.thp-enabled", "", "fail", file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")),
+    (A, "compaction always", "memory.thp-defrag", "", "fail", file("/sys/kernel/mm/transparent_hugepage/defrag", "[always] defer defer+madvise madvise never")),
+    (A, "no overcommit", "memory.overcommit", "", "fail", sysctl("vm.overcommit_memory", 2)),
+    (A, "zone reclaim", "memory.zone-reclaim", "", "fail", sysctl("vm.zone_reclaim_mode", 1)),
+    (A, "few mappings", "memory.max-map-count", "", "fail", sysctl("vm.max_map_count", 65530)),
+    (A, "locked low under load", "gpu.power-latch", "gpu0", "fail", gpu(0, **BUSY, **{"ClockInfo(SM)": 611})),
+    (A, "normal clock under load", "gpu.power-latch", "gpu0", "pass", gpu(0, UtilizationRates__gpu=99, PowerUsage=48000, **{"ClockInfo(SM)": 2418})),
+    (A, "a power brake now", "gpu.throttle", "gpu0", "fail", gpu(0, CurrentClocksEventReasons=0x80)),
+    (A, "a software power cap", "gpu.throttle", "gpu0", "pass", gpu(0, CurrentClocksEventReasons=0x4)),
+    (A, "no persistence", "gpu.persistence-mode", "gpu0", "fail", gpu(0, PersistenceMode=0), "service.persistenced"),
+    (A, "compute prohibited", "gpu.compute-mode", "gpu0", "fail", gpu(0, ComputeMode=2)),
+    (A, "4 % of memory available", "memory.available", "", "fail", meminfo(MemAvailable=5100000, MemFree=5000000, Cached=100000), "memory.dirty-ratio"),
+    (A, "6 % of memory available", "memory.available", "", "pass", meminfo(MemAvailable=7700000, MemFree=7600000, Cached=100000), "memory.dirty-ratio"),
+    (A, "systemd-oomd", "memory.guard", "", "pass", lambda n: n.put(n.at / f"root{GUARDS}/systemd-oomd.service/cgroup.procs", b"9\n")),
+    (A, "half of memory can be locked", "memory.memlock", "", "pass", limit("Max locked memory", 127601164 * 512)),
+    (A, "8 MiB can be locked", "memory.memlock", "", "fail", limit("Max locked memory", 8 << 20)),
+    (A, "a receive window of 16 MiB", "net.tcp-rmem", "", "pass", sysctl("net.ipv4.tcp_rmem", "4096 131072 16777216")),
+    (A, "a byte less", "net.tcp-rmem", "", "fail", sysctl("net.ipv4.tcp_rmem", "4096 131072 16777215")),
+    (A, "an NVMe disk with two lanes", "pcie.link", "0004:01:00.0", "fail", lanes("0004:01:00.0", width=2)),
+    (A, "read-ahead of 1 MiB", "disk.read-ahead", "nvme0n1", "pass", file("/sys/block/nvme0n1/queue/read_ahead_kb", 1024)),
+    (A, "a scheduler for a fast disk", "disk.scheduler", "nvme0n1", "fail", file("/sys/block/nvme0n1/queue/scheduler", "[mq-deadline] none")),
+    (B, "ARP from the best address", "net.arp-announce", "", "pass", sysctl("net.ipv4.conf.all.arp_announce", 2)),
+    (A, "twins: an address on one alone", "nic.twins", "enp1s0f0np0", "fail", asked("if", "enp1s0f0np0", ipv4="198.51.100.5/24"), "nic.address rdma.gid"),
+    (A, "the NIC's firmware manager is masked", "service.spark-nic", "", "fail",
+     lambda n: n.gone(f"{GUARDS}/{MANAGER}").link(f"/etc/systemd/system/{MANAGER}", "/dev/null")),
+    (A, "more contiguous memory is free than there is", "memory.cma-accounting", "", "fail", meminfo(CmaFree=99999999)),
+    (A, "no space", "disk.free-space", "/", "fail", asked("statfs", "/", avail_bytes=1 << 30)),
+    (A, "a container's shared memory", "memory.shm-size", "", "fail", asked("statfs", "/dev/shm", total_bytes=64 << 20)),
+    (A, "a backlog of 128", "net.somaxconn", "", "fail", sysctl("net.core.somaxconn", 128)),
+    (A, "CRC errors of a link", "nic.errors", "enp1s0f0np0", "fail", file("/sys/class/net/enp1s0f0np0/statistics/rx_crc_errors", 5000)),
+    (A, "mitigations off", "boot.mitigations", "", "fail", argument("mitigations=off")),
+    # --- HGX ---
+    (B, "one GPU without persistence", "gpu.persistence-mode", "gpu3", "fail", gpu(3, PersistenceMode=0), "service.persistenced"),
+    (B, "a power limit of 699 W", "gpu.power-limit", "gpu5", "fail", gpu(5, PowerManagementLimit=699000)),
+    (B, "a lowered application clock", "gpu.application-clocks", "gpu2", "fail", gpu(2, **{"ApplicationsClock(SM)": 1200})),
+    (B, "HBM 5 C below its limit", "gpu.temperature-memory", "gpu1", "fail", gpu(1, **{"FieldValues(MEMORY_TEMP)": 91})),
+    (B, "HBM 10 C below its limit", "gpu.temperature-memory", "gpu1", "pass", gpu(1, **{"FieldValues(MEMORY_TEMP)": 85})),
+    (B, "a corrected row", "gpu.remapped-rows", "gpu4", "pass", gpu(4, RemappedRows__corrRows=1)),
+    (B, "reads of 4096 bytes", "nic.mrrs", "0000:04:00.0", "pass", mrrs("0000:04:00.0", 5)),
+    (B, "reads of 2048 bytes", "nic.mrrs", "0000:04:00.0", "fail", mrrs("0000:04:00.0", 4)),
+    (B, "one GPU in MIG mode, nothing made", "gpu.mig-layout", "gpu6", "fail", gpu(6, **MIG_ON, MaxMigDeviceCount=7), "gpu.mig gpu.peer-access gpu.nvlink gpu.fabric"),
+    (B, "a window of 256 MiB", "gpu.bar1-size", "gpu0", "fail", gpu(0, BAR1MemoryInfo__bar1Total=256 << 20)),
+    (B, "turbo off", "cpu.boost", "", "fail", file(f"{CPU}/cpufreq/boost", 0)),
+    (B, "every CPU at performance", "cpu.governor", "cpu0-255", "pass",
+     lambda n: [n.write(f"{CPU}/cpufreq/policy{c}/scaling_governor", "performance\n") for c in range(256)]),
+    (B, "a clock cap on one CPU", "cpu.frequency-cap", "cpu9", "fail", file(f"{CPU}/cpufreq/policy9/scaling_max_freq", 2000000)),
+    (B, "the IOMMU passes through", "pcie.iommu", "", "pass",
+     lambda n: [n.write(f"/sys/kernel/iommu_groups/{g.name}/type", "identity\n") for g in (n.under / "root/sys/kernel/iommu_groups").iterdir()]),
+    (B, "a rail whose traffic waits", "rdma.state", "mlx5_5/1", "fail", file("/sys/class/infiniband/mlx5_5/ports/1/state", "2: INIT"), "pcie.gpu-nic-path rdma.rate"),
+    (B, "a port at half its lanes", "rdma.rate", "mlx5_6/1", "fail", file("/sys/class/infiniband/mlx5_6/ports/1/rate", "200 Gb/sec (2X NDR)")),
+    (B, "bad cables count", "rdma.errors", "mlx5_2/1", "fail", file("/sys/class/infiniband/mlx5_2/ports/1/counters/link_downed", 40)),
+    (B, "a slow ECC decision", "gpu.ecc", "gpu2", "fail", gpu(2, **{"FieldValues(ECC_CURRENT)": 0, "FieldValues(ECC_PENDING)": 0})),
+    (B, "NUMA balancing off", "cpu.numa-balancing", "", "pass", sysctl("kernel.numa_balancing", 0)),
+    (B, "an idle GPU's link at Gen 3", "pcie.link", "0000:23:00.0", "na", both(lanes("0000:23:00.0", speed=3), gpu(2, CurrPcieLinkGeneration=3))),
+    (B, "memory nearly full", "memory.available", "", "fail", meminfo(MemAvailable=4000000, MemFree=3900000), "memory.dirty-ratio memory.dirty-background-ratio memory.guard"),
+    (B, "errors of PCIe at startup, or not", "pcie.errors", "0000:43:00.0", "na", file(f"{DEVICES}/0000:43:00.0/aer_dev_nonfatal", "Undefined 0\nTLP 3\nTOTAL_ERR_NONFATAL 3")),
+    (B, "a GPU that has too little heat left", "gpu.temperature", "gpu7", "fail", gpu(7, MarginTemperature__marginTemperature=3, **{"Temperature(GPU)": 84})),
+    (B, "few inotify watches", "service.inotify-watches", "", "fail", sysctl("fs.inotify.max_user_watches", 8192)),
+    (B, "two tuners", "service.tuners", "", "fail", lambda n: n.put(n.at / f"root{GUARDS}/power-profiles-daemon.service/cgroup.procs", b"77\n")),
+    (B, "the fabric's manager is another version", "service.fabric-manager", "", "fail", asked("fabric-manager", "", version="570.124.06")),
+    (B, "a NIC with other firmware", "rdma.firmware", "mlx5_7/1", "fail", file("/sys/class/infiniband/mlx5_7/fw_ver", "28.38.1002")),
+    # --- IGX ---
+    (C, "persistence", "gpu.persistence-mode", "gpu0", "pass", gpu(0, PersistenceMode=1), "service.persistenced gpu.sm-clock-lock"),
+    (C, "a window of 1 GiB", "gpu.bar1-size", "gpu0", "pass", gpu(0, BAR1MemoryInfo__bar1Total=1 << 30)),
+    (C, "a window a byte below", "gpu.bar1-size", "gpu0", "fail", gpu(0, BAR1MemoryInfo__bar1Total=(1 << 30) - (1 << 20))),
+    (C, "a power limit below the default", "gpu.power-limit", "gpu0", "fail", gpu(0, PowerManagementLimit=250000)),
+    (C, "a GPU link of four lanes", "pcie.link", "0005:09:00.0", "fail", lambda n: gpu_lanes(n)),
+    (C, "relaxed ordering off", "nic.relaxed-ordering", "0005:03:00.0", "fail", lambda n: n.relaxed("0005:03:00.0", False)),
+    (C, "hot", "gpu.temperature", "gpu0", "fail", gpu(0, **{"Temperature(GPU)": 91})),
+    (C, "no link on the data port", "nic.carrier", "eth0", "fail", both(file("/sys/class/net/eth0/carrier", 0), file("/sys/class/net/eth0/operstate", "down")),
+     "nic.mtu nic.speed nic.address rdma.state rdma.gid rdma.rate nic.pfc rdma.dcqcn nic.trust nic.ets rdma.errors pcie.gpu-nic-path"),
+    (C, "peermem is gone", "rdma.gpudirect", "gpu0", "pass", lambda n: n.gone("/sys/module/nvidia_peermem"), "rdma.peermem"),
+    # --- others ---
+    (D, "a degraded pool", "zfs.pool-state", "tank", "fail", file("/proc/spl/kstat/zfs/tank/state", "DEGRADED")),
+    (D, "discards on", "zfs.autotrim", "tank", "pass", asked("zpool", "tank", autotrim="on")),
+    (D, "the slow CPU mended", "cpu.governor", "cpu0-255", "pass", file(f"{CPU}/cpufreq/policy37/scaling_governor", "performance")),
+    (D, "turbo off", "cpu.boost", "", "fail", file(f"{CPU}/intel_pstate/no_turbo", 1)),
+    (D, "a limit of 99 %", "cpu.performance-limit", "", "fail", file(f"{CPU}/intel_pstate/max_perf_pct", 99)),
+    (D, "16 GiB of dirty data", "memory.dirty-ratio", "", "pass", sysctl("vm.dirty_ratio", 3)),
+    (D, "a CPU offline", "cpu.online", "", "fail", file(f"{CPU}/online", "0-254")),
+    (D, "no drops at the queue", "net.netdev-max-backlog", "", "na", lambda n: n.write("/proc/net/softnet_stat", re.sub(
+        r"(?m)^(\S+) \S+", r"\1 00000000", n.read("/proc/net/softnet_stat").decode()))),
+    (D, "overcommit of a database", "memory.overcommit", "", "na", sysctl("vm.overcommit_memory", 2)),
+]
+
+
+def gpu_lanes(n):
+    """The link of the GPU, wherever this board has it."""
+    for f in sorted((n.under / "root/sys/bus/pci/devices").iterdir()):
+        if (n.under / "root" / n.real(f"{DEVICES}/{f.name}").lstrip("/") / "class").read_text().startswith("0x0300") and \
+                (n.under / "root" / n.real(f"{DEVICES}/{f.name}").lstrip("/") / "vendor").read_text().startswith("0x10de"):
+            n.lanes(f.name, 4)
+
+
+def failing(j):
+    return {(f["id"], f["target"]) for f in j["findings"] if f["verdict"] in ("fail", "unknown")}
+
+
+def hits(findings, row, target, verdict):
+    return [f for f in findings if f["id"] == row and f["verdict"] == verdict and (target == f["target"] or target in f["target"].split())]
+
+
+def judge(n, base, plant, every):
+    machine, what, row, target, verdict, how, *more = plant
+    how(n)
+    _, j = n.check("--all", *([] if every else ["--only", row]))
+    n.mend()
+    found = hits(j["findings"], row, target, verdict)
+    ok = expect(f"{machine}, {what}: {row} is {verdict} on {target or 'the machine'}", found,
+                [(f["target"], f["verdict"], f["current"], f["reason"]) for f in j["findings"] if f["id"] == row] or j.get("error"))
+    if not every:
+        return ok
+    others = {r for r, t in failing(j) - base[machine] if r != row} - set(more[0].split() if more else [])
+    return expect(f"{machine}, {what}: nothing else changes", not others, sorted((f["id"], f["target"], f["reason"]) for f in j["findings"] if f["id"] in others)) and ok
+
+
+def main():
+    every = "all" in sys.argv[2:]
+    nodes = {m: Node(f"planted-{m}", machine=m) for m in (A, B, C, D)}
+    base = {m: failing(n.check("--all")[1]) for m, n in nodes.items()} if every else {}
+    for plant in PLANTS:
+        judge(nodes[plant[0]], base, plant, every)
+
+
+if __name__ == "__main__":
+    main()
+    end_suite()
