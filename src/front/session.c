@@ -199,8 +199,7 @@ static bool wants_all(const struct run *r)
 	return all;
 }
 
-/* Takes the reference, and returns code. */
-static int run_print_json(struct run *r, json_t *j, int code)
+int run_add_json(struct run *r, json_t *j, bool line, struct text *out)
 {
 	json_t *said = json_object_get(j, "exit_code");
 	const char *fields = r->print.fields;
@@ -227,12 +226,23 @@ static int run_print_json(struct run *r, json_t *j, int code)
 								 .tokens = r->print.budget });
 		json_decref(whole);
 	}
-	json_print(r->out, j,
-		   (r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2)) |
-			   (r->print.budget ? JSON_REAL_PRECISION(RESULT_DIGITS) : 0));
-	fputc('\n', r->out);
+	json_add(out, j,
+		 (line || r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2)) |
+			 (r->print.budget ? JSON_REAL_PRECISION(RESULT_DIGITS) : 0));
+	text_add(out, "\n");
 	json_decref(j);
-	return code;
+	return 0;
+}
+
+/* Takes the reference, and returns code. */
+static int run_print_json(struct run *r, json_t *j, int code)
+{
+	TEXT_AUTO t = { 0 };
+	int bad = run_add_json(r, j, false, &t);
+
+	if (t.len)
+		fwrite(t.s, 1, t.len, r->out);
+	return bad ? bad : code;
 }
 
 const char *run_formats(struct run *r)

@@ -124,6 +124,9 @@ struct term_style run_style(const struct run *r);
 /* --fields against the results that the verb can have, before it begins: 0, or EXIT_USAGE after
  * complaining. */
 int run_check_fields(struct run *r);
+/* A result as --compact, --fields, --budget and --top have it, with a line end; takes the
+ * reference. line: on one line all the same. 0, or EXIT_USAGE after complaining. */
+int run_add_json(struct run *r, json_t *j, bool line, struct text *out);
 /* --format json was given. */
 bool run_wants_json(const struct run *r);
 /* An answer by its shape, as of now. */

@@ -411,7 +411,7 @@ const struct verb monitor_verb = {
 			       "to an OpenTelemetry collector" }),
 	.ask = &monitor_ask_shape,
 	.prints_as = monitor_forms,
-	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,
+	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE,
 	.answer = monitor_answer_any,
 	.answer_size = sizeof(struct monitor_answer),
 	.json = monitor_json,

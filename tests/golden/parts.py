@@ -112,6 +112,14 @@ expect("what matters most is first", order == sorted(order) and len(ranked) == 3
 top = json.loads(run("check", *spark, "--compact", "--top", "2").out)
 expect("--top", len(top["findings"]) == 2 and top["omitted"]["parts"][0] == {"path": "findings", "shown": 2, "of": 10}, top["omitted"])
 refuses("--top of a page", ["check", *spark, "--format", "md", "--top", "3"], 2, "--top requires --format json")
+with tempfile.TemporaryDirectory() as tmp:
+    page = os.path.join(tmp, "report.json")
+    code = run("report", "--host", "demo:hgx-h100", "--budget", "1500", "-o", page).code
+    text = open(page, encoding="utf-8").read()
+    expect("a report with a budget", code == 1 and len(text) <= 6001 and json.loads(text)["omitted"]["parts"], (code, len(text)))
+code, out, err = run("monitor", "--once", "--host", "demo:hgx-h100", "--top", "1")
+expect("lines of monitor, bounded", code == 0 and out.count("\n") == 1 and len(json.loads(out)["gpu0"]) > 5, (code, out[:200], err))
+refuses("monitor has no such member", ["monitor", "--host", "demo:hgx-h100", "--fields", "gpu99"], 2, 'no field "gpu99"')
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
 # --- the map of commands --------------------------------------------------------------------------------
@@ -123,7 +131,13 @@ listed = {w.split()[0] for w in run("help", "all").out.splitlines() if w.startsw
 expect("every verb is in it", set(flat) >= {v for v in listed if v.isalpha() and v != "help"}, listed - set(flat))
 expect("each with what it does, what it costs and an example", all(len(r) == 4 and all(r) for r in flat.values()), flat)
 expect("what changes the machine is no reading", all(flat[v][0] in ("writes", "reboots") for v in ("apply", "undo", "persist", "prove", "watch", "approve", "verify")))
-expect("what measures loads", all(flat[v][0] == "loads" for v in ("bench", "calibrate")))
+expect("what measures loads", all(flat[v][0] == "loads" for v in ("bench", "calibrate", "qualify")))
+forms = {v: run(v, "--help").out for v in flat}
+unbounded = {v for v, text in forms.items() if "json" in text and "--top N" not in text and "Sub-verbs:" not in text}
+# Of watch each event is a line; what the others print is no result in JSON.
+expect("every verb's JSON can be bounded", unbounded <= {"watch", "record", "capture", "completion", "mcp", "run", "top"}, unbounded)
+asks = {v for v in flat if "--yes" in forms[v]} - {"demo"}
+expect("what asks before it writes is no reading", len(asks) > 8 and all(flat[v][0] in ("writes", "reboots") for v in asks), {v: flat[v][0] for v in asks})
 refuses("no other form", ["help", "--format", "md"], 2, "help --format json")
 
 with tempfile.TemporaryDirectory() as tmp:

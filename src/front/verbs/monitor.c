@@ -47,7 +47,10 @@ static void print_moment(struct run *r, const struct verb_format *f, const struc
 	const struct term_style how = monitor_style(r);
 	TEXT_AUTO page = { 0 };
 
-	if (f) {
+	if (f && (r->print.compact || r->print.fields || r->print.budget || r->print.top)) {
+		if (run_add_json(r, monitor_verb.json(m), true, &page) == 0)
+			fputs(page.s, r->out);
+	} else if (f) {
 		f->write(r->out, r->ask, m, EXIT_CLEAN);
 	} else {
 		make_page(m, &how, &page);
@@ -100,8 +103,8 @@ static int monitor_loop(struct viewing *s, struct waiter *w)
 		monitor_take(&s->looks, s->once && s->looks.rows == 1);
 		if (!s->once || done_once(s))
 			show(s);
-		if (done_once(s) || ferror(s->r->out))
-			return EXIT_CLEAN;
+		if (done_once(s) || ferror(s->r->out) || s->r->refused)
+			return s->r->refused ? EXIT_USAGE : EXIT_CLEAN;
 		due += s->looks.interval_ms;
 		if (due < clock_mono_ms())
 			due = clock_mono_ms();

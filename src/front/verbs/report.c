@@ -535,13 +535,10 @@ static int verb_report_put_json(struct page *p)
 {
 	struct report_answer answer = { time(NULL), p->code, p->machines };
 	json_t *j = result_shape_json(&report_result, &answer, 0, 0);
-	char *text = json_dumps(j, JSON_INDENT(2));
-	char *line = arena_printf(&p->r->arena, "%s\n", text ? text : "");
-	int code = report_write(p->r, line, strlen(line));
+	TEXT_AUTO t = { 0 };
+	int code = run_add_json(p->r, j, false, &t);
 
-	free(text);
-	json_decref(j);
-	return code;
+	return code ? code : report_write(p->r, t.s, t.len);
 }
 
 static void report_left_out(struct page *p)
@@ -638,5 +635,5 @@ const struct verb report_verb = {
 	.ask = &report_ask_shape,
 	.reads = READS_FILES,
 	.prints_as = report_forms,
-	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,
+	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE,
 };
