@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -142,6 +143,7 @@ static void collect(struct kineto *k, struct asker *p)
 	if (text || p->tries > TRIES_MAX)
 		p->waits = false;
 	k->look.from = k->look.to = 0;
+	k->look.at_s = (double)time(NULL);
 	k->look.copies = true;
 	if (text && events(&k->look, text, n, moment) && k->look.to > k->look.from &&
 	    events(&k->look, text, n, work))

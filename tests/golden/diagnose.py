@@ -115,11 +115,14 @@ for name, which, how in (("no-overlap", "overlap", "certain"), ("slow-rank", "st
     expect(f"h200-{name}, with a trace: named", (j["runs"][0]["bottleneck"], cause(j, which)["certainty"]) == (which, how), j["runs"][0]["sentence"])
 # The Hugging Face Trainer on one H100 (scripts/training-trainer), its log and a recording; traced-*: record --trace besides.
 shape = data / "trainer-435m.json"
-for name, which in {"fp32": "precision", "loader": "loader", "batch-1": "small-batch", "save": "checkpoint", "recompute": "idle"}.items():
+for name, which in {"fp32": "precision", "loader": "loader", "batch-1": "small-batch", "save": "checkpoint"}.items():
     j = diagnose("training", data / f"trainer-{name}/run.log", data / f"trainer-{name}/run.rec", "--model", shape, code=1, what=f"trainer-{name}")
     expect(f"trainer-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
 j = diagnose("training", data / "trainer-none/run.log", data / "trainer-none/run.rec", "--model", shape, code=0, what="trainer-none")
 expect("trainer-none: healthy by busy GPUs, even steps and MFU", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+j = diagnose("training", data / "trainer-recompute/run.log", data / "trainer-recompute/run.rec", "--model", shape, code=5, what="trainer-recompute")
+expect("trainer-recompute: a recording alone does not tell it, and says what would", j["runs"][0]["bottleneck"] is None and
+       "--trace" in (cause(j, "idle")["against"] or ""), cause(j, "idle"))
 j = diagnose("training", data / "traced-loader", "--model", shape, code=1, what="traced-loader")
 expect("traced-loader: named", j["runs"][0]["bottleneck"] == "loader", j["runs"][0]["sentence"])
 # A model of 210 M, batches of 12: recorded when the rules stood.
@@ -127,6 +130,11 @@ shape = data / "trainer-210m.json"
 for name, which in {"none": None, "fp32": "precision", "loader": "loader", "recompute": "recompute", "batch-1": "small-batch"}.items():
     j = diagnose("training", data / f"aside-{name}", "--model", shape, code=1 if which else 0, what=f"aside-{name}")
     expect(f"aside-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+plain = [file(f"plain/run.{x}", "") for x in ("log", "rec")]
+for to in plain:  # without the trace beside it
+    to.write_bytes((data / f"aside-none/{to.name}").read_bytes())
+j = diagnose("training", *plain, "--model", shape, code=0, what="aside-none without a trace")
+expect("aside-none without a trace: gaps between launches accuse nobody", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
 j = diagnose("training", data / "aside-fp32", "--model", shape, code=1, what="aside-fp32, idle")
 expect("launches that wait when a look begins are no idle time", j["runs"][0]["step"]["parts"]["idle_s"] < 0.05 * j["runs"][0]["step"]["step_s"], j["runs"][0]["step"])
 # What the modules of the stacks show: other work is named, and its batch is its own.

@@ -653,6 +653,11 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		out->against =
 			"all of it is in gaps below 10 ms, and looking makes the host slower";
 	}
+	if (!traced && idle < WATCHED_IDLE && out->how == IS_LIKELY) {
+		out->how = IS_POSSIBLE;
+		out->against = "gaps between launches add up to as much in a healthy run; gputune "
+			       "record --trace tells them from waiting";
+	}
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,

@@ -31,6 +31,9 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
+/* GPUs that a recording alone sees idle for less may rest between launches: no cause by itself. */
+#define WATCHED_IDLE 0.3
+
 /* Part of the step in which a GPU idles for 10 ms and longer at a time; NAN: not seen. */
 double watched_long_gaps(const struct run_summary *r);
 /* The GPUs are busy, steps are even and tensor cores at work. */

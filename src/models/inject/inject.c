@@ -199,6 +199,7 @@ static bool rest(unsigned ms)
 /* One look; false: it was the last. */
 static bool look_once(void)
 {
+	struct timespec end;
 	bool on, goes;
 
 	if (other_profiler()) {
@@ -215,6 +216,8 @@ static bool look_once(void)
 	cupti.now(&look.now.from);
 	goes = goes && rest(LOOK_MS);
 	cupti.now(&look.now.to);
+	clock_gettime(CLOCK_REALTIME, &end);
+	look.now.at_s = (double)end.tv_sec + 1e-9 * (double)end.tv_nsec;
 	/* Who came meanwhile has our kinds now. */
 	if (other_profiler()) {
 		report_none("another profiler began in this process");

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "models/diagnose/spans.h"
@@ -210,11 +209,10 @@ bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 		qsort(l->records, l->n, sizeof(*l->records), by_place);
 	put_head(l, pid, rank);
 	put(l,
-	    "\"at_s\":%lld,\"ns\":%llu,\"cut\":%s,\"copies_seen\":%s,\"pageable_ns\":%llu,"
+	    "\"at_s\":%.3f,\"ns\":%llu,\"cut\":%s,\"copies_seen\":%s,\"pageable_ns\":%llu,"
 	    "\"devices\":[",
-	    (long long)time(NULL), (unsigned long long)(l->to - l->from),
-	    l->full ? "true" : "false", l->copies ? "true" : "false",
-	    (unsigned long long)l->pageable_ns);
+	    l->at_s, (unsigned long long)(l->to - l->from), l->full ? "true" : "false",
+	    l->copies ? "true" : "false", (unsigned long long)l->pageable_ns);
 	for (size_t i = 0, n; i < l->n; i += n) {
 		for (n = 1; i + n < l->n && l->records[i + n].device == l->records[i].device;)
 			n++;

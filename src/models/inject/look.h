@@ -32,6 +32,7 @@ struct look_name {
 /* Nanoseconds of any one clock. */
 struct trace_look {
 	uint64_t from, to; /* the moment; set before anything is added */
+	double at_s;	   /* its end, seconds since 1970 */
 	bool copies;	   /* copies were looked at, too */
 	bool full;	   /* not everything had room */
 	uint64_t pageable_ns;
