@@ -130,11 +130,39 @@ shape = data / "trainer-210m.json"
 for name, which in {"none": None, "fp32": "precision", "loader": "loader", "recompute": "recompute", "batch-1": "small-batch"}.items():
     j = diagnose("training", data / f"aside-{name}", "--model", shape, code=1 if which else 0, what=f"aside-{name}")
     expect(f"aside-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
-plain = [file(f"plain/run.{x}", "") for x in ("log", "rec")]
-for to in plain:  # without the trace beside it
-    to.write_bytes((data / f"aside-none/{to.name}").read_bytes())
-j = diagnose("training", *plain, "--model", shape, code=0, what="aside-none without a trace")
-expect("aside-none without a trace: gaps between launches accuse nobody", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+
+
+def without(name, *leave):
+    """The folder's files, and its trace or stacks only where they are left: recorded with --trace, it is judged as if without."""
+    to = [file(f"plain/{len(leave)}/{name}/{x}", "") for x in ("run.log", "run.rec", *leave)]
+    for x in to:
+        x.write_bytes((data / name / x.name).read_bytes())
+    return to
+
+
+j = diagnose("training", *without("aside-none"), "--model", shape, code=5, what="aside-none without a trace")
+expect("aside-none without a trace: gaps between launches accuse nobody", j["runs"][0]["bottleneck"] is None and "--trace" in cause(j, "idle")["against"],
+       cause(j, "idle"))
+# scripts/training-aside on one H100: Trainer, Accelerate and a plain loop; GPT-2 and BERT. Of log and recording, with stacks, with a trace.
+for name, model, plain, stacks, traced in (
+        ("none-gpt2", "gpt2m", "healthy", "healthy", "healthy"), ("none-bert", "bert", None, None, "healthy"),
+        ("none-small", "gpt2", None, None, "healthy"), ("batch-1", "gpt2", "small-batch", "small-batch", "small-batch"),
+        ("recompute", "gpt2m", None, "recompute", "recompute"), ("item", None, None, None, "sync"), ("norms", "bert", "idle", "idle", "sync")):
+    for how, files, want in (("log and recording", without(f"seen-{name}"), plain), ("stacks", without(f"seen-{name}", "run.rec.stacks"), stacks),
+                             ("a trace", [data / f"seen-{name}"], traced)):
+        j = diagnose("training", *files, *(("--model", data / f"seen-{model}.json") if model else ()), what=f"seen-{name}, {how}")
+        r = j["runs"][0]
+        expect(f"seen-{name}, {how}", (r["bottleneck"], r["verdict"] == "healthy") == ((None, True) if want == "healthy" else (want, False)),
+               (r["bottleneck"], r["sentence"]))
+# Other work, on the same GPU: named, and told nothing of its batch.
+for name, work in (("lora", "fine-tuning of adapters (LoRA)"), ("grpo", "reinforcement learning (it generates and trains)"),
+                   ("unet", "training of a convolutional network"), ("generate", "generation")):
+    for files in (without(f"work-{name}", "run.rec.stacks"), [data / f"work-{name}"]):
+        j = diagnose("training", *files, what=f"work-{name}")
+        r = j["runs"][0]
+        expect(f"work-{name}: named, its batch is its own", r["work"] == work and r["bottleneck"] not in ("small-batch", "launch", "sync"),
+               (r["work"], r["bottleneck"], r["sentence"]))
+shape = data / "trainer-210m.json"
 j = diagnose("training", data / "aside-fp32", "--model", shape, code=1, what="aside-fp32, idle")
 expect("launches that wait when a look begins are no idle time", j["runs"][0]["step"]["parts"]["idle_s"] < 0.05 * j["runs"][0]["step"]["step_s"], j["runs"][0]["step"])
 # What the modules of the stacks show: other work is named, and its batch is its own.

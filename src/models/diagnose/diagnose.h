@@ -109,8 +109,10 @@ struct run_summary {
 	struct figure_sum sums[FIGURE_KINDS];
 	const struct run_attribute *traits[TRAIT_KINDS]; /* the first of each kind; NULL */
 	double gpus, nodes, global_batch, micro_batch, accumulation, sequence, parameters; /* NAN */
-	size_t steps;	/* whose time is told, warming-up left out */
-	size_t skipped; /* of warming-up */
+	size_t steps;	      /* whose time is told, warming-up left out */
+	double steps_spanned; /* from the first of them to the last: of several one time may be told
+			       */
+	size_t skipped;	      /* of warming-up */
 	double step_s, step_p95_s;
 	const char *step_from; /* NULL: told; else how it follows */
 	double drift; /* a step of the last quarter over one of the first (middle of pairs) less 1

@@ -127,8 +127,8 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 		add_missing(v,
 			    r->live ? "the job's log with each step's time: gputune diagnose "
 				      "training FILE"
-				    : "gputune record -o job.rec -- COMMAND, and a torch.profiler "
-				      "trace of a few steps (export_chrome_trace)");
+				    : "gputune record --trace -o job.rec -- COMMAND, or a "
+				      "torch.profiler trace of a few steps (export_chrome_trace)");
 }
 
 /* Shares of a step stand on figures that contradict each other, or on too few steps. */
@@ -187,12 +187,17 @@ static void other_work(const struct judging *j, struct judged_cause *c)
 {
 	const struct run_attribute *work = j->r->traits[TRAIT_WORK];
 
-	if (!work || c->how > IS_POSSIBLE ||
-	    (strcmp(c->row->id, "small-batch") != 0 && strcmp(c->row->id, "launch") != 0))
+	if (!work || c->how > IS_POSSIBLE)
+		return;
+	if (strcmp(c->row->id, "small-batch") == 0 || strcmp(c->row->id, "launch") == 0)
+		c->against = arena_printf(j->a, "this is %s: its batch follows from its purpose",
+					  work->text);
+	else if (strcmp(c->row->id, "sync") == 0 && strstr(work->text, "generat"))
+		c->against = arena_printf(j->a, "this is %s: each token is fetched before the next",
+					  work->text);
+	else
 		return;
 	c->how = IS_POSSIBLE;
-	c->against =
-		arena_printf(j->a, "this is %s: its batch follows from its purpose", work->text);
 	judged_cite_trait(j, c, work);
 }
 
@@ -544,6 +549,8 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_summary *r = j->r;
 	double tokens = r->micro_batch * r->sequence, cost = fixed(j);
+	/* All of a step are those of its micro-batches, or more. */
+	double all = r->tokens_s_gpu * r->step_s;
 	double sm = r->sums[FIGURE_SM_ACTIVITY].mean, util = r->sums[FIGURE_GPU_UTIL].mean;
 
 	if (util > 0.8 && sm < 0.5) {
@@ -556,6 +563,11 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	}
 	if (!out->says && !isfinite(r->micro_batch) && !r->live)
 		watched_small_batch(j, out);
+	if (!isfinite(tokens) && all < TOKENS_FEW && r->sums[FIGURE_LOSS].n) {
+		tokens = all;
+		judged_cite_sum(j, out, FIGURE_TOKENS_PER_S);
+		judged_cite_sum(j, out, FIGURE_STEP_S);
+	}
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
 			judged_set_text(j, out, IS_UNSEEN, NAN,

@@ -31,7 +31,8 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
-/* GPUs that a recording alone sees idle for less may rest between launches: no cause by itself. */
+/* GPUs that a recording alone sees idle for less may rest between launches: no cause by itself. In
+ * healthy runs on an H100 it was 0.04 to 0.22 (transformers of 110 M to 1 G parameters). */
 #define WATCHED_IDLE 0.3
 
 /* Part of the step in which a GPU idles for 10 ms and longer at a time; NAN: not seen. */

@@ -13,11 +13,9 @@
 #define CPUS_BESIDE 1.7
 /* GPUs that idle for longer wait for something. */
 #define IDLE_MUCH 0.15
-/* A run in eager mode rests so much between launches, which a recording cannot tell from waiting:
- * 0.08 and 0.18 in two healthy ones (the Trainer, 435 and 210 M parameters, on an H100). */
-#define IDLE_LAUNCHING 0.2
-/* Steps are even within this, 95 of 100; and it takes so many of them. */
-#define EVEN 1.25
+/* What steps take in the mean over the middle one: even ones lose no more; and it takes so many of
+ * them, told one by one or several together. */
+#define EVEN 1.05
 enum { STEPS_EVEN = 20 };
 /* Growth of what waits to be written that is no log. */
 #define WRITTEN_BYTES 100e6
@@ -60,8 +58,8 @@ static double watched_over_fp32(const struct run_summary *r)
 
 bool watched_well(const struct run_summary *r)
 {
-	return r->sums[FIGURE_GPU_UTIL].mean > 1 - IDLE_LAUNCHING && r->steps >= STEPS_EVEN &&
-	       r->step_p95_s < EVEN * r->step_s && r->longer.share < DIAGNOSE_WORTH &&
+	return r->sums[FIGURE_GPU_UTIL].mean > 0.9 && r->steps_spanned >= STEPS_EVEN &&
+	       r->sums[FIGURE_STEP_S].mean < EVEN * r->step_s && r->longer.share < DIAGNOSE_WORTH &&
 	       watched_over_fp32(r) > 1.1;
 }
 

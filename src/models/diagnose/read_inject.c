@@ -157,13 +157,17 @@ static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, siz
 	return first <= last;
 }
 
+/* A value that the host fetches (.item()) is copied by itself, in 1 to 3 us: as many such copies
+ * are as many waits for the GPU. Batches and parameters take longer. */
+#define FETCH_NS 20e3
+
 /* copies: looks for each one in which copies were looked at, too. */
 static void inject_device(struct seeing *w, int pid, int device, size_t from, size_t to,
 			  double over_ns, double copies)
 {
 	struct spans s = { .begun = true };
 	size_t lines[SPAN_KINDS] = { 0 };
-	double longest = -1, gaps = 0, covered = 0;
+	double longest = -1, gaps = 0, covered = 0, fetches = 0;
 
 	for (size_t i = from; i <= to; i++) {
 		const struct seen *x = &w->items[i];
@@ -175,6 +179,7 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 		s.sum[SPAN_COMPUTE] += x->compute;
 		s.sum[SPAN_COMM] += x->comm;
 		s.sum[SPAN_COPY] += x->copy * copies;
+		fetches += x->copies * copies;
 		s.kernels += x->kernels_ns;
 		s.any += x->kernels_ns + (x->any - x->kernels_ns) * copies;
 		s.n[SPAN_COMPUTE] += (size_t)x->kernels;
@@ -189,6 +194,8 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 	spans_emit(&s, &w->at, 0, over_ns, 1e-9, lines, NULL);
 	w->at.line = lines[SPAN_COMPUTE];
 	read_total(&w->at, FIGURE_LONG_IDLE_S, 1e-9 * fmin(gaps, over_ns), 1e-9 * over_ns, NULL);
+	if (fetches > 0 && s.sum[SPAN_COPY] < FETCH_NS * fetches)
+		read_total(&w->at, FIGURE_SYNCS, fetches, 1e-9 * over_ns, NULL);
 }
 
 /* One process; alone: there is no other one. */

@@ -61,6 +61,9 @@ static double stacks_module(const json_t *o, const char *begins, double samples)
 	return most / samples;
 }
 
+/* Of a main thread, which is also importing and waiting: 8 % of it was seen. */
+#define RECOMPUTING 0.03
+
 static void stacks_work(const struct read_place *at, const json_t *o, double samples)
 {
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
@@ -82,6 +85,9 @@ static void stacks_line(void *ctx, const json_t *o)
 	size_t i;
 
 	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+	if (samples >= SAMPLES_LEAST &&
+	    stacks_module(o, "torch/utils/checkpoint", samples) >= RECOMPUTING)
+		read_trait(at, TRAIT_CHECKPOINTING, "full", (double)NAN);
 	json_array_foreach((json_t *)(uintptr_t)list, i,
 			   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
 		stacks_place(at, p, samples);

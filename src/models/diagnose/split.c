@@ -664,6 +664,7 @@ static void analyze_drift(struct arena *a, const struct run_files *rf, struct ru
 			s[kept++] = s[i];
 	r->drift = NAN;
 	r->steps = kept ? kept : n;
+	r->steps_spanned = kept ? (double)(s[kept - 1].f->step - s[0].f->step + 1) : (double)n;
 	if (kept < STEPS_FOR_DRIFT)
 		return;
 	k = kept / 4;
