@@ -143,12 +143,6 @@ static void plant(struct tree *t, struct arena *a, const unsigned char *data, si
 	}
 }
 
-static int knows(void *ctx, const char *path, unsigned sm)
-{
-	(void)ctx;
-	return path && sm % 2;
-}
-
 static void is_valid(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->n_items; i++)
@@ -173,8 +167,7 @@ static void look(struct arena *a, struct tree *t)
 	struct stack_ask ask = { .m = fuzz_captured(),
 				 .inv = &inv,
 				 .how = &how,
-				 .gpus_from = "--gpu",
-				 .ptxas_knows = knows };
+				 .gpus_from = "--gpu" };
 	struct stack_view v = { .m = ask.m,
 				.inv = &inv,
 				.found = &found,

@@ -265,24 +265,25 @@ def check(tmp):
     site = env / "lib/python3.12/site-packages"
     dist(site, "torch", "2.9.0+cu130", ['nvidia-nccl-cu13==2.27.5; platform_system == "Linux"', "triton==3.5.0"])
     dist(site, "triton", "3.5.1")
-    dist(site, "nvidia-nccl-cu13", "2.27.5")
+    dist(site, "nvidia-nccl-cu13", "2.26.5")
     dist(site, "torchvision", "0.24.0", ["torch==2.9.0", 'cuda-toolkit[cublas,cudart]==13.0.3; platform_system == "Linux"'])
     dist(site, "cuda-toolkit", "13.0.3.0")
     put(site / "torch/version.py", "__version__ = '2.9.0+cu130'\ncuda: Optional[str] = '13.0'\n")
     put(site / "torch/lib/libtorch_cuda.so", elf(".nv_fatbin", fatbin(entry(2, 90, 0, 0, cubin(90)))))
     put(site / "nvidia/nccl/lib/libnccl.so.2", elf(".nv_fatbin", some_fatbin()))
-    put(site / "triton/backends/nvidia/bin/ptxas", b"\x7fELF sm_90 sm_100")
+    put(site / "triton/backends/nvidia/bin/ptxas", elf(".rodata", b"Cuda compilation tools, release 12.8, V12.8.93\0"))
     j = follows("an environment", ["check", "--env", env, "--gpu", "sm_121"], 1)
     if j:
         got = {(f["id"], f["target"].split(": ")[-1]): f for f in j["findings"] if f["target"].startswith(str(env))}
-        want = {("stack.nccl-version", "NCCL"): "fail", ("stack.pins", "torch"): "fail",
+        known = {f["title"] for f in j["findings"] if f["id"] == "stack.known-fault" and f["target"].startswith(str(env))}
+        expect("defects of it", {"nccl-pre-2.27.3-spark", "triton-ptxas-old"} <= known, known)
+        want = {("stack.pins", "torch"): "fail",
                 ("stack.pins", "torchvision"): "pass", ("stack.gpu-code", "PyTorch"): "fail",
-                ("stack.gpu-code", "NCCL"): "pass", ("stack.triton-ptxas", "Triton"): "fail",
+                ("stack.gpu-code", "NCCL"): "pass",
                 ("stack.torch-cuda", "PyTorch"): "pass"}
         for k, v in want.items():
             expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
         expect("what it says", "triton 3.5.1 (required 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
-        expect("what mends it", ">=2.28.3" in got[("stack.nccl-version", "NCCL")]["command"], got)
     faulty = tmp / "faulty/lib/python3.12/site-packages"
     for name, version in (("nvidia-cutlass-dsl", "4.5.0"), ("flashinfer-python", "0.6.15"), ("flashinfer-cubin", "0.6.13"), ("torch", "2.12.0+cu130"),
                           ("nvidia-cudnn-cu13", "9.12.0.46"), ("transformers", "5.1.0")):

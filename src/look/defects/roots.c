@@ -248,10 +248,11 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 			library_folder(
 				w, p, h,
 				arena_printf(&scratch, "%s/%s", packages, library_folders[i]));
-		if (wanted_name(w->wanted.programs, "ptxas"))
-			library_folder(
-				w, p, h,
-				arena_printf(&scratch, "%s/triton/backends/nvidia/bin", packages));
+		for (size_t i = 0; i < 2; i++)
+			place_program(w, p,
+				      arena_printf(&scratch,
+						   "%s/triton/backends/nvidia/bin/ptxas%s",
+						   packages, i ? "-blackwell" : ""));
 	}
 	arena_free(&scratch);
 }

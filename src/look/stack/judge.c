@@ -107,9 +107,6 @@ static int by_gravity(const void *a, const void *b)
 
 /* Rules: versions that several machines or several libraries of one process have to agree on. */
 
-/* NVIDIA's playbooks for several DGX Sparks start with 2.28.3. */
-static const char nccl_spark[] = "2.28.3";
-
 /* What the file is called and what it is when it is loaded. */
 static void stack_judge_loaded(struct judge *j, const struct stack_item *item)
 {
@@ -312,38 +309,6 @@ static void count_missing(struct judge *j)
 	}
 }
 
-static void nccl_version(struct judge *j, const struct stack_item *item)
-{
-	const char *version = item->said ? item->said : item->version;
-	const struct stack_place *p = &j->inv->places[item->place];
-	struct stack_finding *f;
-	bool good;
-
-	if (!judge_spark(j)) {
-		f = judge_add(j, "stack.nccl-version", "NCCL for several machines",
-			      judge_target(j, item), VERDICT_NA);
-		f->current = version;
-		f->reason = "only DGX Spark requires a newer NCCL than its image ships";
-		f->from = item->path;
-		return;
-	}
-	good = version && version_compare(version, nccl_spark) >= 0;
-	f = judge_add(j, "stack.nccl-version", "NCCL for several machines", judge_target(j, item),
-		      !version ? VERDICT_UNKNOWN
-		      : good   ? VERDICT_PASS
-			       : VERDICT_FAIL);
-	f->current = version;
-	f->wanted = "2.28.3 or newer";
-	f->serious = true;
-	f->from = item->path;
-	f->source = "NVIDIA's playbooks for connected DGX Sparks";
-	f->reason = !version ? "version unreadable; --deep loads the library to get it"
-		    : good   ? "new enough to connect several DGX Sparks"
-			     : "collectives between DGX Sparks require 2.28.3";
-	if (!good)
-		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
-}
-
 static void one_version(struct judge *j, const struct stack_item *item)
 {
 	const struct stack_item *other = NULL;
@@ -381,8 +346,6 @@ static void judge_partners(struct judge *j)
 	for (size_t i = 0; i < j->inv->n_items; i++) {
 		const struct stack_item *item = &j->inv->items[i];
 
-		if (item->c == COMPONENT_NCCL)
-			nccl_version(j, item);
 		stack_judge_loaded(j, item);
 		one_version(j, item);
 	}
@@ -428,43 +391,6 @@ static void torch(struct judge *j, const struct stack_place *p)
 		f->command = arena_printf(j->a, "sudo apt-get install %s", judge_driver_package(j));
 }
 
-static void triton(struct judge *j, const struct stack_place *p, unsigned sm)
-{
-	static const char *const names[] = { "ptxas-blackwell", "ptxas" };
-	struct stack_finding *f;
-	const char *path = NULL;
-	int knows = -ENOENT;
-
-	for (size_t i = 0; i < 2 && knows <= 0; i++) {
-		const char *at = arena_printf(j->a, "%s/triton/backends/nvidia/bin/%s", p->packages,
-					      names[i]);
-		int now = j->ask->ptxas_knows ? j->ask->ptxas_knows(j->ask->ctx, at, sm) : -ENOSYS;
-
-		if (now >= 0 || !path) {
-			path = at;
-			knows = now;
-		}
-	}
-	f = judge_add(j, "stack.triton-ptxas", "Triton's compiler",
-		      arena_printf(j->a, "%s: Triton", judge_place(j, p)),
-		      knows > 0	   ? VERDICT_PASS
-		      : knows == 0 ? VERDICT_FAIL
-				   : VERDICT_UNKNOWN);
-	f->from = path;
-	f->serious = true;
-	f->wanted = arena_printf(j->a, "a ptxas that supports sm_%u", sm);
-	f->reason =
-		knows > 0 ? arena_printf(j->a, "its ptxas supports sm_%u", sm)
-		: knows == 0
-			? arena_printf(
-				  j->a,
-				  "its ptxas does not support sm_%u: kernels of torch.compile fail",
-				  sm)
-			: "its ptxas is unreadable";
-	if (knows == 0)
-		f->command = judge_command(j, COMPONENT_TRITON, p, NULL);
-}
-
 /* each environment */
 static void judge_python(struct judge *j)
 {
@@ -478,9 +404,6 @@ static void judge_python(struct judge *j)
 				pins(j, p, &p->dists[k]);
 		if (p->torch_cuda)
 			torch(j, p);
-		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
-			if (place_dist(p, "triton"))
-				triton(j, p, j->ask->how->gpus[g].sm);
 	}
 }
 

@@ -12,7 +12,7 @@
 #include "look/stack/inventory.h"
 
 struct stack_finding {
-	const char *id; /* "stack.nccl-version" */
+	const char *id; /* "stack.gpu-code" */
 	const char *title;
 	const char *target; /* place and component: "/opt/venv: NCCL" */
 	enum verdict_kind verdict;
@@ -34,12 +34,9 @@ struct stack_findings {
 struct stack_ask {
 	const struct machine *m;
 	const struct inventory *inv;
-	const struct scan_options *how; /* the GPUs; ptxas_knows is theirs */
+	const struct scan_options *how; /* the GPUs */
 	const char *gpus_from;
 	const struct defects_view *known; /* defects that were looked for; NULL */
-	/* True when the compiler at that path knows sm; asked of Triton's own. -errno: not seen. */
-	int (*ptxas_knows)(void *ctx, const char *path, unsigned sm);
-	void *ctx;
 };
 
 void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_findings *out);

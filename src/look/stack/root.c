@@ -176,30 +176,3 @@ int stack_open(const struct stack_root *root, const char *path, struct input_fil
 		return err_set(e, fd, "%s: %s", path, strerror(-fd));
 	return input_open_fd(out, fd, path, e);
 }
-
-int stack_find_text(const struct stack_root *root, const char *path, const char *text)
-{
-	enum { BLOCK = 1 << 18, KEEP = 64 };
-	size_t len = strlen(text), kept = 0;
-	struct input_file f;
-	struct err e = { 0 };
-	char *buf;
-	int code = stack_open(root, path, &f, &e), found = 0;
-
-	if (code)
-		return code;
-	buf = malloc(BLOCK + KEEP);
-	code = buf && len <= KEEP ? 0 : -ENOMEM;
-	for (uint64_t at = 0; at < f.in.size && !code && !found; at += BLOCK) {
-		size_t n = f.in.size - at < BLOCK ? (size_t)(f.in.size - at) : BLOCK;
-
-		code = input_read(&f.in, at, buf + kept, n);
-		n += kept;
-		found = !code && memmem(buf, n, text, len);
-		kept = n < len ? n : len - 1;
-		memmove(buf, buf + n - kept, kept);
-	}
-	free(buf);
-	input_close(&f);
-	return code ? code : found;
-}

@@ -23,7 +23,4 @@ struct host *rootfs_open_below(int above, const char *path, int *fd, struct err 
 int stack_open(const struct stack_root *root, const char *path, struct input_file *out,
 	       struct err *e);
 
-/* 1 when the file holds that text anywhere, 0 when not, -errno when it cannot be read. */
-int stack_find_text(const struct stack_root *root, const char *path, const char *text);
-
 #endif

@@ -39,14 +39,6 @@ int stack_targets(struct door *d, const struct gpu_ask *ask, const struct machin
 	return 0;
 }
 
-static int ptxas_knows(void *ctx, const char *path, unsigned sm)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "sm_%u", sm);
-	return stack_find_text(ctx, path, text);
-}
-
 /* The environment of the python3 that a shell would find: PREFIX/bin/python3. */
 static const char *python_on_path(struct arena *a, struct host *h)
 {
@@ -117,11 +109,7 @@ int stack_collect(struct door *d, const struct stack_root *root, struct machine 
 	struct stack_findings *found = ARENA_NEW(a, struct stack_findings);
 	struct inventory_options what = { .deep = wish->deep, .scan = how };
 	const char **usual = ARENA_NEW(a, const char *);
-	struct stack_ask ask = { .m = m,
-				 .inv = inv,
-				 .how = how,
-				 .ptxas_knows = ptxas_knows,
-				 .ctx = (void *)(uintptr_t)root };
+	struct stack_ask ask = { .m = m, .inv = inv, .how = how };
 	struct err e = { 0 };
 	int code = stack_targets(d, &wish->gpus, m, how, &ask.gpus_from);
 
