@@ -258,7 +258,8 @@ static bool check_reads(const void *ask)
 
 static unsigned check_confine(const void *ask)
 {
-	return ((const struct defects_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0;
+	/* SQLite, for packages of rpm. */
+	return ((const struct defects_ask *)ask)->rootfs ? CONFINE_OPENAT2 | CONFINE_CODE : 0;
 }
 
 VERB_ANSWER(check_answer_any, defects_answer, defects_ask, defects_view)

@@ -6,9 +6,11 @@
 
 #include "base/text.h"
 #include "knowledge/nccl_vars.h"
+#include "look/defects/world.h"
 #include "look/stack/inventory.h"
 #include "machine/host/confine.h"
 #include "models/generate/page_generate.h"
+#include "verbs/defect_rows.h"
 #include "verbs/model_files.h"
 
 struct lint_ask {
@@ -229,6 +231,39 @@ static int lint_look(struct linting *w, struct host *h)
 	return code;
 }
 
+/* Known defects that what was read sets off on this machine. */
+static void lint_defects(struct linting *w)
+{
+	struct lint *l = &w->lint;
+	const struct defect_words words = { l->env, l->started, w->on.nccl };
+	struct defect_matches found;
+	struct defect_rows rows;
+
+	defects_rows(w->d, &rows);
+	defects_of_words(l->a, &rows, w->on.node->facts, &words, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct defect_match *m = &found.items[i];
+		const char *proof = "", *name = "";
+		json_t *at = NULL;
+
+		/* A variable of ours, "NAME=VALUE"; else the command, which is the longest. */
+		for (size_t k = 0; k < m->n_proofs && !at; k++) {
+			const char *text = m->proofs[k].text;
+
+			name = arena_strndup(l->a, text, strcspn(text, "="));
+			at = json_object_get(l->env_at, name);
+			proof = strlen(text) > strlen(proof) ? text : proof;
+		}
+		l->file = at ? arena_strdup(l->a, defect_text(at, "file")) : "command line";
+		lint_add(l, m->state == DEFECT_HERE ? LINT_WARNING : LINT_NOTE, "known-defect",
+			 (unsigned)json_integer_value(json_object_get(at, "line")),
+			 at ? name : arena_printf(l->a, "%.80s", proof),
+			 defect_text_of(m->row, "fix", "says"), defect_list(l->a, m->row, "source"),
+			 "%s (defect %s)", defect_text(m->row, "title"), defect_text(m->row, "id"));
+	}
+	l->file = NULL;
+}
+
 static void lint_begin(struct linting *w, struct host *h)
 {
 	const char *capture = w->ask->machine.capture;
@@ -239,7 +274,11 @@ static void lint_begin(struct linting *w, struct host *h)
 
 	fits_default(fits);
 	gen_node_of(a, m, fact_text(&m->nodename, ""), capture ? capture : "this machine", node);
-	w->lint = (struct lint){ .a = a, .on = &w->on };
+	w->lint = (struct lint){ .a = a,
+				 .on = &w->on,
+				 .env = json_object(),
+				 .env_at = json_object(),
+				 .started = json_array() };
 	w->on = (struct lint_on){ .fits = fits,
 				  .known = door_knowledge(w->d, capture),
 				  .model = capture ? NULL : lint_model,
@@ -262,6 +301,11 @@ static int lint_answer(struct door *d, const struct lint_ask *ask, struct lint_v
 	lint_begin(w, h);
 	code = lint_look(w, h);
 	host_close(h);
+	if (!code)
+		lint_defects(w);
+	json_decref(w->lint.env);
+	json_decref(w->lint.env_at);
+	json_decref(w->lint.started);
 	if (code)
 		return code;
 	lint_sort(&w->lint);

@@ -164,10 +164,9 @@ static void look(struct arena *a, struct tree *t)
 	struct inventory_options what = { .scan = &how };
 	struct inventory inv = { 0 };
 	struct stack_findings found;
-	struct stack_ask ask = { .m = fuzz_captured(),
-				 .inv = &inv,
-				 .how = &how,
-				 .gpus_from = "--gpu" };
+	struct stack_ask ask = {
+		.m = fuzz_captured(), .inv = &inv, .how = &how, .gpus_from = "--gpu"
+	};
 	struct stack_view v = { .m = ask.m,
 				.inv = &inv,
 				.found = &found,

@@ -2,17 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Known defects: every shipped row by its own examples; hostile rows; roots with environments, containers and libraries that are made here,
 links that lead out of them among these; a container that runs; what is left out is said."""
+import contextlib
 import gzip
 import hashlib
 import io
 import json
 import os
+import random
+import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import tarfile
 import time
+
+import jsonschema
 
 import common
 from common import end_suite, expect, follows, gputune, machines, no_namespaces, put, refuses, root, says, scratch, skip
@@ -165,20 +171,25 @@ def conditions(tmp):
     expect("exposed", not said, said)
 
 
+deep = {"pip": "a"}
+for _ in range(40):
+    deep = {"not": deep}
+HOSTILE = [
+    ("no id", {"id": None}, "id"), ("a bad id", {"id": "A b"}, "id"), ("no symptom", {"symptoms": []}, "symptoms"),
+    ("a control character", {"title": "a\x1b[2J"}, "title"), ("an unknown key", {"colour": "red"}, "colour"),
+    ("an unknown condition", {"when": {"moon": "full"}}, "no supported key"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
+    ("an empty range", {"when": {"pip": "a", "version": ""}}, "version"), ("a stray key", {"when": {"pip": "a", "is": "b"}}, "is"),
+    ("too deep", {"when": deep}, "deep"), ("an empty list", {"when": {"all": []}}, "all"), ("a list for a word", {"when": {"boot": ["a"]}}, "boot"), ("a number", {"when": 3}, "when"),
+    ("an effect that is none", {"effect": "sad"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),
+    ("a signature of nothing", {"signatures": ["a*"]}, "signature"), ("a setting that is none", {"fix": {"says": "x", "setting": "a.b"}}, "a.b"),
+    ("an example that lies", {"examples": [{"match": "no", "pip": {"torch": "1.9"}}]}, "yes"),
+    ("no negative example", {"examples": [{"match": "yes", "pip": {"torch": "1.9"}}]}, "must not"),
+    ("an object for a text", {"symptoms": [{}]}, "symptoms"), ("a text for an example", {"examples": ["a", "b"]}, "examples"),
+]
+
+
 def hostile_rows(tmp):
-    deep = {"pip": "a"}
-    for _ in range(40):
-        deep = {"not": deep}
-    for what, how, word in [
-            ("no id", {"id": None}, "id"), ("a bad id", {"id": "A b"}, "id"), ("no symptom", {"symptoms": []}, "symptoms"),
-            ("a control character", {"title": "a\x1b[2J"}, "title"), ("an unknown key", {"colour": "red"}, "colour"),
-            ("an unknown condition", {"when": {"moon": "full"}}, "no supported key"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
-            ("an empty range", {"when": {"pip": "a", "version": ""}}, "version"), ("a stray key", {"when": {"pip": "a", "is": "b"}}, "is"),
-            ("too deep", {"when": deep}, "deep"), ("an empty list", {"when": {"all": []}}, "all"), ("a list for a word", {"when": {"boot": ["a"]}}, "boot"), ("a number", {"when": 3}, "when"),
-            ("an effect that is none", {"effect": "sad"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),
-            ("a signature of nothing", {"signatures": ["a*"]}, "signature"), ("a setting that is none", {"fix": {"says": "x", "setting": "a.b"}}, "a.b"),
-            ("an example that lies", {"examples": [{"match": "no", "pip": {"torch": "1.9"}}]}, "yes"),
-            ("no negative example", {"examples": [{"match": "yes", "pip": {"torch": "1.9"}}]}, "must not")]:
+    for what, how, word in HOSTILE:
         said = lint(tmp, row(**how))
         expect(f"a row with {what}", word in said, said)
     for what, text in [("no list", '{"a": 1}'), ("broken", "[{"), ("twice a key", '[{"id": "a", "id": "b"}]'), ("nothing", ""),
@@ -378,6 +389,157 @@ def running(tmp):
     return None
 
 
+def row_schema(tmp):
+    """The schema of rows takes every shipped one, refuses what the linter refuses, and has its keys."""
+    s = json.loads((root / "schemas/defect-rows.json").read_text())
+    valid = jsonschema.Draft202012Validator(s)
+    for path in ROWS:
+        wrong = next(valid.iter_errors(json.loads(path.read_text())), None)
+        expect(f"{path.name} follows the schema", wrong is None, wrong and wrong.message)
+    for what, how, _ in HOSTILE:
+        # What a version, a name or an example means is the linter's alone.
+        if what not in ("no version", "too deep", "a setting that is none", "an example that lies", "no negative example", "a signature of nothing"):
+            expect(f"the schema refuses a row with {what}", not valid.is_valid([row(**how)]), how)
+    leaves = set(re.findall(r'^\t\{ "(\w+)", leaf_', (root / "src/look/defects/match.c").read_text(), re.M))
+    there = {k for leaf in s["$defs"]["condition"]["anyOf"] for k in leaf["required"]} - {"all", "any", "not"}
+    expect("it has the conditions of the program", leaves == there and len(there) > 20, leaves ^ there)
+
+
+def header(**tags):
+    """A header of rpm's database."""
+    index, data = b"", b""
+    for tag, value in sorted((RPM[name], value) for name, value in tags.items()):
+        data += bytes(-len(data) % 4) if tag == 1003 else b""
+        index += struct.pack(">IIII", tag, 4 if tag == 1003 else 6, len(data), 1)
+        data += struct.pack(">I", value) if tag == 1003 else value + b"\0"
+    return struct.pack(">II", len(index) // 16, len(data)) + index + data
+
+
+RPM = {"name": 1000, "version": 1001, "release": 1002, "epoch": 1003}
+
+
+def rpmdb(path, *blobs):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY AUTOINCREMENT, blob BLOB NOT NULL)")
+        db.executemany("INSERT INTO Packages (blob) VALUES (?)", [(b,) for b in blobs])
+        db.commit()
+
+
+def rpms(tmp):
+    """Packages of rpm by its database of SQLite, sound and hostile; another database is said."""
+    db = tmp / "rpm/usr/lib/sysimage/rpm/rpmdb.sqlite"
+    old = header(name=b"nvidia-container-toolkit", version=b"1.16.0", release=b"1")
+    rpmdb(db, header(name=b"bash", version=b"5.2", release=b"1.el10"), old)
+    j = check("packages of rpm", tmp / "rpm")
+    if j and j["packages"] == 0 and any("rpmdb" in t for t in j["left_out"]):
+        return skip("packages of rpm", "there is no libsqlite3 here")
+    hit = of(j, "ctk-5582")
+    expect("are found with their database", hit and "1.16.0-1" in str(hit) and "rpmdb.sqlite" in str(hit) and j["packages"] == 2, j and j["defects"][:3])
+    rpmdb(db, header(name=b"nvidia-container-toolkit", version=b"1.99.0", release=b"1", epoch=3))
+    expect("a newer one is in order", not of(check("a newer rpm", tmp / "rpm"), "ctk-5582"))
+    r = random.Random(1)
+    bad = [b"", b"\0", b"\xff" * 7, b"\xff" * 4000, old[:20], struct.pack(">II", 0xffffffff, 0xffffffff) + old[8:], header(name=b"x" * 5000, version=b"\x1b[2J", release=b"")]
+    for _ in range(200):
+        b = bytearray(old)
+        b[r.randrange(len(b))] = r.randrange(256)
+        bad.append(bytes(b))
+    rpmdb(db, *bad)
+    check("headers that lie", tmp / "rpm")
+    whole = db.read_bytes()
+    for what, data in [("cut off", whole[:3000]), ("empty", b""), ("no database", b"x" * 5000), ("a page that lies", whole[:1000] + b"\xff" * 3000 + whole[4000:])]:
+        db.write_bytes(data)
+        j = check(f"a database of rpm: {what}", tmp / "rpm")
+        expect(f"{what}: it is said", j and (any("rpmdb.sqlite" in t for t in j["left_out"]) or what == "a page that lies"), j and j["left_out"])
+    put(tmp / "bdb/var/lib/rpm/Packages", "x")
+    j = check("Berkeley DB", tmp / "bdb")
+    expect("is not read, and it is said", any("other than SQLite" in t for t in j["left_out"]), j["left_out"])
+    return None
+
+
+def bulletin(*products, number="1234", **more):
+    """CSAF of (product, platform, words)."""
+    leaves = [{"category": "product_version", "name": p, "product": {"name": w, "product_id": f"p{i}"}} for i, (p, _, w) in enumerate(products)]
+    tree = [{"category": "vendor", "name": "NVIDIA", "branches": [{"category": "architecture", "name": a, "branches": [leaf]}]}
+            for leaf, (_, a, _) in zip(leaves, products, strict=True)]
+    return {"document": {"title": "Security Bulletin: a fault", "tracking": {"id": number, "current_release_date": "2026-05-21T00:00:00Z"}},
+            "product_tree": {"branches": tree}, "vulnerabilities": [{"cve": "CVE-2026-1", "product_status": {"known_affected": [f"p{i}" for i in range(len(leaves))]}}], **more}
+
+
+def csaf(tmp, *documents):
+    folder = tmp / "csaf"
+    shutil.rmtree(folder, ignore_errors=True)
+    for i, d in enumerate(documents):
+        put(folder / f"{i}.json", d if isinstance(d, str | bytes) else json.dumps(d))
+    ran = common.finish(common.start(root / "scripts/csaf-rows", folder))
+    rows = json.loads(ran.out)
+    if rows:
+        follows("rows of bulletins are valid", ["defects", "lint", put(tmp / "csaf.json", ran.out)], 0, "defects-lint")
+    return {r["id"]: r for r in rows}, ran
+
+
+def bulletins(tmp):
+    """What is certain in a bulletin becomes a condition, what is not the trigger, as text; hostile files change nothing."""
+    got, ran = csaf(tmp, bulletin(("Tesla", "Linux(R580)", "All driver versions prior to 580.95.05"), ("GeForce", "Linux(R580)", "All driver versions prior to 580.95.05"),
+                                  ("Tesla", "Linux(R535)", "All driver versions prior to 535.309.01"), ("Tesla", "Windows(R580)", "All driver versions prior to 1.2"),
+                                  ("NVIDIA Container Toolkit", "Linux", "All versions up to and including 1.17.7"), ("Toaster", "Linux", "All versions prior to 2.0"),
+                                  ("NVIDIA CUDA Toolkit", "Linux", "All versions prior to CUDA Toolkit 12.9 Update 1"),
+                                  ("TensorRT-LLM", "Linux", "All versions before the spring release")))
+    expect("each product is a row", set(got) == {"bulletin-1234-driver", "bulletin-1234-container-toolkit", "bulletin-1234-cuda", "bulletin-1234-tensorrt-llm-text"}, got)
+    expect("each branch once", got["bulletin-1234-driver"]["when"] == {"any": [{"driver": ">=580 <580.95.05"}, {"driver": ">=535 <535.309.01"}]}, got)
+    expect("an update is a number", got["bulletin-1234-cuda"]["when"] == {"toolkit": "<12.9.1"}, got)
+    expect("uncertain words stay words", "before the spring release" in got["bulletin-1234-tensorrt-llm-text"]["only"], got)
+    expect("what is not judged is said", "Toaster" in ran.err and "Windows(R580)" in ran.err, ran.err)
+    one = json.dumps(bulletin(("Tesla", "Linux(R580)", "All driver versions prior to 580.95.05")))
+    deep = bulletin()
+    for _ in range(300):
+        deep["product_tree"] = {"branches": [deep["product_tree"]]}
+    for what, text in [("nothing", ""), ("no JSON", "{"), ("no UTF-8", b"{\"a\": \"\xff\"}"), ("a list", "[]"), ("a number", "3"), ("nested", "[" * 100000), ("deep", json.dumps(deep)),
+                       ("no id", json.dumps(bulletin(number="../../x"))), ("words for lists", one.replace("[", '"').replace("]", '"')),
+                       ("control characters", one.replace("a fault", "a\\u001b[2Jfault")), ("a branch that is not its version's", one.replace("prior to 580", "prior to 999"))]:
+        got, ran = csaf(tmp, text)
+        expect(f"a bulletin: {what}", ran.code in (0, 1) and "Traceback" not in ran.err and "\x1b" not in ran.out and not any(
+            "999" in json.dumps(r.get("when")) for r in got.values()), ran)
+    r = random.Random(2)
+    many = []
+    for _ in range(120):
+        b = bytearray(one.encode())
+        for _ in range(r.randrange(1, 6)):
+            b[r.randrange(len(b))] = r.choice(b'{}[]",:0 a\\\xff')
+        many.append(bytes(b))
+    _, ran = csaf(tmp, *many)
+    expect("changed bulletins", ran.code in (0, 1) and "Traceback" not in ran.err, ran.err[-500:])
+    ran = common.finish(common.start(root / "scripts/data-package", tmp / "with.json", "--serial", "1", "--date", "2026-11-27", "--csaf", tmp / "csaf"))
+    expect("a data package has none of broken bulletins", ran.code != 0, ran)
+    csaf(tmp, one)
+    ran = common.finish(common.start(root / "scripts/data-package", tmp / "with.json", "--serial", "1", "--date", "2026-11-27", "--csaf", tmp / "csaf"))
+    expect("a data package with them", ran.code == 0 and "bulletin-1234-driver" in (tmp / "with.json").read_text(), ran)
+
+
+def speaks(tmp):
+    """The same rows in lint, generate, check and fleet, with the machine that has it."""
+    script = put(tmp / "job.sh", "export NCCL_NVLS_ENABLE=1\nllama-server -m x.gguf\n")
+    j = follows("lint", ["lint", script, "--host", SPARK], 1, "lint")
+    found = [(f["subject"], f["line"]) for f in j["findings"] if f["code"] == "known-defect"] if j else []
+    expect("a variable with its line, and a command", ("NCCL_NVLS_ENABLE", 1) in found and any("llama-server" in s for s, _ in found), found)
+    j = follows("lint elsewhere", ["lint", script, "--host", machines / "hgx-h100"], (0, 1), "lint")
+    expect("nothing of it", j and not [f for f in j["findings"] if f["code"] == "known-defect"], j and j["findings"])
+    code, out, err = common.run("generate", "llamacpp", "--host", SPARK, "--model", "llama-3.1-8b", "--weights", "q4_0")
+    expect("generate adds what avoids it", code == 0 and "--no-mmap" in out and "llama-mmap-spark" in out, (code, out[-800:], err))
+    old = shutil.copytree(SPARK, tmp / "old", symlinks=True)
+    put(old / "meta.json", (old / "meta.json").read_text().replace("6.17.0-1014-nvidia", "6.17.0-1008-nvidia"))
+    # What check says of a machine, fleet says of a node, and a report shows.
+    j = follows("check", ["check", "--host", old, "--only", "gpu.known-defects"], 1, "check")
+    ids = j["findings"][0]["current"] if j and j["findings"] else "?"
+    expect("a defect of the kernel", "kernel-6.17-1008-doe" in ids, j and j["findings"])
+    j = follows("fleet", ["fleet", SPARK, old], (0, 1), "fleet")
+    expect("which node", j and "gpu.known-defects" in json.dumps(j), j and json.dumps(j)[:600])
+    page = tmp / "report.html"
+    common.run("report", "--host", old, "-o", page)
+    expect("report", page.exists() and ids.split(",")[0] in page.read_text(), ids)
+
+
 tmp = scratch("defects")
 shipped(tmp)
 conditions(tmp)
@@ -388,4 +550,8 @@ many(tmp)
 images(tmp)
 package(tmp)
 running(tmp)
+row_schema(tmp)
+rpms(tmp)
+bulletins(tmp)
+speaks(tmp)
 end_suite()

@@ -701,7 +701,7 @@ def lint(tmp):
     expect("is one", find(j, "memory") and find(j, "memory")[0]["level"] == "error", j)
     follows("values that leave it to the engine", ["lint", "--host", a, "--", "vllm", "serve", "Qwen3-8B",
                                                    "--max-model-len", "auto", "--kv-cache-memory-bytes", "8G"], 0)
-    follows("numbers with a sign", ["lint", "--host", a, "--", "llama-server", "-hf", "x/Qwen3-8B-GGUF:Q4_K_M", "-np", "-1",
+    follows("numbers with a sign", ["lint", "--host", a, "--", "llama-server", "--no-mmap", "-hf", "x/Qwen3-8B-GGUF:Q4_K_M", "-np", "-1",
                                     "-ngl", "-1", "-c", "0", "-fa"], 0)
     (tmp / "img/usr/lib/x86_64-linux-gnu/libnccl.so.2.26.2").write_bytes(b"")
     j = follows("an image's NCCL", ["lint", "--rootfs", tmp / "img", "--host", a], 1)

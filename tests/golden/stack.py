@@ -279,8 +279,7 @@ def check(tmp):
         expect("defects of it", {"nccl-pre-2.27.3-spark", "triton-ptxas-old"} <= known, known)
         want = {("stack.pins", "torch"): "fail",
                 ("stack.pins", "torchvision"): "pass", ("stack.gpu-code", "PyTorch"): "fail",
-                ("stack.gpu-code", "NCCL"): "pass",
-                ("stack.torch-cuda", "PyTorch"): "pass"}
+                ("stack.gpu-code", "NCCL"): "pass", ("stack.torch-driver", "PyTorch"): "unknown"}
         for k, v in want.items():
             expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
         expect("what it says", "triton 3.5.1 (required 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
@@ -308,7 +307,7 @@ def check(tmp):
         j = json.loads(run("check", "--rootfs", old, "--gpu", gpu, "--format", "json")[1])
         f = [f for f in j["findings"] if f["id"] == "stack.toolkit"]
         expect(f"{gpu}: {verdict}", len(f) == 1 and f[0]["verdict"] == verdict and (f[0]["command"] or "").endswith(command or ""), f)
-    put(site / "torch/version.py", "__version__ = '2.9.0+cpu'\ncuda: Optional[str] = None\n")
+    put(site / "torch/version.py", "__version__ = '2.9.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n")
     says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "built without CUDA: it computes only on the CPU")
     says("no environment", ["check", "--env", tmp / "none"], 2, "is not a Python environment")
     says("an argument", ["check", "x"], 2, '"x"')
@@ -467,36 +466,44 @@ def compare(tmp):
 
 
 def canary(tmp):
-    """What a Python says of its checks, sound and hostile; the work itself needs a GPU and is not tried here."""
-    def told(what, code, script):
+    """What the script makes of its children, sound and hostile, and what gputune makes of the script's answer; the work itself needs a GPU."""
+    text = (common.root / "src/look/stack/canary.py").read_text()
+    parent = {"__name__": "canary"}
+    exec(compile(text[:text.index('if sys.argv[2] == "all"')], "canary.py", "exec"), parent)
+    child = 'import json, os, sys, time\nn = int(sys.argv[4])\ndef say(i, state, **k):\n    print(json.dumps({"check": f"gemm: c{i}", "i": i, "state": state, **k}), flush=True)\n'
+
+    def of(script):
+        return parent["all_checks"](child + script, "2")
+
+    got = of('print(json.dumps({"torch": "2.11", "cuda": "13.0", "gpu": "H100"}))\nsay(0, "begun")\nsay(0, "right", off=.1, kernels=["nvjet"])')
+    expect("a check that is right", (got["torch"], got["checks"][0]["state"], got["checks"][0]["kernels"]) == ("2.11", "right", ["nvjet"]), got)
+    got = of('if n == 0:\n    say(0, "right")\n    say(1, "begun")\n    os.kill(os.getpid(), 6)\nif n == 2:\n    say(2, "hangs", why="x")\n    os._exit(3)\nsay(3, "wrong", kernels=["bad"])')
+    expect("behind a crash and a hang it goes on", [c["state"] for c in got["checks"]] == ["right", "crashes", "hangs", "wrong"] and "signal 6" in got["checks"][1]["why"], got)
+    got = of('sys.stderr.write("Fatal: no\\n")\nsys.exit(9)')
+    expect("an error alone is said", "Fatal: no" in got["why"] and not got["checks"], got)
+    for what, script in [("no JSON", 'print("{{{")\nsys.exit(3)'), ("much", 'print("x" * 9000000)'), ("nested", 'print("[" * 60000)'), ("numbers for words", 'print(json.dumps({"check": 1, "i": "a", "state": []}))'),
+                         ("the same again and again", '[say(0, "right") for _ in range(900)]'), ("always the same crash", 'say(0, "begun")\nos._exit(4)')]:
+        got = of(script)
+        expect(f"a child that says {what}: bounded", len(got["checks"]) <= 256, len(got["checks"]))
+    got = of('say(0, "wrong", why="a\\x1b[2Jb" + "x" * 5000, kernels=["k" * 500] * 99)')
+    expect("control characters go", "\x1b" not in got["checks"][0]["why"] and len(got["checks"][0]["why"]) <= 400 and len(got["checks"][0]["kernels"]) == 8, got)
+
+    def told(script):
         put(tmp / "python/python3", f"#!/bin/sh\n{script}\n").chmod(0o755)
-        return common.follows(what, ["stack", "canary"], code, "stack-canary", env={"PATH": f"{tmp}/python:/usr/bin:/bin"})
+        return {"env": {"PATH": f"{tmp}/python:/usr/bin:/bin"}}
 
-    def line(i, state, **more):
-        return "echo '" + json.dumps({"check": f"gemm: c{i}", "i": i, "state": state, **more}) + "'\n"
+    def answer(*checks):
+        return told("echo '" + json.dumps({"python": "/p", "torch": "2.11", "cuda": None, "gpu": "H100", "why": None, "checks": [
+            {"check": "gemm: bf16", "state": s, "deviation_ratio": d, "kernels": k, "why": None} for s, d, k in checks]}) + "'")
 
-    head = "echo '" + json.dumps({"torch": "2.11.0", "cuda": "13.0", "gpu": "H100"}) + "'\n"
-    j = told("all is right", 0, head + line(0, "begun") + line(0, "right", off=.1, kernels=["nvjet"]) + line(1, "absent", why="none"))
-    expect("its versions and checks", j and (j["torch"], j["gpu"], len(j["checks"]), j["checks"][0]["kernels"]) == ("2.11.0", "H100", 2, ["nvjet"]), j)
-    j = told("a wrong kernel", 1, head + line(0, "wrong", off=9, kernels=["bad_gemm", "x"], why="5 % of the values"))
-    expect("its name", j and j["checks"][0]["kernels"][0] == "bad_gemm" and j["checks"][0]["state"] == "wrong", j)
-    # The script starts again behind what crashed or hung: $3 is where.
-    j = told("a crash, then a hang", 1, f'{head}case $3 in 0) {line(0, "right")}{line(1, "begun")}kill -6 $$;; 2) {line(2, "begun")}{line(2, "hangs", why="no answer")}exit 3;;'
-             f' *) {line(3, "right")};; esac')
-    expect("each is named, and the rest goes on", j and [c["state"] for c in j["checks"]] == ["right", "crashes", "hangs", "right"] and "signal 6" in j["checks"][1]["why"], j)
-    j = told("no PyTorch", 5, "echo '" + json.dumps({"check": "start", "i": 0, "state": "absent", "why": "no module"}) + "'; exit 4")
-    expect("it is said", j and j["why"] == "no module" and not j["checks"], j)
-    for what, code, script in [
-            ("nothing", 5, "true"), ("an error alone", 5, "echo 'Fatal: no' >&2; exit 1"), ("no JSON", 5, "echo '{{{'; exit 3"), ("much", 5, "yes xxxxxxxxxxxxxxxx | head -c 9000000"),
-            ("the same check again and again", 0, line(0, "right") * 500), ("numbers for words", 5, """echo '{"check": 1, "i": "a", "state": []}'"""),
-            ("a check from behind", 0, line(5, "right") + line(4, "wrong")), ("always the same crash", 1, line(0, "begun") + "kill -9 $$")]:
-        j = told(f"a Python that says {what}", code, script)
-        expect(f"{what}: bounded", j and len(j["checks"]) <= 256, j and len(j["checks"]))
-    j = told("control characters", 1, head + line(0, "wrong", why="a\u001b[2Jb" + "x" * 5000, kernels=["k" * 9000] * 99))
-    expect("go", j and "\x1b" not in j["checks"][0]["why"] and len(j["checks"][0]["why"]) <= 400 and len(j["checks"][0]["kernels"]) == 8, j)
+    j = common.follows("all is right", ["stack", "canary"], 0, "stack-canary", **answer(("right", .1, ["nvjet"]), ("absent", None, [])))
+    expect("its checks", j and len(j["checks"]) == 2, j)
+    common.says("a wrong kernel is named", ["stack", "canary"], 1, "bad_gemm", "1 wrong", **answer(("wrong", 9, ["bad_gemm", "x"])))
+    common.follows("nothing could be tested", ["stack", "canary"], 5, "stack-canary", **answer(("absent", None, [])))
+    for what, script in [("nothing", "true"), ("an error", "echo 'Fatal: no' >&2; exit 1"), ("no JSON", "echo '{{{'"), ("another thing", "echo '{\"python\": 3}'"), ("much", "yes xxxxxxxx | head -c 9000000")]:
+        refuses(f"an answer that is {what}", ["stack", "canary"], 5, "python3", **told(script))
     refuses("an environment without Python", ["stack", "canary", "--env", tmp], 2, "python3")
-    script = (common.root / "src/look/stack/canary.py").read_text()
-    compile(script, "canary.py", "exec")
+    compile(text, "canary.py", "exec")
 
 
 def environment():

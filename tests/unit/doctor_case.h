@@ -194,10 +194,10 @@ static inline const struct defects_view *case_known(struct arena *a, const char 
 		v->n = 1;
 		v->items = ARENA_NEW(a, struct defect_found);
 		v->items[0] =
-			(struct defect_found){ .id = "some-hang",
-					       .component = component + maybe,
-					       .title = "it hangs",
-					       .effect = "hang",
+			(struct defect_found){ .s = { .id = "some-hang",
+						      .component = component + maybe,
+						      .title = "it hangs",
+						      .effect = "hang" },
 					       .place = "host",
 					       .state = maybe ? DEFECT_POSSIBLE : DEFECT_HERE };
 	}

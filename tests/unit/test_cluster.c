@@ -553,6 +553,29 @@ static void what_nodes_say_is_harmless(void **state)
 	arena_free(&a);
 }
 
+/* What a node tells of its kernel and driver is held against known defects. */
+static void defects_of_nodes(void **state)
+{
+	struct arena a = { 0 };
+	struct cluster c = nodes_of(
+		&a, (const char *const[]){
+			    "{'name': 'x', 'platform': 'dgx-spark', 'kernel': "
+			    "'6.17.0-1014-nvidia', 'driver': '580.159.03', " TWINS "'heard': []}",
+			    "{'name': 'y', 'platform': 'dgx-spark', 'kernel': "
+			    "'6.17.0-1008-nvidia', 'driver': '580.159.03', " TWINS "'heard': []}",
+			    NULL });
+	size_t n = 0;
+
+	(void)state;
+	cluster_judge(&a, &c, NULL);
+	for (size_t i = 0; i < c.n_findings; i++)
+		n += strcmp(c.findings[i].code, "known-defect") == 0;
+	assert_int_equal(n, 1);
+	assert_true(found(&c, "known-defect", "kernel-6.17-1008-doe"));
+	assert_true(found(&c, "known-defect", "y: "));
+	arena_free(&a);
+}
+
 static void codes_are_all_told(void **state)
 {
 	(void)state;
@@ -582,6 +605,7 @@ int main(void)
 		cmocka_unit_test(json_there_and_back),
 		cmocka_unit_test(counts_have_a_range),
 		cmocka_unit_test(what_nodes_say_is_harmless),
+		cmocka_unit_test(defects_of_nodes),
 		cmocka_unit_test(codes_are_all_told),
 	};
 

@@ -15,6 +15,7 @@ enum baseline_verdict {
 	BASELINE_UNSEEN, /* a part could not be seen */
 	BASELINE_WHOLE,
 };
+extern const char *const baseline_verdicts[BASELINE_WHOLE + 1];
 
 struct baseline_found {
 	const char *id, *title;

@@ -139,3 +139,54 @@ void defects_of_facts(struct arena *a, const struct machine *m, struct defect_ma
 	json_decref(place.holds);
 	json_decref(w.machine);
 }
+
+/* Whether what is set or started is a part of the condition. */
+static bool of_words(const struct defect_rows *rows, size_t i)
+{
+	struct defect_rows one = { .rows = rows->rows + i, .n = 1 };
+	struct wanted w;
+	bool is;
+
+	wanted_take(&one, &w);
+	is = json_array_size(w.env) + json_array_size(w.processes) > 0;
+	wanted_free(&w);
+	return is;
+}
+
+void defects_of_words(struct arena *a, const struct defect_rows *rows, const struct machine *m,
+		      const struct defect_words *words, struct defect_matches *out)
+{
+	struct defect_place place = { .name = "host", .prefix = "", .holds = json_object() };
+	struct defect_world w = { .a = a,
+				  .machine = m ? machine_facts_part(a, m) : json_object(),
+				  .places = &place,
+				  .n_places = 1 };
+	struct defect_matches without;
+
+	*out = (struct defect_matches){ 0 };
+	json_object_set_new(place.holds, "pip", json_null());
+	json_object_set_new(place.holds, "packages", json_null());
+	json_object_set_new(place.holds, "libraries",
+			    words->nccl ? json_pack("[{s:s, s:s}]", "path", "libnccl.so.2",
+						    "version", words->nccl)
+					: json_null());
+	for (size_t i = 0; i < rows->n; i++) {
+		struct defect_matches with;
+
+		if (!of_words(rows, i))
+			continue;
+		json_object_del(place.holds, "env");
+		json_object_del(place.holds, "processes");
+		defects_match(&w, rows->rows + i, 1, &without);
+		json_object_set(place.holds, "env", words->env);
+		json_object_set(place.holds, "processes", words->processes);
+		defects_match(&w, rows->rows + i, 1, &with);
+		if (!with.n || with.items[0].state > DEFECT_EXPOSED ||
+		    (without.n && without.items[0].state <= DEFECT_EXPOSED))
+			continue;
+		out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+		out->items[out->n++] = with.items[0];
+	}
+	json_decref(place.holds);
+	json_decref(w.machine);
+}

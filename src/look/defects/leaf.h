@@ -42,8 +42,8 @@ enum answer3 better(enum answer3 a, enum answer3 b);
 
 typedef enum answer3 leaf_rule(struct leaf_look *l, const json_t *condition);
 leaf_rule leaf_package, leaf_pip, leaf_program, leaf_toolkit, leaf_image, leaf_library,
-	leaf_process, leaf_env, leaf_file, leaf_driver, leaf_kernel, leaf_config, leaf_platform,
-	leaf_product, leaf_gpu_name, leaf_cpu, leaf_fix, leaf_gpu, leaf_pci, leaf_module, leaf_boot,
-	leaf_firmware, leaf_release, leaf_fact, leaf_setting, leaf_log;
+	leaf_process, leaf_env, leaf_file, leaf_list, leaf_driver, leaf_kernel, leaf_config,
+	leaf_fix, leaf_gpu, leaf_module, leaf_boot, leaf_firmware, leaf_release, leaf_fact,
+	leaf_setting, leaf_log;
 
 #endif

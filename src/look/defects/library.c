@@ -341,6 +341,24 @@ static json_t *code_of(struct seeing *w, struct input *in, const char *path)
 	return list;
 }
 
+/* The same library lies in many containers: it is read once. */
+static json_t *code_once(struct seeing *w, struct opened *o, const char *path)
+{
+	json_t *id = build_id_of(w->a, o->in, &o->elf), *v;
+	const char *key = NULL;
+	struct stat st;
+
+	if (id && o->in == &o->f.in && fstat(o->f.fd, &st) == 0)
+		key = arena_printf(w->a, "%s %lld %lld", json_string_value(id),
+				   (long long)st.st_size, (long long)st.st_mtime);
+	v = json_incref(json_object_get(w->codes, key));
+	v = v ? v : code_of(w, o->in, path);
+	if (key && v)
+		json_object_set(w->codes, key, v);
+	json_decref(id);
+	return v;
+}
+
 void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
 		  const char *what)
 {
@@ -358,7 +376,7 @@ void library_fill(struct defect_world *dw, const struct defect_place *p, json_t 
 		else if (strcmp(what, "build_id") == 0)
 			v = build_id_of(w->a, o.in, &o.elf);
 		else
-			v = code_of(w, o.in, defect_text(lib, "path"));
+			v = code_once(w, &o, defect_text(lib, "path"));
 		library_close_in(w, o.in == &o.f.in, &o);
 	}
 	json_object_set_new(lib, what, v ? v : json_null());

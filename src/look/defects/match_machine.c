@@ -96,39 +96,30 @@ static bool array_has(const json_t *list, const json_t *patterns, const char **w
 }
 
 /* One of a list of the machine's. */
-static enum answer3 leaf_of_list(struct leaf_look *l, const json_t *c, const char *leaf,
-				 const char *key, const char *what)
+enum answer3 leaf_list(struct leaf_look *l, const json_t *c)
 {
-	json_t *v = machine_has(l, key, NULL);
-	const char *which = json_string_value(v);
+	static const struct {
+		const char *leaf, *key, *what;
+	} lists[] = { { "platform", "platform", "the platform" },
+		      { "product", "product", "computing the product" },
+		      { "gpu_name", "gpu_names", "GPU" },
+		      { "cpu", "cpu", "the processor" },
+		      { "pci", "pci", "PCI device" } };
+	const char *which;
+	size_t i = 0;
+	json_t *v;
 
+	while (!json_object_get(c, lists[i].leaf))
+		i++;
+	v = machine_has(l, lists[i].key, NULL);
+	which = json_string_value(v);
 	if (!v)
-		return unseen(l, what);
-	if (which ? !any_fits(json_object_get(c, leaf), which)
-		  : !array_has(v, json_object_get(c, leaf), &which))
+		return unseen(l, lists[i].what);
+	if (which ? !any_fits(json_object_get(c, lists[i].leaf), which)
+		  : !array_has(v, json_object_get(c, lists[i].leaf), &which))
 		return ANSWER_NO;
-	prove(l, arena_printf(l->a, "%s %s", what, which), NULL);
+	prove(l, arena_printf(l->a, "%s %s", lists[i].what, which), NULL);
 	return ANSWER_YES;
-}
-
-enum answer3 leaf_platform(struct leaf_look *l, const json_t *c)
-{
-	return leaf_of_list(l, c, "platform", "platform", "the platform");
-}
-
-enum answer3 leaf_product(struct leaf_look *l, const json_t *c)
-{
-	return leaf_of_list(l, c, "product", "product", "computing the product");
-}
-
-enum answer3 leaf_gpu_name(struct leaf_look *l, const json_t *c)
-{
-	return leaf_of_list(l, c, "gpu_name", "gpu_names", "GPU");
-}
-
-enum answer3 leaf_cpu(struct leaf_look *l, const json_t *c)
-{
-	return leaf_of_list(l, c, "cpu", "cpu", "the processor");
 }
 
 /* A list of numbers, or an object of those that were looked for. */
@@ -167,11 +158,6 @@ enum answer3 leaf_gpu(struct leaf_look *l, const json_t *c)
 		return ANSWER_NO;
 	prove(l, arena_printf(l->a, "%zu GPU%s of %s", n, n == 1 ? "" : "s", which), NULL);
 	return ANSWER_YES;
-}
-
-enum answer3 leaf_pci(struct leaf_look *l, const json_t *c)
-{
-	return leaf_of_list(l, c, "pci", "pci", "PCI device");
 }
 
 enum answer3 leaf_module(struct leaf_look *l, const json_t *c)

@@ -20,35 +20,33 @@ static const struct shape_row proof_rows[] = {
 static const struct shape defect_proof_shape = SHAPE(defect_proof, proof);
 
 static const struct shape_row defect_found_rows[] = {
-	{ "id", NULL, SHAPE_TEXT(defect_found, id) },
-	{ "component", NULL, SHAPE_TEXT(defect_found, component) },
-	{ "title", NULL, SHAPE_TEXT(defect_found, title) },
-	{ "effect", NULL, SHAPE_TEXT(defect_found, effect) },
+	{ "id", NULL, SHAPE_TEXT(defect_found, s.id) },
+	{ "component", NULL, SHAPE_TEXT(defect_found, s.component) },
+	{ "title", NULL, SHAPE_TEXT(defect_found, s.title) },
+	{ "effect", NULL, SHAPE_TEXT(defect_found, s.effect) },
 	{ "state", "exposed: the trigger is unreadable. possible: the deciding fact is unreadable.",
 	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
 	{ "unseen", "Deciding fact that is unreadable.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
-	{ "only", "Trigger.", SHAPE_TEXT(defect_found, only), .unknown = SHAPE_NULL },
-	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
-	{ "fix", NULL, SHAPE_TEXT(defect_found, fix) },
-	{ "command", NULL, SHAPE_TEXT(defect_found, command), .unknown = SHAPE_NULL },
+	{ "only", "Trigger.", SHAPE_TEXT(defect_found, s.only), .unknown = SHAPE_NULL },
+	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_found, s.but), .unknown = SHAPE_NULL },
+	{ "fix", NULL, SHAPE_TEXT(defect_found, s.fix) },
+	{ "command", NULL, SHAPE_TEXT(defect_found, s.command), .unknown = SHAPE_NULL },
 	{ "setting", "A setting of gputune that covers it.",
-	  SHAPE_TEXT(defect_found, setting), .unknown = SHAPE_NULL },
-	{ "date", "When it was last true.", SHAPE_TEXT(defect_found, date) },
-	{ "source", NULL, SHAPE_TEXT(defect_found, source) },
+	  SHAPE_TEXT(defect_found, s.setting), .unknown = SHAPE_NULL },
+	{ "date", "When it was last true.", SHAPE_TEXT(defect_found, s.date) },
+	{ "source", NULL, SHAPE_TEXT(defect_found, s.source) },
 };
 static const struct shape defect_found_shape = SHAPE(defect_found, defect_found);
-
-static const char *const verdict_names[] = { "torn", "behind", "held", "unknown", "whole" };
 
 static const struct shape_row baseline_found_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(baseline_found, id) },
 	{ "title", NULL, SHAPE_TEXT(baseline_found, title) },
 	{ "verdict",
 	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: so by the maker.",
-	  SHAPE_CHOICE(baseline_found, verdict, verdict_names) },
+	  SHAPE_CHOICE(baseline_found, verdict, baseline_verdicts) },
 	{ "here", "Evidence of its version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
 	{ "why", "What is missing, outdated or unreadable; end of support.",
 	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
@@ -148,8 +146,8 @@ const struct result_shape defects_lint_result = {
 
 bool defect_breaks(const struct defect_found *f)
 {
-	return f->state == DEFECT_HERE && strcmp(f->effect, "security") != 0 &&
-	       strcmp(f->effect, "noise") != 0;
+	return f->state == DEFECT_HERE && strcmp(f->s.effect, "security") != 0 &&
+	       strcmp(f->s.effect, "noise") != 0;
 }
 
 static void view_make(struct arena *a, const struct defect_matches *found, struct defects_view *out)
@@ -158,28 +156,17 @@ static void view_make(struct arena *a, const struct defect_matches *found, struc
 	out->n = found->n;
 	for (size_t i = 0; i < found->n; i++) {
 		const struct defect_match *m = &found->items[i];
-		struct defect_shown s;
+		struct defect_found *f = &out->items[i];
 
-		defect_show(a, m->row, &s);
-		out->items[i] = (struct defect_found){ .id = s.id,
-						       .component = s.component,
-						       .title = s.title,
-						       .effect = s.effect,
-						       .place = m->place->name,
-						       .state = m->state,
-						       .proofs = m->proofs,
-						       .n_proofs = m->n_proofs,
-						       .unseen = m->unseen,
-						       .covered = m->covered,
-						       .only = s.only,
-						       .but = s.but,
-						       .fix = s.fix,
-						       .command = s.command,
-						       .setting = s.setting,
-						       .date = s.date,
-						       .source = s.source };
+		*f = (struct defect_found){ .place = m->place->name,
+					    .state = m->state,
+					    .proofs = m->proofs,
+					    .n_proofs = m->n_proofs,
+					    .unseen = m->unseen,
+					    .covered = m->covered };
+		defect_show(a, m->row, &f->s);
 		out->count[m->state]++;
-		out->security += m->state == DEFECT_HERE && !defect_breaks(&out->items[i]);
+		out->security += m->state == DEFECT_HERE && !defect_breaks(f);
 	}
 	out->orderless = found->orderless;
 	out->n_orderless = found->n_orderless;
@@ -239,7 +226,7 @@ void defects_look(struct arena *a, const struct world_look *how, struct defects_
 
 static bool is_security(const struct defect_found *f)
 {
-	return strcmp(f->effect, "security") == 0;
+	return strcmp(f->s.effect, "security") == 0;
 }
 
 static struct cell badge_of(const struct defect_found *f)
@@ -248,9 +235,9 @@ static struct cell badge_of(const struct defect_found *f)
 	static const enum style styles[] = { STYLE_BAD, STYLE_MUTED, STYLE_GOOD, STYLE_UNKNOWN };
 
 	if (f->state == DEFECT_HERE)
-		return cell_as(is_security(f) || strcmp(f->effect, "noise") == 0 ? STYLE_WARN
-										 : STYLE_BAD,
-			       f->effect);
+		return cell_as(is_security(f) || strcmp(f->s.effect, "noise") == 0 ? STYLE_WARN
+										   : STYLE_BAD,
+			       f->s.effect);
 	return cell_as(styles[f->state], names[f->state]);
 }
 
@@ -270,18 +257,18 @@ static void page_found(struct doc *d, struct node *list, const struct defect_fou
 {
 	node_found(d, list,
 		   &(struct found){ .badge = badge_of(f),
-				    .id = f->id,
+				    .id = f->s.id,
 				    .on = f->place,
 				    .now = proofs_text(d->arena, f),
-				    .why = f->title,
-				    .fix = f->command ? cell_as(STYLE_CODE, f->command)
-						      : cell(f->fix) });
-	if (f->state == DEFECT_HERE && f->command)
-		node_more(d, list, "fix", cell(f->fix));
-	node_more(d, list, "only with", cell(f->only));
+				    .why = f->s.title,
+				    .fix = f->s.command ? cell_as(STYLE_CODE, f->s.command)
+							: cell(f->s.fix) });
+	if (f->state == DEFECT_HERE && f->s.command)
+		node_more(d, list, "fix", cell(f->s.fix));
+	node_more(d, list, "only with", cell(f->s.only));
 	node_more(d, list, "not seen", cell(f->unseen));
 	node_more(d, list, "covered by", cell(f->covered));
-	node_more(d, list, "but", cell(f->but));
+	node_more(d, list, "but", cell(f->s.but));
 }
 
 /* What is shown without --all: what is here and breaks something, and what covers it. */
@@ -303,8 +290,8 @@ static void page_more(struct doc *d, const struct defects_view *v, const char *t
 		if (!t)
 			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Only with",
 				      "~Not seen", "~Fix");
-		NODE_ROW(d, t, cell_as(STYLE_CODE, f->id), cell(f->place), cell(f->title),
-			 cell(f->only), cell(f->unseen), cell(f->fix));
+		NODE_ROW(d, t, cell_as(STYLE_CODE, f->s.id), cell(f->place), cell(f->s.title),
+			 cell(f->s.only), cell(f->unseen), cell(f->s.fix));
 	}
 	if (t)
 		node_drop_empty(t);
@@ -339,7 +326,7 @@ static void page_baseline(struct doc *d, const struct baseline *b)
 		const struct baseline_found *f = &b->items[i];
 
 		NODE_ROW(d, t, cell(f->title),
-			 cell_as(styles[f->verdict], verdict_names[f->verdict]), cell(f->why),
+			 cell_as(styles[f->verdict], baseline_verdicts[f->verdict]), cell(f->why),
 			 cell(f->here), cell(f->end), cell(f->date));
 	}
 	node_drop_empty(t);

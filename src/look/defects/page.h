@@ -9,13 +9,22 @@
 #include "look/defects/world.h"
 #include "render/doc.h"
 
+/* A row as it is shown. */
+struct defect_shown {
+	const json_t *row;
+	const char *id, *component, *title, *effect, *cause, *worth, *worth_source, *fix, *command,
+		*setting, *only, *but, *confirmed_by, *date;
+	const char *symptoms, *signatures, *source, *cve;
+	bool cause_confirmed;
+};
+
 struct defect_found {
-	const char *id, *component, *title, *effect, *place;
+	struct defect_shown s;
+	const char *place;
 	enum defect_state state;
 	struct defect_proof *proofs;
 	size_t n_proofs;
 	const char *unseen, *covered;
-	const char *only, *but, *fix, *command, *setting, *date, *source;
 };
 
 struct defects_view {
@@ -31,15 +40,6 @@ struct defects_view {
 	const char **orderless;
 	size_t n_orderless;
 	bool all;
-};
-
-/* A row as it is shown. */
-struct defect_shown {
-	const json_t *row;
-	const char *id, *component, *title, *effect, *cause, *worth, *worth_source, *fix, *command,
-		*setting, *only, *but, *confirmed_by, *date;
-	const char *symptoms, *signatures, *source, *cve;
-	bool cause_confirmed;
 };
 
 struct defects_listing {

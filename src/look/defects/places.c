@@ -83,6 +83,14 @@ void wanted_take(const struct defect_rows *rows, struct wanted *out)
 	out->processes = wanted_once(out->processes);
 }
 
+void wanted_free(struct wanted *w)
+{
+	json_decref(w->libraries);
+	json_decref(w->programs);
+	json_decref(w->env);
+	json_decref(w->processes);
+}
+
 /* --- places ----------------------------------------------------------------------------------- */
 
 void world_left_out(struct seeing *w, const char *fmt, ...)

@@ -65,7 +65,9 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 {
 	static const char *const rpm[] = { "/var/lib/rpm/rpmdb.sqlite",
 					   "/usr/lib/sysimage/rpm/rpmdb.sqlite",
-					   "/var/lib/rpm/Packages" };
+					   "/var/lib/rpm/Packages",
+					   "/usr/lib/sysimage/rpm/Packages.db",
+					   "/var/lib/rpm/Packages.db" };
 	struct host *h = root_of(p)->h;
 	struct arena scratch = { 0 };
 	char **names;
@@ -81,8 +83,11 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 							   names[i]));
 	for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++)
 		if (host_exists(h, rpm[i])) {
-			json_object_set_new(p->holds, "rpms", json_null());
-			world_left_out(w, "%spackages of rpm: its database is not read", p->prefix);
+			if (i > 1)
+				world_left_out(w, "%s%s: databases of rpm other than SQLite",
+					       p->prefix, rpm[i]);
+			if (i > 1 || !rpm_take(w, p, rpm[i]))
+				json_object_set_new(p->holds, "rpms", json_null());
 			break;
 		}
 	if (!json_object_size(json_object_get(p->holds, "packages")) && !w->how->root->contents)

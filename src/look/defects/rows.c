@@ -54,14 +54,8 @@ const json_t *defect_row(const struct defect_rows *r, const char *id)
 
 /* --- is a row one ----------------------------------------------------------------------------- */
 
-enum value_kind { VALUE_TEXT, VALUE_LIST, VALUE_FLAG, VALUE_OBJECT, VALUE_WORTH };
-
 /* clang-format off */
-static const struct {
-	const char *key;
-	enum value_kind kind;
-	bool required;
-} row_keys[] = {
+static const struct defect_key row_keys[] = {
 	{ "id", VALUE_TEXT, true },	       { "component", VALUE_TEXT, true },
 	{ "title", VALUE_TEXT, true },	       { "effect", VALUE_TEXT, true },
 	{ "when", VALUE_OBJECT, true },	       { "mitigated_by", VALUE_OBJECT, false },
@@ -71,9 +65,9 @@ static const struct {
 	{ "fix", VALUE_OBJECT, true },
 	{ "confirmed_by", VALUE_TEXT, true },  { "date", VALUE_TEXT, true },
 	{ "source", VALUE_LIST, true },	       { "but", VALUE_TEXT, false },
-	{ "cve", VALUE_LIST, false },	       { "examples", VALUE_LIST, true },
+	{ "cve", VALUE_LIST, false },	       { "examples", VALUE_OBJECTS, true },
 };
-static const char *const effects[] = { "hang", "crash", "wrong", "slow", "memory", "fails", "security", "noise" };
+static const char effects[] = "hang crash wrong slow memory fails security noise";
 /* clang-format on */
 
 enum { N_ROW_KEYS = sizeof(row_keys) / sizeof(row_keys[0]), TEXT_MAX = 1000 };
@@ -90,7 +84,7 @@ static bool text_good(const json_t *v)
 	return true;
 }
 
-static bool value_good(const json_t *v, enum value_kind kind)
+static bool value_good(const json_t *v, unsigned kind)
 {
 	json_t *one;
 	size_t i;
@@ -108,8 +102,11 @@ static bool value_good(const json_t *v, enum value_kind kind)
 					 : json_is_string(v) &&
 						   strcmp(json_string_value(v), "unmeasured") == 0;
 	default:
-		json_array_foreach(v, i,
-				   one) if (!json_is_object(one) && !text_good(one)) return false;
+		json_array_foreach(v, i, one)
+		{
+			if (kind == VALUE_OBJECTS ? !json_is_object(one) : !text_good(one))
+				return false;
+		}
 		return json_array_size(v) > 0;
 	}
 }
@@ -118,27 +115,6 @@ static bool word_good(const char *s)
 {
 	return islower((unsigned char)*s) &&
 	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
-}
-
-static bool effect_good(const char *s)
-{
-	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
-		if (strcmp(s, effects[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool date_good(const char *s)
-{
-	static const char form[] = "dddd-dd-dd";
-	size_t n = strlen(s);
-
-	if (n != 4 && n != 7 && n != 10)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (form[i] == 'd' ? !isdigit((unsigned char)s[i]) : s[i] != '-')
-			return false;
-	return true;
 }
 
 /* What stands for itself in a signature. */
@@ -151,30 +127,43 @@ static size_t literal(const char *s)
 	return n;
 }
 
-static int row_values(const json_t *row, struct err *e)
+int defect_keys_check(const json_t *row, const struct defect_key *keys, size_t n, struct err *e)
 {
-	const json_t *fix = json_object_get(row, "fix");
 	const char *key;
 	json_t *v;
 	size_t i;
 
+	if (!json_is_object(row))
+		return err_set(e, -EINVAL, "an entry must be an object");
 	json_object_foreach((json_t *)(uintptr_t)row, key, v)
 	{
-		for (i = 0; i < N_ROW_KEYS && strcmp(row_keys[i].key, key) != 0; i++)
+		for (i = 0; i < n && strcmp(keys[i].key, key) != 0; i++)
 			;
-		if (i == N_ROW_KEYS)
+		if (i == n)
 			return err_set(e, -EINVAL, "an entry has no \"%.40s\"", key);
 	}
-	for (i = 0; i < N_ROW_KEYS; i++) {
-		v = json_object_get(row, row_keys[i].key);
-		if (v ? !value_good(v, row_keys[i].kind) : row_keys[i].required)
+	for (i = 0; i < n; i++) {
+		v = json_object_get(row, keys[i].key);
+		if (v ? !value_good(v, keys[i].kind) : keys[i].required)
 			return err_set(e, -EINVAL,
 				       v ? "\"%s\" has no valid value" : "\"%s\" is missing",
-				       row_keys[i].key);
+				       keys[i].key);
 	}
+	return 0;
+}
+
+static int row_values(const json_t *row, struct err *e)
+{
+	const json_t *fix = json_object_get(row, "fix");
+	json_t *v;
+	size_t i;
+
+	if (defect_keys_check(row, row_keys, N_ROW_KEYS, e))
+		return -EINVAL;
 	if (!word_good(defect_text(row, "id")) || !word_good(defect_text(row, "component")))
 		return err_set(e, -EINVAL, "id and component are small letters, digits, - and .");
-	if (!effect_good(defect_text(row, "effect")) || !date_good(defect_text(row, "date")))
+	if (!str_has_word(effects, defect_text(row, "effect")) ||
+	    package_age_days(defect_text(row, "date"), 0) < 0)
 		return err_set(e, -EINVAL, "effect or date is invalid");
 	if (!text_good(json_object_get(fix, "says")))
 		return err_set(e, -EINVAL, "fix says nothing");
@@ -218,11 +207,8 @@ static int row_examples(struct arena *a, const json_t *row, struct err *e)
 
 int defect_row_check(struct arena *a, const json_t *row, bool examples, struct err *e)
 {
-	int code;
+	int code = row_values(row, e);
 
-	if (!json_is_object(row))
-		return err_set(e, -EINVAL, "an entry must be an object");
-	code = row_values(row, e);
 	if (!code)
 		code = defect_condition_check(json_object_get(row, "when"), e);
 	if (!code && json_object_get(row, "mitigated_by"))

@@ -39,6 +39,15 @@ const char *defect_text_of(const json_t *row, const char *object, const char *ke
 /* "a; b; c" of a list. */
 const char *defect_list(struct arena *a, const json_t *row, const char *key);
 
+/* What an object of ours may hold. Texts have no control characters and at most 1000 bytes. */
+struct defect_key {
+	const char *key;
+	enum { VALUE_TEXT, VALUE_LIST, VALUE_FLAG, VALUE_OBJECT, VALUE_OBJECTS, VALUE_WORTH } kind;
+	bool required;
+};
+/* Those keys, no others, each with a value of its kind: -EINVAL and *e. */
+int defect_keys_check(const json_t *row, const struct defect_key *keys, size_t n, struct err *e);
+
 /* Keys, values and conditions; with examples also what those say. -EINVAL and *e: the first that is
  * wrong. */
 int defect_row_check(struct arena *a, const json_t *row, bool examples, struct err *e);

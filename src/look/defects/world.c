@@ -155,7 +155,7 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 	struct defect_place *host, *all;
 
 	*seen = (struct world_seen){ 0 };
-	*w = (struct seeing){ .a = a, .how = how, .seen = seen };
+	*w = (struct seeing){ .a = a, .how = how, .seen = seen, .codes = json_object() };
 	wanted_take(how->rows, &w->wanted);
 	own.listed = how->root->fd >= 0 && image_is(how->root->h);
 	host = world_place(w, how->root->h == how->machine ? "host" : "root file system", "", &own);
@@ -207,9 +207,7 @@ void world_free(struct defect_world *dw)
 			host_close(own->opened);
 	}
 	json_decref(dw->machine);
+	json_decref(w->codes);
 	json_decref(w->facts);
-	json_decref(w->wanted.libraries);
-	json_decref(w->wanted.programs);
-	json_decref(w->wanted.env);
-	json_decref(w->wanted.processes);
+	wanted_free(&w->wanted);
 }

@@ -49,6 +49,16 @@ void world_free(struct defect_world *w);
 /* The rows that facts alone decide: nothing is read for them. */
 void defects_of_facts(struct arena *a, const struct machine *m, struct defect_matches *out);
 
+/* What a text would set and start on that machine. */
+struct defect_words {
+	json_t *env;	   /* names to values */
+	json_t *processes; /* command lines */
+	const char *nccl;  /* the version that they load; NULL: not known */
+};
+/* The rows that what is set or started decides, on a machine (NULL: not known). */
+void defects_of_words(struct arena *a, const struct defect_rows *rows, const struct machine *m,
+		      const struct defect_words *words, struct defect_matches *out);
+
 /* --- for the files of the world --------------------------------------------------------------- */
 
 /* What rows ask for: nothing else is kept. */
@@ -78,6 +88,7 @@ struct seeing {
 	struct world_root *roots;
 	size_t n_roots;
 	long long content_ms; /* used for the insides of libraries */
+	json_t *codes;	      /* GPU code by build id, size and time of change: read once */
 	json_t *facts;	      /* of the machine, all of them; made when it is first asked for */
 	const struct findings *findings;
 };
@@ -93,11 +104,14 @@ json_t *place_library(struct seeing *w, struct defect_place *p, const char *path
 json_t *place_kind(struct defect_place *p, const char *kind, bool list);
 const struct stack_root *root_of(const struct defect_place *p);
 void wanted_take(const struct defect_rows *rows, struct wanted *out);
+void wanted_free(struct wanted *w);
 void environment_try(struct seeing *w, struct defect_place *root, const char *prefix);
 /* All that lies in a root, and the packages of one folder of it. */
 void root_take(struct seeing *w, struct defect_place *p);
 void packages_of(struct seeing *w, struct defect_place *root, const char *prefix,
 		 const char *packages);
+/* rpm.c: packages of a database of SQLite; false: it cannot be read. */
+bool rpm_take(struct seeing *w, struct defect_place *p, const char *path);
 bool dist_of(const char *folder, char *name, size_t cap, char *version, size_t vcap);
 void packages_parse(struct seeing *w, struct defect_place *p, char *text, const char *from);
 /* A new environment of that root; NULL: it is there, or there are too many. */

@@ -1,13 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of "gputune stack canary": products and attention of the installed libraries on one GPU, held against the same in higher precision
-on the processor. Writes a line of JSON before and after each check; what hangs is ended after argv[2] seconds. argv[1]: the first check."""
+on the processor. argv[1] is this text. argv[2] "all": starts itself with "from N" for the checks, again behind each that crashed or hung, and prints
+the result as JSON. "from": a line of JSON before and after each check; what hangs is ended after argv[3] seconds."""
 import importlib
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 
-first, limit_s, device = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+CHILDREN, CHECKS, LINE = 12, 256, 65536
+
+
+def said(line):
+    try:
+        j = json.loads(line) if len(line) < LINE else None
+    except (ValueError, RecursionError):
+        j = None
+    return j if isinstance(j, dict) else {}
+
+
+def short(text):
+    """A text of a library, for a terminal."""
+    return "".join(c if c.isprintable() else " " for c in str(text))[:400] if text is not None else None
+
+
+def checks_of(child, out):
+    """What one child says, taken into out: the number of the check to go on with, or None."""
+    begun = None
+    with tempfile.TemporaryFile() as errors:
+        p = subprocess.Popen(child, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        for line in iter(lambda: p.stdout.readline(LINE), b""):
+            j = said(line)
+            if "torch" in j:
+                out.update({k: short(j.get(k)) for k in ("torch", "cuda", "gpu")})
+            if "state" not in j or not isinstance(j.get("i"), int) or len(out["checks"]) >= CHECKS:
+                continue
+            begun = (short(j["check"]), j["i"]) if j["state"] == "begun" else None
+            if j["check"] == "start":
+                out["why"] = short(j.get("why"))
+            elif j["state"] in ("right", "wrong", "crashes", "hangs", "fails", "absent"):
+                out["checks"].append({"check": short(j["check"]), "state": j["state"], "deviation_ratio": j.get("off") if isinstance(j.get("off"), float | int) else None,
+                                      "kernels": [short(k) for k in j.get("kernels") or []][:8], "why": short(j.get("why"))})
+                out["next"] = j["i"] + 1
+        code = p.wait()
+        if begun and code:
+            out["checks"].append({"check": begun[0], "state": "crashes", "deviation_ratio": None, "kernels": [],
+                                  "why": f"the process ended with {'signal' if code < 0 else 'status'} {abs(code)}"})
+            out["next"] = begun[1] + 1
+        if code and not out["checks"] and not out["why"]:
+            errors.seek(0)
+            out["why"] = short(f"Python ended with status {code}: " + errors.read().decode(errors="replace").strip().split("\n")[-1])
+        return out.pop("next", None) if code else None
+
+
+def all_checks(script, limit):
+    out, next_ = {"python": sys.executable, "torch": None, "cuda": None, "gpu": None, "checks": [], "why": None}, 0
+    for _ in range(CHILDREN):
+        next_ = checks_of([sys.executable, "-c", "import sys; exec(sys.argv[1])", script, "from", limit, str(next_)], out)
+        if next_ is None:
+            break
+    out.pop("next", None)
+    return out
+
+
+if sys.argv[2] == "all":
+    print(json.dumps(all_checks(sys.argv[1], sys.argv[3])))
+    sys.exit()
+first, limit_s, device = int(sys.argv[4]), float(sys.argv[3]), "cuda"
 at = {"check": "start", "i": first}
 
 

@@ -240,15 +240,6 @@ static void stack_judge_driver(struct judge *j)
 			  : g->driver.v;
 	f->from = fact_from(j->a, &g->driver.f);
 	f->source = "CUDA release notes: minimum driver versions";
-	/* GB10 came with CUDA 13 and the 580 branch. */
-	if (judge_spark(j) && strtol(g->driver.v, NULL, 10) < 580) {
-		f->verdict = VERDICT_FAIL;
-		f->serious = true;
-		f->wanted = "580 or newer";
-		f->reason = "drivers before 580 do not support GB10";
-		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
-					  judge_driver_package(j));
-	}
 }
 
 /* The CUDA major that packages are wanted for: the environment's, else the driver's. */
@@ -355,23 +346,11 @@ static void torch(struct judge *j, const struct stack_place *p)
 {
 	unsigned driver = judge_driver_cuda(j);
 	long major = strtol(p->torch_cuda, NULL, 10);
-	const struct dist *d = place_dist(p, "torch");
 	const char *target = arena_printf(j->a, "%s: PyTorch", judge_place(j, p));
 	struct stack_finding *f;
 
-	f = judge_add(j, "stack.torch-cuda", "PyTorch for a GPU", target,
-		      *p->torch_cuda ? VERDICT_PASS : VERDICT_FAIL);
-	f->serious = true;
-	f->current = arena_printf(j->a, "%s%s%s", d && d->version ? d->version : "PyTorch",
-				  *p->torch_cuda ? ", CUDA " : ", no CUDA", p->torch_cuda);
-	f->from = arena_printf(j->a, "%s/torch/version.py", p->packages);
-	f->reason = *p->torch_cuda ? "built with CUDA"
-				   : "built without CUDA: it computes only on the CPU";
-	if (!*p->torch_cuda) {
-		f->wanted = "a build with CUDA";
-		f->command = judge_command(j, COMPONENT_TORCH, p, NULL);
+	if (!*p->torch_cuda)
 		return;
-	}
 	f = judge_add(j, "stack.torch-driver", "Driver for PyTorch's CUDA", target,
 		      !driver				? VERDICT_UNKNOWN
 		      : driver / 100 >= (unsigned)major ? VERDICT_PASS
@@ -530,15 +509,15 @@ static void judge_known(struct judge *j)
 		if (!defect_breaks(d))
 			continue;
 		any = true;
-		f = judge_add(j, "stack.known-fault", d->id,
-			      arena_printf(j->a, "%s: %s", d->place, d->component), VERDICT_FAIL);
-		f->serious = strcmp(d->effect, "slow") != 0;
+		f = judge_add(j, "stack.known-fault", d->s.id,
+			      arena_printf(j->a, "%s: %s", d->place, d->s.component), VERDICT_FAIL);
+		f->serious = strcmp(d->s.effect, "slow") != 0;
 		f->current = d->n_proofs ? d->proofs[0].text : NULL;
 		f->from = d->n_proofs ? d->proofs[0].from : NULL;
-		f->wanted = d->fix;
-		f->command = d->command;
-		f->reason = d->title;
-		f->source = arena_printf(j->a, "%s (%s)", d->source, d->date);
+		f->wanted = d->s.fix;
+		f->command = d->s.command;
+		f->reason = d->s.title;
+		f->source = arena_printf(j->a, "%s (%s)", d->s.source, d->s.date);
 	}
 	if (!known || any)
 		return;

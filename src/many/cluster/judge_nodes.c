@@ -169,6 +169,23 @@ static void forward_drop(struct arena *a, struct cluster *c, const struct cluste
 			       "Docker, in the chain DOCKER-USER, which it leaves unchanged)" });
 }
 
+static void node_defect(struct arena *a, struct cluster *c, size_t node)
+{
+	const struct verdict *v = cluster_fails(c, node, "gpu.known-defects", "");
+
+	if (v)
+		cluster_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "known-defect",
+				.severity = CLUSTER_WARNING,
+				.node = c->nodes[node].name,
+				.port = "",
+				.text = arena_printf(a, "%s: %s.", c->nodes[node].name, v->reason),
+				.evidence = v->current,
+				.fix = "gputune defects check there" });
+}
+
 /* Whether every port that was to listen could do so with frames. */
 static void deaf(struct arena *a, struct cluster *c, const struct cluster_node *n)
 {
@@ -263,6 +280,7 @@ void cluster_judge_nodes(struct arena *a, struct cluster *c)
 		no_adapter(a, c, n);
 		no_carrier(a, c, i);
 		same_machine(a, c, i);
+		node_defect(a, c, i);
 		forward_drop(a, c, n);
 		deaf(a, c, n);
 	}

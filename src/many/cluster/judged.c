@@ -23,6 +23,10 @@ const struct cluster_code cluster_codes[] = {
 	  .means = "a DGX Spark removes its network adapter from PCI while no cable is connected",
 	  OF_PORTS("nic.cable") },
 	{ .code = "dead-node", .means = "a node does not answer" },
+	{ .code = "known-defect",
+	  .means = "a node has a driver, kernel or firmware with a known defect",
+	  .setting = "gpu.known-defects",
+	  .given = "platform.* kernel.* gpu.* net.nics.*" },
 	{ .code = "same-machine", .means = "two names lead to one machine" },
 	{ .code = "no-carrier",
 	  .means = "an adapter is present but none of its ports has a link",
@@ -195,6 +199,10 @@ struct machine *cluster_machine(struct arena *a, const struct cluster_node *n)
 	struct machine *m = ARENA_NEW(a, struct machine);
 
 	m->platform.kind = n->platform;
+	m->platform.product = n->product;
+	m->kernel.release = n->kernel;
+	m->kernel.arch = n->arch;
+	m->gpu.driver = n->driver;
 	m->net.spark_hotplug = n->hotplug;
 	NODE_PORTS(p, n)
 	judged_port(a, p, m);

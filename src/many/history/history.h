@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "models/inference/sqlite.h"
+#include "machine/host/sqlite.h"
 
 enum {
 	HISTORY_FORMAT = 1,

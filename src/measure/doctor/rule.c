@@ -289,18 +289,18 @@ void rule_by_defects(const struct rule_facts *e, const char *component, struct j
 	for (size_t i = 0; i < e->known->n; i++) {
 		const struct defect_found *d = &e->known->items[i];
 
-		if (component && strcmp(d->component, component) != 0)
+		if (component && strcmp(d->s.component, component) != 0)
 			continue;
 		hidden += d->state == DEFECT_POSSIBLE;
 		if (!defect_breaks(d))
 			continue;
 		if (first)
-			text_printf(&more, "%s%s", more.len ? ", " : "; also ", d->id);
+			text_printf(&more, "%s%s", more.len ? ", " : "; also ", d->s.id);
 		first = first ? first : d;
 	}
 	if (first)
-		verdict_set(e, out, CAUSE_LIKELY, "%s, %s: %s (%s)%s", first->place, first->id,
-			    first->title, first->n_proofs ? first->proofs[0].text : "",
+		verdict_set(e, out, CAUSE_LIKELY, "%s, %s: %s (%s)%s", first->place, first->s.id,
+			    first->s.title, first->n_proofs ? first->proofs[0].text : "",
 			    more.s ? more.s : "");
 	else if (fact_or(&e->m->captured, 0) == 1)
 		verdict_set(e, out, CAUSE_UNSEEN, "a capture holds no packages and libraries");

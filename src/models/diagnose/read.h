@@ -13,7 +13,7 @@
 
 #include "models/diagnose/evidence.h"
 #include "models/diagnose/spans.h"
-#include "models/inference/sqlite.h"
+#include "machine/host/sqlite.h"
 
 extern const struct evidence_format evidence_sqlite, evidence_recording, evidence_inject,
 	evidence_stacks, evidence_trace, evidence_json, evidence_metrics, evidence_smi_csv,

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/inference/sqlite.h"
+#include "machine/host/sqlite.h"
 #include "models/diagnose/read.h"
 
 static const double ns = 1e-9;

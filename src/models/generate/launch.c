@@ -21,6 +21,7 @@ const struct gen_code gen_codes[] = {
 	/* The features that it needs depend on how the machines are joined. */
 	{ .code = "nccl-too-old", .given = "software.libraries.version net.nics.* net.rdma.*" },
 	{ .code = "nccl-differs", .given = "software.libraries.version" },
+	{ .code = "known-defect", .given = "platform.* gpu.* kernel.* net.nics.*" },
 	{ .code = "not-neighbours", JOINED },
 	{ .code = "not-joined", JOINED },
 	{ .code = "no-interface", JOINED },
@@ -40,7 +41,7 @@ static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
 	e->vars[e->n++] = v;
 }
 
-static void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
+void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
 {
 	e->problems = arena_grow(a, e->problems, e->n_problems, sizeof(*e->problems));
 	e->problems[e->n_problems++] = *p;
@@ -50,6 +51,27 @@ static void leave(struct arena *a, struct gen_envs *e, const char *name, const c
 {
 	e->left = arena_grow(a, e->left, e->n_left, sizeof(*e->left));
 	e->left[e->n_left++] = (struct gen_left){ name, why };
+}
+
+bool gen_env_drop(struct arena *a, struct gen_envs *all, const char *text, const char *why)
+{
+	const char *dropped = NULL;
+
+	for (size_t i = 0; i < all->c->n; i++)
+		for (size_t k = 0; k < all->of[i].n; k++) {
+			struct gen_env *e = &all->of[i];
+			const char *name = e->vars[k].name;
+			size_t n = strlen(name);
+
+			if (strncmp(text, name, n) != 0 || text[n] != '=')
+				continue;
+			dropped = name;
+			memmove(&e->vars[k], &e->vars[k + 1], (--e->n - k) * sizeof(*e->vars));
+			break;
+		}
+	if (dropped)
+		leave(a, all, dropped, why);
+	return dropped != NULL;
 }
 
 /* "=a:1,b:1" of the ports that carry traffic; *left_out: ports that are up and do not. */

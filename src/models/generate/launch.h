@@ -72,6 +72,10 @@ enum gen_for {
 void gen_envs_make(struct arena *a, const struct gen_cluster *c, enum gen_for what,
 		   struct gen_envs *out);
 
+void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p);
+/* Leaves the variable of "NAME=VALUE" out on all nodes; false: none sets it. */
+bool gen_env_drop(struct arena *a, struct gen_envs *all, const char *text, const char *why);
+
 enum { GEN_WORDS_MAX = 4096 };
 
 /* A word, and why it is there; words that belong together have the reason of the first. */

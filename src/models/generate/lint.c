@@ -128,6 +128,20 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 	}
 }
 
+/* "vllm serve x", without the variables before it. */
+static void command_take(struct lint *l, const struct lint_word *w, size_t n)
+{
+	TEXT_AUTO t = { 0 };
+	size_t i = 0;
+
+	while (i < n && strchr(w[i].text, '='))
+		i++;
+	for (size_t k = i; k < n; k++)
+		text_printf(&t, "%s%s", k > i ? " " : "", w[k].text);
+	if (l->started && i < n && json_array_size(l->started) < LINT_FINDINGS_MAX)
+		json_array_append_new(l->started, json_string(t.s));
+}
+
 static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 {
 	l->fsdp = l->zero = l->megatron = l->slurm = false;
@@ -151,6 +165,7 @@ static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 		while (k < n && !w[k].end)
 			k++;
 		lint_engine(l, w + i, k - i);
+		command_take(l, w + i, k - i);
 		i = k;
 	}
 }

@@ -8,6 +8,8 @@
 #ifndef GENERATE_LINT_H
 #define GENERATE_LINT_H
 
+#include <jansson.h>
+
 #include "base/arena.h"
 #include "knowledge/value_rules.h"
 #include "models/generate/nodes.h"
@@ -71,6 +73,9 @@ struct lint {
 	bool megatron;			   /* its tensor parallelism is Megatron's */
 	bool slurm;			   /* it is a job of Slurm's */
 	struct map set; /* variables of this text: name to struct lint_word of the value */
+	/* Where they are objects and an array: variables with their values, the same with "file"
+	 * and "line", and commands; of all texts. */
+	json_t *env, *env_at, *started;
 };
 
 /* A variable that is set somewhere, for judging it. */

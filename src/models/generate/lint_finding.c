@@ -24,6 +24,7 @@ const struct lint_code lint_codes[] = {
 	/* An option against what there is: neither is wrong by itself. */
 	{ .code = "memory",
 	  .given = "memory.available_kb memory.total_kb gpu.gpus.integrated platform.kind" },
+	{ .code = "known-defect", .given = "platform.* gpu.* kernel.* net.nics.*" },
 	{ .code = "not-here", .given = "platform.kind gpu.gpus.integrated" },
 	{ .code = "gid-pinned", .given = "net.rdma.* net.nics.ipv4 software.libraries.version" },
 	{ .code = NULL },

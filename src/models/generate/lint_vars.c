@@ -317,6 +317,11 @@ void lint_var(struct lint *l, const struct lint_var *v)
 	enum nccl_knows knows = NCCL_KNOWN;
 
 	lint_values(&(struct lint_values){ l, VALUE_VARIABLE, variable_at, (void *)(uintptr_t)v });
+	if (l->env && !v->open) {
+		json_object_set_new(l->env, v->name, json_string(v->value));
+		json_object_set_new(l->env_at, v->name,
+				    json_pack("{s:s?, s:i}", "file", l->file, "line", v->line));
+	}
 	if (today) {
 		old_name(l, v, today);
 		return;

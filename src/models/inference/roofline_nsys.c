@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "models/inference/roofline.h"
-#include "models/inference/sqlite.h"
+#include "machine/host/sqlite.h"
 
 enum { SPANS_MAX = 20000000 };
 

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "look/defects/world.h"
 #include "many/cluster/links.h"
+#include "verbs/defect_rows.h"
 
 /* --- what the kinds are asked ----------------------------------------------------------------- */
 
@@ -252,6 +254,57 @@ static int generate_exit_code(const struct generate_view *v)
 	return EXIT_CLEAN;
 }
 
+/* What sets a known defect off on its machine: a variable is left out, an option that avoids it is
+ * added, and of other commands it is said. */
+static void avoid_defect(struct generated *g, const struct gen_env *e, struct gen_launch *l,
+			 const struct defect_match *m)
+{
+	struct arena *a = g->d->arena;
+	const char *fix = defect_text_of(m->row, "fix", "says"),
+		   *title = arena_printf(a, "known defect %s: %s", defect_text(m->row, "id"),
+					 defect_text(m->row, "title"));
+	bool dropped = false;
+
+	for (size_t i = 0; i < m->n_proofs; i++)
+		dropped |= gen_env_drop(a, &g->envs, m->proofs[i].text, title);
+	for (size_t i = 0; l && str_starts(fix, "--") && !strchr(fix, ' ') && i < l->n; i++) {
+		gen_word_add(a, &l->commands[i], fix, title);
+		dropped = true;
+	}
+	if (!dropped)
+		gen_problem_add(a, &g->envs,
+				&(struct gen_problem){ .code = "known-defect",
+						       .node = e->node->name,
+						       .says = title,
+						       .fix = fix });
+}
+
+static void avoid_defects(struct generated *g, struct gen_launch *l)
+{
+	struct gen_envs *envs = &g->envs;
+	struct arena *a = g->d->arena;
+	struct defect_rows rows;
+
+	defects_rows(g->d, &rows);
+	for (size_t n = 0; n < envs->c->n && envs->of[n].node; n++) {
+		struct gen_env *e = &envs->of[n];
+		struct defect_words words = { json_object(), json_array(), e->node->nccl };
+		struct defect_matches found;
+
+		for (size_t i = 0; i < e->n; i++)
+			json_object_set_new(words.env, e->vars[i].name,
+					    json_string(e->vars[i].value));
+		for (size_t i = 0; l && i < l->n; i++)
+			json_array_append_new(words.processes,
+					      json_string(command_line(a, &l->commands[i])));
+		defects_of_words(a, &rows, e->node->facts, &words, &found);
+		for (size_t i = 0; i < found.n; i++)
+			avoid_defect(g, e, l, &found.items[i]);
+		json_decref(words.env);
+		json_decref(words.processes);
+	}
+}
+
 static int generate_answer(struct door *d, const struct kind *k, const struct generate_ask *ask,
 			   struct generated *g)
 {
@@ -274,7 +327,10 @@ static int generate_answer(struct door *d, const struct kind *k, const struct ge
 	g->view.image = ask->image;
 	g->view.named = nodes->place != NULL;
 	gen_envs_make(d->arena, &nodes->cluster, nodes->place ? FOR_OTHERS : k->what, &g->envs);
+	avoid_defects(g, NULL);
 	code = k->is == IS_SERVE ? generate_serve(g, k, ask) : generate_launch(g, k, ask);
+	if (!code && g->view.launch)
+		avoid_defects(g, k->is == IS_SERVE ? &g->plan.launch : &g->launch);
 	return code ? code : generate_exit_code(&g->view);
 }
 

@@ -16,13 +16,7 @@
 
 extern const char canary_script[]; /* made of look/stack/canary.py by the build */
 
-enum {
-	ANSWER_MAX = 1 << 20,
-	CHECKS_MAX = 256,
-	KERNELS_MAX = 8,
-	TEXT_MAX = 400,
-	CHILDREN_MAX = 12, /* after what crashes or hangs another goes on */
-};
+enum { ANSWER_MAX = 1 << 20, KERNELS_MAX = 8, LIMIT_S = 900 };
 
 enum canary_state {
 	CANARY_WRONG,
@@ -93,137 +87,47 @@ static const struct result_shape canary_result = {
 };
 /* clang-format on */
 
-/* --- what the child says ---------------------------------------------------------------------- */
-
-static const char *member(struct arena *a, const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-	char *out;
-
-	if (!s)
-		return NULL;
-	out = arena_strndup(a, s, strnlen(s, TEXT_MAX));
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = ' ';
-	return out;
-}
-
-/* A line about a check: "begun", then how it ended. Whatever else is printed is not ours. */
-static void line_take(struct arena *a, const json_t *j, struct canary_answer *out, long long *next,
-		      const char **begun)
-{
-	const char *check = member(a, j, "check"), *state = member(a, j, "state");
-	const json_t *i = json_object_get(j, "i"), *off = json_object_get(j, "off");
-	struct canary_check *c;
-	json_t *kernel;
-	size_t k, s = 0;
-
-	if (member(a, j, "torch")) {
-		out->torch = member(a, j, "torch");
-		out->cuda = member(a, j, "cuda");
-		out->gpu = member(a, j, "gpu");
-	}
-	while (state && s < CANARY_STATES && strcmp(state, states[s]) != 0)
-		s++;
-	if (!check || !state || !json_is_integer(i) || json_integer_value(i) < *next ||
-	    out->n >= CHECKS_MAX)
-		return;
-	*begun = check;
-	if (s == CANARY_STATES)
-		return;
-	if (strcmp(check, "start") == 0) {
-		out->why = member(a, j, "why");
-		return;
-	}
-	*next = json_integer_value(i) + 1;
-	*begun = NULL;
-	out->checks = arena_grow(a, out->checks, out->n, sizeof(*out->checks));
-	c = &out->checks[out->n++];
-	*c = (struct canary_check){ .check = check,
-				    .why = member(a, j, "why"),
-				    .state = (enum canary_state)s,
-				    .off = json_is_number(off) ? json_number_value(off) : NAN };
-	out->count[s]++;
-	json_array_foreach(json_object_get(j, "kernels"), k, kernel)
-	{
-		json_t *one = json_pack("{s:O}", "k", kernel);
-
-		if (c->n_kernels < KERNELS_MAX && member(a, one, "k"))
-			c->kernels[c->n_kernels++] = member(a, one, "k");
-		json_decref(one);
-	}
-}
-
-/* One child from the check *next on: whether another is to go on. */
-static bool child_run(struct door *d, const struct canary_ask *ask, struct canary_answer *out,
-		      long long *next)
-{
-	struct arena *a = d->arena;
-	char *argv[] = { arena_strdup(a, out->python),
-			 (char[]){ "-c" },
-			 arena_strdup(a, canary_script),
-			 arena_printf(a, "%lld", *next),
-			 arena_printf(a, "%.0f", ask->limit_s),
-			 (char[]){ "cuda" },
-			 NULL };
-	const struct command_of_user how = { .limit_ms = (int)(ask->limit_s * 1e3) + 540000,
-					     .max = ANSWER_MAX };
-	const char *begun = NULL;
-	struct command_result r;
-	char *save = NULL, *text;
-	long long from = *next;
-	int code = command_run_own(a, argv, &how, &r);
-
-	if (code) {
-		out->why = arena_printf(a, "%s: %s", out->python, strerror(-code));
-		return false;
-	}
-	text = arena_strdup(a, r.output);
-	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
-		json_t *j = json_loads(l, JSON_REJECT_DUPLICATES, NULL);
-
-		line_take(a, j, out, next, &begun);
-		json_decref(j);
-	}
-	/* The process ended in the middle of a check. */
-	if (begun && r.status && strcmp(begun, "start") != 0) {
-		json_t *j = json_pack("{s:s, s:I, s:s, s:o}", "check", begun, "i", *next, "state",
-				      "crashes", "why",
-				      json_sprintf("the process ended with %s %d",
-						   r.status > 128 ? "signal" : "status",
-						   r.status > 128 ? r.status - 128 : r.status));
-
-		line_take(a, j, out, next, &begun);
-		json_decref(j);
-	}
-	if (r.status && !out->n && !out->why)
-		out->why = arena_printf(a, "Python ended with status %d: %s", r.status,
-					command_last_line(a, r.errors, TEXT_MAX));
-	return r.status && *next > from;
-}
-
 /* --- the verb --------------------------------------------------------------------------------- */
 
 static int canary_answer(struct door *d, const struct canary_ask *ask, struct canary_answer *out)
 {
+	struct arena *a = d->arena;
+	const char *python = ask->env ? arena_printf(a, "%s/bin/python3", ask->env) : "python3";
+	char *argv[] = { arena_strdup(a, python),
+			 arena_strdup(a, "-c"),
+			 arena_strdup(a, "import sys; exec(sys.argv[1])"),
+			 arena_strdup(a, canary_script),
+			 arena_strdup(a, "all"),
+			 arena_printf(a, "%.0f", ask->limit_s),
+			 NULL };
+	const struct command_of_user how = { .limit_ms = LIMIT_S * 1000, .max = ANSWER_MAX };
 	char full[HOST_PATH_MAX];
-	long long next = 0;
-	int i = 0;
+	struct command_result r;
+	struct err e = { 0 };
+	json_t *j;
+	int code;
 
-	out->all = ask->all;
-	out->python = ask->env ? arena_printf(d->arena, "%s/bin/python3", ask->env) : "python3";
-	if (ask->env && access(out->python, X_OK))
-		return door_refuse(d, EXIT_USAGE, "%s: %s", out->python, strerror(errno));
+	if (ask->env && access(python, X_OK))
+		return door_refuse(d, EXIT_USAGE, "%s: %s", python, strerror(errno));
 	/* It runs what lies there, with this user's rights. */
 	if (ask->env && geteuid() == 0 &&
-	    (!realpath(out->python, full) || !vendor_trusted(full) || !realpath(ask->env, full) ||
+	    (!realpath(python, full) || !vendor_trusted(full) || !realpath(ask->env, full) ||
 	     !vendor_trusted(full)))
 		return door_refuse(d, EXIT_USAGE,
 				   "%s: not run as root, as other users can write it", ask->env);
-	do
-		door_progress(d, -1, false, "check %lld", next + 1);
-	while (child_run(d, ask, out, &next) && ++i < CHILDREN_MAX);
+	door_progress(d, -1, false, "products and attention of %s", python);
+	code = command_run_own(a, argv, &how, &r);
+	if (code)
+		return door_refuse(d, EXIT_BLIND, "%s: %s", python, strerror(-code));
+	j = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
+	code = j ? shape_read(a, &canary_shape, j, out, &e) : -EBADMSG;
+	json_decref(j);
+	if (code)
+		return door_refuse(d, EXIT_BLIND, "%s: invalid answer: %s", python,
+				   *r.errors ? command_last_line(a, r.errors, 400) : e.text);
+	out->all = ask->all;
+	for (size_t i = 0; i < out->n; i++)
+		out->count[out->checks[i].state]++;
 	if (out->count[CANARY_WRONG] + out->count[CANARY_CRASHES] + out->count[CANARY_HANGS])
 		return EXIT_FINDINGS;
 	return out->count[CANARY_RIGHT] ? EXIT_CLEAN : EXIT_BLIND;

@@ -111,7 +111,7 @@ static unsigned check_confine(const void *ask)
 {
 	/* Links of an image are kept inside of it by openat2 alone. */
 	return CONFINE_THREADS |
-	       (((const struct installed_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0);
+	       (((const struct installed_ask *)ask)->rootfs ? CONFINE_OPENAT2 | CONFINE_CODE : 0);
 }
 
 /* --- stack env -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads libsqlite3 and asks it: bounded in time and size; nothing is written to files of others. */
-#include "models/inference/sqlite.h"
+#include "machine/host/sqlite.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * hostile: opened as immutable (no journal is made beside it), virtual tables are not asked, its
  * schema is not trusted, and all questions to one file together have an end in time.
  */
-#ifndef INFERENCE_SQLITE_H
-#define INFERENCE_SQLITE_H
+#ifndef HOST_SQLITE_H
+#define HOST_SQLITE_H
 
 #include <stdbool.h>
 #include <stdint.h>
