@@ -97,6 +97,10 @@ def arguments():
     expect("arguments: what helps is kept", kept(j) == {"arg.num-workers"} and i["arg.num-workers"]["before"] == "1", (kept(j), j["proof"]["why"]))
     expect("arguments: the command with them", j["run"] == f"sh {work} --num-workers=20 --tf32 False a\\ b", j["run"])
     expect("arguments: what rounds needs leave", not any(x == "arg.tf32" and i[x]["state"] != "not-tried" for x in i), i.keys())
+    code, out, err = w.tune("--only", "net.tcp-fastopen", *SCORE, "--dry-run", "--allow", "arg.tf32", "--skip", "env", job=job)
+    j = fits("arguments: allowed and skipped by their ids", out, "tune", err)
+    expect("arguments: allowed and skipped by their ids", j and code == 0 and {"arg.tf32", "arg.num-workers"} <= items(j).keys() and
+           not any(x.startswith("env") for x in items(j)), (code, err))
 
 
 def beside():
@@ -106,6 +110,12 @@ def beside():
     code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--beside", path)
     j = fits("beside", out, "tune", err)
     expect("beside: a profile as a whole", j and f"profile {path}" in items(j), err)
+    put(path, "[profile]\nbase = default\nonly = memory.vfs-cache-pressure\n[memory.vfs-cache-pressure]\nwant = 40\n")
+    code, out, err = w.tune("--only", "memory.vfs-cache-pressure", *SCORE, "--dry-run", "--beside", path)
+    j = fits("beside: one change", out, "tune", err)
+    expect("beside: one change is a profile as well", j and f"profile {path}" in items(j), err)
+    code, out, err = w.tune("--only", "memory.vfs-cache-pressure", *SCORE, "--dry-run", "--beside", "low-latency")
+    expect("beside: nothing of it matters for this job", code == 0 and "low-latency: sets nothing that can be tried" in err, err)
     refuses("beside: no such profile", ["tune", "--for", w.job, *w.on, *QUICK, *SCORE, "--beside", "no-such"], 2, "no-such")
     refuses("beside: too many", ["tune", "--for", w.job, *w.on, *QUICK, *SCORE, "--beside", ",".join(["vendor"] * 6)], 2, "at most 5")
 
@@ -169,7 +179,8 @@ def refused():
             ("a budget too short", w.job, (*SCORE, "--budget", "50ms"), 2, "--budget", "one run takes"),
             ("nothing to resume", "", ("--resume",), 3, "no interrupted run"),
             ("more time is no better", "true", ("--better", "higher"), 2, "--better"),
-            ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such")):
+            ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such"),
+            ("an unknown argument", w.job, ("--allow", "arg.no-such"), 2, "arg.no-such", "--dry-run lists them")):
         refuses(what, ["tune", *(("--for", job) if job else ()), *w.on, *QUICK, *argv], code, *words)
     got = run("tune", "--for", f"sh {drift}", *w.on, *QUICK, *SCORE, *ONLY, "--dry-run")
     expect("caches warm", got.code == 0 and "caches were cold" in got.err, got)

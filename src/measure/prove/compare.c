@@ -179,7 +179,7 @@ static int prove_compare_prove(struct prove_engine *g, const bool *on, struct er
 	int r;
 
 	rule_default(&p->rule, p->min_effect_asked);
-	r = engine_warm_up(g, p->rule.looks[0], e);
+	r = engine_warm_up(g, SAME_SHORT_PAIRS + p->rule.looks[0], e);
 	if (r == 0)
 		r = engine_admit(g, on, e);
 	if (r == 0)

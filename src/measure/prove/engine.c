@@ -163,7 +163,6 @@ size_t switch_count(const struct switcher *s)
 enum {
 	WARM_MIN = 4, /* windows before it can be called steady */
 	WARM_MAX = 12,
-	SAME_SHORT_PAIRS = 8,
 	FAULTS_MAX = 3, /* void pairs in a row */
 	WAIT_MS = 100,
 };
@@ -472,15 +471,13 @@ int engine_warm_up(struct prove_engine *g, size_t min_pairs, struct err *e)
 		long_enough = now(g) - began >= p->warm_up_s;
 		p->warm = long_enough && kept >= WARM_MIN &&
 			  stat_steady(x, kept, kept < 8 ? kept : 8, 0.01);
-		if (n >= 2 && !engine_has_time(g, min_pairs + SAME_SHORT_PAIRS))
+		if (n >= 2 && !engine_has_time(g, min_pairs))
 			break;
 		/* Half a warm-up leaves more to the pairs, which drift cannot fool. */
 		if (n >= WARM_MIN && now(g) - g->start > p->budget_s / 6)
 			break;
 	}
-	return engine_has_time(g, min_pairs + SAME_SHORT_PAIRS)
-		       ? 0
-		       : engine_too_short(g, min_pairs + SAME_SHORT_PAIRS, e);
+	return engine_has_time(g, min_pairs) ? 0 : engine_too_short(g, min_pairs, e);
 }
 
 int engine_admit(struct prove_engine *g, const bool *on, struct err *e)

@@ -129,6 +129,9 @@ size_t engine_prove_levels(struct prove_engine *g, const struct prove_level *at,
 
 /* --- steps, for those who compare more than two states ---------------------------------------- */
 
+/* Pairs of the machine against itself where time is short. */
+enum { SAME_SHORT_PAIRS = 8 };
+
 void engine_start(struct prove_engine *g);
 /* 0. -ETIME: the budget is too small for min_pairs, and *e says how large it has to be. Others as
  * engine_pair. */

@@ -168,7 +168,7 @@ static int levels_prove(struct levels *l, size_t *best, struct err *e)
 	int r;
 
 	rule_default(&p->rule, p->min_effect_asked);
-	r = engine_warm_up(g, ROUNDS_MIN * l->n + p->rule.looks[0], e);
+	r = engine_warm_up(g, SAME_SHORT_PAIRS + ROUNDS_MIN * l->n + p->rule.looks[0], e);
 	r = r ? r : levels_admit(l, e);
 	r = r ? r : engine_same(g, l->at[0].on, ROUNDS_MIN * l->n + p->rule.looks[0], &usable, e);
 	if (r || !usable) {

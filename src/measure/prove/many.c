@@ -410,8 +410,8 @@ static int many_prove(struct many *m, struct err *e)
 	int r;
 
 	rule_default(&p->rule, p->min_effect_asked);
-	/* One block of mixtures, and the first look at the whole. */
-	r = engine_warm_up(g, screen_runs(m->groups.n) / 2 + p->rule.looks[0], e);
+	/* One block of mixtures, and the first look at a whole whose members they prove. */
+	r = engine_warm_up(g, screen_runs(m->groups.n) / 2 + RULE_PROVEN_PAIRS, e);
 	p->verdict = RULING_UNDECIDED;
 	r = r ? r : screen(m, e);
 	if (r == 0 && m->proven)

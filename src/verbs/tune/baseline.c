@@ -135,9 +135,9 @@ static int judge(struct tuning *t)
 				   ceil(100 * best));
 	if (t->cold)
 		door_warn(d,
-			  "the first %zu run%s differed by %+.0f %%: caches were cold; what "
-			  "follows is measured warm",
-			  t->cold, t->cold == 1 ? "" : "s", 100 * (t->runs[0] / t->before - 1));
+			  "the first run differed by %+.0f %%: caches were cold; what follows is "
+			  "measured warm",
+			  100 * (t->runs[0] / t->before - 1));
 	if (t->n_runs == TUNE_RUNS_MAX)
 		door_warn(d,
 			  "the job drifts: %.4g in the first run, %.4g in run %d; pairs in "

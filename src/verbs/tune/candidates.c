@@ -16,25 +16,65 @@
 static const char *const profiles[] = { "default", "vendor", "published" };
 enum { OURS = sizeof(profiles) / sizeof(profiles[0]) };
 
+static const char *var_id(struct arena *a, const struct job_var *v)
+{
+	const char *name = v->name + strspn(v->name, "-");
+
+	return arena_printf(a, "%s.%.*s", name == v->name ? "env" : "arg", (int)strcspn(name, "="),
+			    name);
+}
+
+/* The list without its words for variables and arguments of the job; each has to be one. */
+static int setting_words(struct tuning *t, const char *list, const char **out)
+{
+	struct arena *a = t->g.d->arena;
+	size_t n;
+	const char *const *words = door_words(t->g.d, list, &n);
+
+	*out = NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool known = false;
+
+		if (strcspn(words[i], ".") != 3 ||
+		    (strncmp(words[i], "env", 3) != 0 && strncmp(words[i], "arg", 3) != 0)) {
+			*out = *out ? arena_printf(a, "%s,%s", *out, words[i]) : words[i];
+			continue;
+		}
+		for (size_t k = 0; k < n_job_vars; k++)
+			known = known || (!job_vars[k].hint &&
+					  id_matches(var_id(a, &job_vars[k]), words[i]));
+		if (!known)
+			return door_refuse(
+				t->g.d, EXIT_USAGE,
+				"unknown variable or argument \"%s\"; --dry-run lists them",
+				words[i]);
+	}
+	return 0;
+}
+
 int tune_look(struct tuning *t)
 {
 	struct door *d = t->g.d;
 	const struct findings *f = &t->planned[0].findings;
 	size_t more;
-	const char *const *beside = door_words(d, t->ask->beside, &more);
+	const char *const *beside = door_words(d, t->ask->beside, &more), *skip, *allow;
+	int code = setting_words(t, t->ask->narrow.skip, &skip);
 
+	code = code ? code : setting_words(t, t->ask->allow.allow, &allow);
+	if (code)
+		return code;
 	if (OURS + more > TUNE_PROFILES)
 		return door_refuse(d, EXIT_USAGE, "--beside takes at most %d profiles",
 				   TUNE_PROFILES - OURS);
 	for (size_t i = 0; i < OURS + more; i++) {
 		const struct profile_ask ask = { i < OURS ? profiles[i] : beside[i - OURS],
-						 t->ask->narrow.only, t->ask->narrow.skip };
-		int code = door_profile(d, &ask, &t->planned[i].profile);
+						 t->ask->narrow.only, skip };
 
+		code = door_profile(d, &ask, &t->planned[i].profile);
 		t->n_profiles = i + 1;
 
 		t->planned[i].m = t->planned[0].m;
-		code = code ? code : door_plan(d, t->g.h, t->ask->allow.allow, &t->planned[i]);
+		code = code ? code : door_plan(d, t->g.h, allow, &t->planned[i]);
 		if (code)
 			return code;
 	}
@@ -187,14 +227,14 @@ static void add_variables(struct tuning *t)
 {
 	const struct plan_target w =
 		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
+	struct plan_target skip = { 0 };
 	struct arena *a = t->g.d->arena;
 
+	skip.allow = door_words(t->g.d, t->ask->narrow.skip, &skip.n_allow);
 	for (size_t i = 0; i < n_job_vars; i++) {
 		const struct job_var *v = &job_vars[i];
 		size_t n = strcspn(v->name, "=");
-		const char *name = arena_strndup(a, v->name, n),
-			   *id = arena_printf(a, "%s.%s", *name == '-' ? "arg" : "env",
-					      name + strspn(name, "-"));
+		const char *name = arena_strndup(a, v->name, n), *id = var_id(a, v);
 		struct setting *s = arena_alloc(a, sizeof(*s));
 		struct change c = { .s = s,
 				    .target = "",
@@ -207,6 +247,8 @@ static void add_variables(struct tuning *t)
 		if (v->hint || (*name == '-' && !c.before))
 			continue;
 		memcpy(s, &made, sizeof(made));
+		if (plan_allows(&skip, s))
+			continue;
 		c.after = var_value(t, v->name[n] ? v->name + n + 1 : "");
 		c.refusal = var_refusal(t, v, i, name);
 		c.gate = c.refusal ? "not-used" : NULL;
@@ -272,10 +314,13 @@ static void profile_rivals(struct tuning *t, size_t first, size_t end)
 				has_change(&t->planned[i].plan, &p->changes[k], true);
 			n += on[k];
 		}
-		if (n > 1)
+		/* One change alone is a candidate already, unless the profile was asked for. */
+		if (n > (i < OURS))
 			*add_rival(t) = (struct rival){ .name = arena_printf(a, "profile %s", name),
 							.id = arena_printf(a, "profile:%s", name),
 							.on = on };
+		else if (i >= OURS)
+			door_warn(t->g.d, "%s: sets nothing that can be tried for this job", name);
 	}
 }
 
