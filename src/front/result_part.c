@@ -14,18 +14,37 @@
 /* Of a schema that has itself below it. */
 enum { DEPTH_MAX = 16 };
 
-/* What explains a figure, or says the same again. */
-static const struct {
-	const char *schema, *paths;
-} details[] = {
+/* What explains a figure, or says the same again; and what a bounded result lacks first: what it
+ * was measured on, and how. */
+static const struct part_row {
+	const char *schema, *explains, *late;
+} part_rows[] = {
 	{ "gputune.check/1",
-	  "findings.group,findings.target,findings.why,findings.source,findings.read_from" },
-	{ "gputune.plan/1", "changes.why,changes.source,changes.owners" },
+	  "findings.group,findings.target,findings.why,findings.source,findings.read_from", "" },
+	{ "gputune.plan/1", "changes.why,changes.source,changes.owners", "" },
 	{ "gputune.show/1",
 	  "facts.pci.path,facts.pci.root,facts.pci.subvendor,facts.pci.subdevice,"
 	  "facts.pci.config_bytes,facts.pci.pcie_cap,facts.cpu.policies.governors,"
-	  "facts.cpu.policies.driver,facts.cpu.policies.index" },
+	  "facts.cpu.policies.driver,facts.cpu.policies.index",
+	  "" },
+	{ "gputune.bench/1", "",
+	  "fingerprint,settings,conditions,cases.method,cases.setup,cases.placement,cases.limit,"
+	  "cases.first_figure,cases.at_s,cases.round_starts,cases.figures.drift,"
+	  "cases.figures.states" },
+	{ "gputune.doctor/1", "", "tests,measurements" },
+	{ "gputune.report/1", "", "machines.facts,machines.benches,machines.predictions" },
+	{ NULL, "", "" },
 };
+
+static const struct part_row *part_row_of(const json_t *result)
+{
+	const char *schema = json_string_value(json_object_get(result, "schema"));
+	const struct part_row *row = part_rows;
+
+	while (row->schema && (!schema || strcmp(row->schema, schema) != 0))
+		row++;
+	return row;
+}
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
@@ -296,12 +315,7 @@ static void part_compact(struct arena *a, json_t *j, const char *out, const char
 
 void result_compact(struct arena *a, json_t *result, bool all)
 {
-	const char *schema = json_string_value(json_object_get(result, "schema")), *out = "";
-
-	for (size_t i = 0; schema && !all && i < sizeof(details) / sizeof(details[0]); i++)
-		if (strcmp(details[i].schema, schema) == 0)
-			out = details[i].paths;
-	part_compact(a, result, out, "");
+	part_compact(a, result, all ? "" : part_row_of(result)->explains, "");
 }
 
 /* --- less of it ------------------------------------------------------------------------------- */
@@ -310,10 +324,11 @@ void result_compact(struct arena *a, json_t *result, bool all)
  * high is kept longest. */
 struct bounding {
 	size_t top, rank, text; /* items of a list, the last rank that is kept, bytes of a text */
+	const char *late;	/* paths */
 	json_t *cut;		/* paths and how many of their items are there */
 };
 
-enum { CUT_MAX = 12, SCALARS_MAX = 8, TEXT_LEAST = 80 };
+enum { SCALARS_MAX = 8, TEXT_LEAST = 80, LATE = 1 << 11, RANK_MAX = 1 << 12 };
 
 static json_t *part_bounded(struct bounding *b, json_t *j, size_t rank, const char *path);
 
@@ -331,10 +346,12 @@ static unsigned word_rank(const json_t *item, const char *key, const char *const
 static unsigned item_rank(const json_t *item)
 {
 	static const char *const verdicts[] = { "fail", "unknown", "pass", "na" },
+				 *const states[] = { "found", "not-tested", "fine", "not-here" },
 				 *const severities[] = { "critical", "high", "medium", "low" };
+	unsigned verdict = word_rank(item, "verdict", verdicts, 4),
+		 state = word_rank(item, "state", states, 4);
 
-	return word_rank(item, "verdict", verdicts, 4) * 8 +
-	       word_rank(item, "severity", severities, 4);
+	return (verdict < state ? verdict : state) * 8 + word_rank(item, "severity", severities, 4);
 }
 
 /* A list of the same items, the most important first; what has no rank stays where it is. */
@@ -410,11 +427,14 @@ static json_t *object_bounded(struct bounding *b, json_t *j, size_t rank, const 
 		size_t at = others ? rank + ++place : rank;
 
 		snprintf(below, sizeof(below), "%s%s%s", path, *path ? "." : "", key);
+		at += fields_have(b->late, below, false) ? LATE : 0;
 		if (at <= b->rank)
 			json_object_set_new(out, key, part_bounded(b, v, at, below));
 		else
 			note_cut(b, below, 0,
-				 json_is_object(v) ? json_object_size(v) : json_array_size(v));
+				 json_is_object(v)  ? json_object_size(v)
+				 : json_is_array(v) ? json_array_size(v)
+						    : 1);
 	}
 	return out;
 }
@@ -451,8 +471,8 @@ static json_t *cut_at(json_t *result, struct bounding b)
 
 json_t *result_bounded(json_t *result, struct result_bound b)
 {
-	struct bounding how = { .top = b.top, .rank = SIZE_MAX };
-	size_t most = b.tokens * RESULT_TOKEN_BYTES, low = 0, high = 1 << 12;
+	struct bounding how = { .top = b.top, .rank = SIZE_MAX, .late = part_row_of(result)->late };
+	size_t most = b.tokens * RESULT_TOKEN_BYTES, low = 0, high = RANK_MAX;
 	json_t *out = cut_at(result, how), *less;
 
 	if (!most ||

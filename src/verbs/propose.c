@@ -90,11 +90,12 @@ static void fill(struct arena *a, const struct planned *p, struct proposal_answe
 static const char *next_command(struct door *d, const struct planned *p,
 				const struct proposal_answer *x)
 {
+	bool waits = strcmp(x->state, "waits") == 0;
+
 	if (strcmp(x->state, "used") == 0)
 		return NULL;
-	return strcmp(x->state, "waits") == 0
-		       ? machine_command(d->arena, p->m, true, "approve %s", x->hash)
-		       : machine_command(d->arena, p->m, false, "apply --approved %s", x->hash);
+	return machine_command(d->arena, p->m, waits, waits ? "approve %s" : "apply --approved %s",
+			       x->hash);
 }
 
 static int propose(struct door *d, struct host *h, const struct propose_ask *ask,

@@ -105,7 +105,12 @@ for verb, name in (("check", "hgx-h100"), ("show", "hgx-h100"), ("plan", "dgx-sp
         expect(f"{verb} --budget {tokens} says what it left out", len(out) > most or (j["omitted"]["parts"] and all(p["shown"] < p["of"] for p in j["omitted"]["parts"])), out[-300:])
         expect(f"{verb}: more tokens, no less", len(out) >= last, (len(out), last))
         last = len(out)
-    expect(f"{verb} with a budget for all of it", json.loads(run(verb, *on, "--budget", "1000000").out) == whole or verb == "check")
+    got = json.loads(run(verb, *on, "--budget", "1000000").out)
+    for j in (got, whole):
+        j.get("diagnoses", []).sort(key=lambda d: d["id"])
+    expect(f"{verb} with a budget for all of it", got == whole or verb == "check")
+states = [d["state"] for d in json.loads(run("doctor", "--passive", "--host", "demo:hgx-h100", "--budget", "1500").out)["diagnoses"]]
+expect("of diagnoses what was found is first", states[0] == "found" and states == sorted(states), states)
 ranked = json.loads(run("check", "--host", "demo:hgx-h100", "--top", "30").out)["findings"]
 order = [(["fail", "unknown", "pass", "na"].index(f["verdict"]), ["critical", "high", "medium", "low", "info"].index(f["severity"])) for f in ranked]
 expect("what matters most is first", order == sorted(order) and len(ranked) == 30, order)
@@ -116,6 +121,8 @@ with tempfile.TemporaryDirectory() as tmp:
     page = os.path.join(tmp, "report.json")
     code = run("report", "--host", "demo:hgx-h100", "--budget", "1500", "-o", page).code
     text = open(page, encoding="utf-8").read()
+    bench = json.loads(run("bench", "hand-over", "--for", "0.1", "--runs", "1", "--budget", "600", "--state", tmp).out)
+    expect("of a measurement the figures are kept longest", bench["cases"][0]["figures"][0]["median_us"] > 0 and "fingerprint" not in bench, bench)
     expect("a report with a budget", code == 1 and len(text) <= 6001 and json.loads(text)["omitted"]["parts"], (code, len(text)))
 code, out, err = run("monitor", "--once", "--host", "demo:hgx-h100", "--top", "1")
 expect("lines of monitor, bounded", code == 0 and out.count("\n") == 1 and len(json.loads(out)["gpu0"]) > 5, (code, out[:200], err))

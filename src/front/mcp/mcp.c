@@ -534,8 +534,7 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 		return complain_text(EXIT_USAGE, "--group goes with --socket");
 	if (how->changes && site.agents.none)
 		return complain_text(EXIT_NOT_APPLIED,
-				     "%s: agents may change nothing: --allow-changes "
-				     "is refused",
+				     "%s: agents may change nothing: --allow-changes is refused",
 				     SITE_POLICY);
 	if (how->overlay && !how->changes)
 		return complain_text(EXIT_USAGE, "--overlay goes with --allow-changes");

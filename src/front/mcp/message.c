@@ -147,19 +147,16 @@ static json_t *page_text(enum page kind, const char *name)
 
 /* What is read by asking the machine. */
 static const struct {
-	const char *uri, *name, *about;
+	const char *uri, *about;
 	struct mcp_tool tool;
 } asked[] = {
 	{ "gputune://machine",
-	  "machine",
 	  "Facts of this machine",
 	  { "machine", .verb = "show", .keys = "", .limit_s = 60 } },
 	{ "gputune://findings",
-	  "findings",
 	  "What slows this machine down",
 	  { "findings", .verb = "check", .keys = "", .limit_s = 60 } },
 	{ "gputune://journal",
-	  "journal",
 	  "Changes made, newest first",
 	  { "journal", .verb = "history", .keys = "", .limit_s = 60 } },
 };
@@ -176,7 +173,7 @@ static json_t *resources_json(void)
 	char uri[96];
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
-		json_array_append_new(list, resource_json(asked[i].uri, asked[i].name,
+		json_array_append_new(list, resource_json(asked[i].uri, asked[i].tool.name,
 							  asked[i].about, "application/json"));
 	for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]); i++) {
 		snprintf(uri, sizeof(uri), "gputune://docs/%s", docs[i]);
@@ -194,15 +191,11 @@ static json_t *templates_json(void)
 			 "mimeType", "application/json");
 }
 
-static bool is_name(const char *s)
-{
-	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")];
-}
-
 static enum mcp_do read_resource(struct arena *a, const struct mcp_ask *how, const json_t *params,
 				 struct mcp_request *r, json_t **answer)
 {
-	const char *uri = json_string_value(json_object_get(params, "uri"));
+	const char *uri = json_string_value(json_object_get(params, "uri")),
+		   *doc = uri && strncmp(uri, "gputune://docs/", 15) == 0 ? uri + 15 : NULL;
 	json_t *text = NULL;
 	struct err e = { 0 };
 
@@ -212,18 +205,16 @@ static enum mcp_do read_resource(struct arena *a, const struct mcp_ask *how, con
 			mcp_call_read(a, how, &asked[i].tool, NULL, &r->call, &e);
 			return MCP_RUN;
 		}
-	for (size_t i = 0; uri && i < sizeof(docs) / sizeof(docs[0]); i++)
-		if (strncmp(uri, "gputune://docs/", 15) == 0 && strcmp(uri + 15, docs[i]) == 0)
+	for (size_t i = 0; doc && i < sizeof(docs) / sizeof(docs[0]); i++)
+		if (strcmp(doc, docs[i]) == 0)
 			text = page_text(PAGE_DOC, docs[i]);
-	if (uri && strncmp(uri, "gputune://schemas/", 18) == 0 && is_name(uri + 18))
+	if (uri && strncmp(uri, "gputune://schemas/", 18) == 0 && mcp_plain_name(uri + 18))
 		text = page_text(PAGE_SCHEMA, uri + 18);
 	if (text)
 		*answer = list_answer(r, "contents",
 				      json_pack("[{s:s, s:s, s:o}]", "uri", uri, "mimeType",
-						strncmp(uri, "gputune://docs/", 15) == 0
-							? "text/markdown"
-							: "application/json",
-						"text", text));
+						doc ? "text/markdown" : "application/json", "text",
+						text));
 	else
 		*answer = mcp_error(r->id, RPC_PARAMS, "no resource \"%.200s\"", uri ? uri : "");
 	return MCP_ANSWER;
@@ -319,15 +310,13 @@ json_t *mcp_show_plan(const struct mcp_request *r, const char *printed, size_t l
 /* What a client asks again with, after its user saw the plan: its hash, and what the user did. */
 static void read_shown(const json_t *params, struct mcp_request *r)
 {
-	static const char *const actions[] = { "accept", "decline", "cancel" };
 	const json_t *said = json_object_get(json_object_get(params, "inputResponses"), "plan");
 	const char *action = json_string_value(json_object_get(said, "action"));
 
 	json_object_clear(r->call.question);
 	json_object_set(r->call.question, "waiting", json_object_get(params, "requestState"));
-	for (size_t i = 0; action && i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (strcmp(action, actions[i]) == 0)
-			r->call.user = actions[i];
+	if (action && *action && words_have("accept decline cancel", action, strlen(action)))
+		r->call.user = action;
 }
 
 static json_t *initialize(const struct mcp_request *r)
@@ -442,10 +431,9 @@ static bool read_meta(const json_t *params, struct mcp_request *r, json_t **answ
 
 	r->token = id_valid(token) ? json_incref(token) : NULL;
 	r->modern = version != NULL;
-	if (version)
-		r->elicits = elicits(json_object_get(meta, META "clientCapabilities"));
 	if (!version)
 		return true;
+	r->elicits = elicits(json_object_get(meta, META "clientCapabilities"));
 	if (!json_is_string(version) || strcmp(json_string_value(version), MCP_VERSION) != 0) {
 		*answer = mcp_error(r->id, RPC_VERSION, "Unsupported protocol version");
 		json_object_set_new(json_object_get(*answer, "error"), "data",
@@ -491,7 +479,7 @@ enum mcp_do mcp_message(struct arena *a, const struct mcp_ask *how, struct mcp_c
 	/* Texts of the call are the message's. */
 	if (what == MCP_RUN) {
 		const char **own[] = { &r->call.text, &r->call.target, &r->call.kind,
-				       &r->call.fields };
+				       &r->call.fields, &r->call.user };
 
 		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 			*own[i] = *own[i] ? arena_strdup(a, *own[i]) : NULL;

@@ -133,8 +133,7 @@ static void add_keys(const struct mcp_tool *t, const struct verb *v, json_t *pro
 
 static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 {
-	json_t *p = json_object(), *need = json_array(),
-	       *kinds = strchr(t->verb, '*') ? kinds_of(t) : NULL;
+	json_t *p = json_object(), *need = NULL, *kinds = strchr(t->verb, '*') ? kinds_of(t) : NULL;
 	struct arena a = { 0 };
 	json_t *kind;
 	size_t i;
@@ -151,7 +150,7 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 	if (kinds) {
 		json_object_set_new(p, "kind",
 				    json_pack("{s:s, s:O}", "type", "string", "enum", kinds));
-		json_array_append_new(need, json_string("kind"));
+		need = json_pack("[s]", "kind");
 	} else {
 		add_keys(t, mcp_tool_verb(&a, t, NULL), p);
 	}
@@ -168,10 +167,6 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 				      "tokens, default 1500"));
 	arena_free(&a);
 	json_decref(kinds);
-	if (!json_array_size(need)) {
-		json_decref(need);
-		need = NULL;
-	}
 	return json_pack("{s:s, s:b, s:o, s:o*}", "type", "object", "additionalProperties", 0,
 			 "properties", p, "required", need);
 }
@@ -222,8 +217,7 @@ json_t *mcp_tool_json(const struct mcp_ask *how, const struct mcp_tool *t)
 
 /* --- one call --------------------------------------------------------------------------------- */
 
-/* A name of ours in a folder of the server's: no path. */
-static bool plain_name(const char *s)
+bool mcp_plain_name(const char *s)
 {
 	return *s && *s != '.' && *s != '-' &&
 	       !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
@@ -241,9 +235,9 @@ static int read_target(struct arena *a, const struct mcp_ask *how, const char *t
 			out->node = arena_strdup(a, target);
 			return 0;
 		}
-	if (strncmp(target, "demo:", 5) == 0 && plain_name(target + 5))
+	if (strncmp(target, "demo:", 5) == 0 && mcp_plain_name(target + 5))
 		out->capture = arena_strdup(a, target);
-	else if (how->captures && plain_name(target))
+	else if (how->captures && mcp_plain_name(target))
 		out->capture = arena_printf(a, "%s/%s", how->captures, target);
 	if (out->capture)
 		return 0;
@@ -344,10 +338,12 @@ int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_t
 	if (!code && !mcp_tool_verb(a, t, out->kind))
 		code = err_set(e, -EINVAL, "%s: unknown kind \"%.60s\"", t->name,
 			       out->kind ? out->kind : "");
-	if (!code && t->writes && !out->capture != !how->overlay)
+	if (!code && t->writes && (out->node || !out->capture != !how->overlay))
 		code = err_set(e, -EINVAL,
-			       how->overlay ? "with --overlay only captured machines can be changed"
-					    : "a captured machine cannot be changed");
+			       out->node ? "a node can be changed by its own server alone"
+			       : how->overlay
+				       ? "with --overlay only captured machines can be changed"
+				       : "a captured machine cannot be changed");
 	return code;
 }
 
@@ -379,29 +375,36 @@ static json_t *call_text(json_t *content)
 json_t *mcp_call_result(const struct mcp_call *c, const char *printed, size_t len, const char *said,
 			int code)
 {
-	json_t *data = json_loadb(printed, len, JSON_REJECT_DUPLICATES, NULL), *content, *result;
+	json_t *whole = json_loadb(printed, len, JSON_REJECT_DUPLICATES, NULL),
+	       *data = json_incref(whole), *content, *result;
 	bool bad = code == EXIT_USAGE ||
 		   (c->tool->writes && code != EXIT_CLEAN && code != EXIT_FINDINGS);
 
-	/* What is about a node is its own server's. */
-	if (c->node &&
-	    json_is_object(json_object_get(json_object_get(data, "result"), "structuredContent"))) {
-		content = json_incref(
-			json_object_get(json_object_get(data, "result"), "structuredContent"));
-		bad = json_is_true(json_object_get(json_object_get(data, "result"), "isError"));
-		json_object_set_new(content, "target", json_string(c->node));
+	/* What is about a node is its own server's; nothing else of it is believed. */
+	if (c->node) {
+		const json_t *of = json_object_get(whole, "result"),
+			     *its = json_object_get(of, "structuredContent");
+
+		bad = json_is_true(json_object_get(of, "isError"));
+		code = (int)json_integer_value(json_object_get(its, "exit_code"));
 		json_decref(data);
-	} else if (json_is_object(data) && !c->node) {
+		data = result_bounded(json_object_get(its, "data"),
+				      (struct result_bound){ .tokens = c->tokens });
+	}
+	if (json_is_object(data)) {
 		content = json_pack("{s:s, s:i, s:s, s:o, s:o*, s:s*}", "target", c->target,
 				    "exit_code", code, "untrusted", untrusted, "data", data, "undo",
 				    undo_of(c), "user", c->user);
+		result = json_pack("{s:o, s:O, s:b}", "content", call_text(content),
+				   "structuredContent", content, "isError", bad);
+		json_decref(content);
 	} else {
 		json_decref(data);
-		return json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
-				 json_text(*said ? said : "no answer"), "isError", 1);
+		json_unpack(whole, "{s:{s:[{s:s}]}}", "result", "content", "text", &said);
+		json_unpack(whole, "{s:{s:s}}", "error", "message", &said);
+		result = json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
+				   json_text(*said ? said : "no answer"), "isError", 1);
 	}
-	result = json_pack("{s:o, s:O, s:b}", "content", call_text(content), "structuredContent",
-			   content, "isError", bad);
-	json_decref(content);
+	json_decref(whole);
 	return result;
 }
