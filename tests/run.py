@@ -171,8 +171,9 @@ def jobs_of(step, only_changed):
         case "walks":  # in memory, and on the kernel that runs, whose values they change and put back
             return [Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
-        case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules
-            return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True)]
+        case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules; of planted conditions, what is judged rightly
+            return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True),
+                    Job(step, "planted-all", ["python3", "tests/golden/planted.py", "build/gputune", "all"], after=["build"], suite=True)]
         case "history":  # ten thousand machines by a year, Parquet by DuckDB, a thousand nodes, ranks by a real PMIx
             return [Job(step, "since-parquet", ["sh", "-ec", "mkdir -p build-duckdb; cp tests/history/*.json build-duckdb; (cd build-duckdb; npm ci --ignore-scripts); "
                                                 "GPUTUNE_DUCKDB=$PWD/build-duckdb python3 tests/golden/since.py build/gputune"], after=["build"], suite=True),

@@ -3,7 +3,7 @@
 """One fact of a captured machine on one side of its edge: the row that judges it says so, on the right object.
 
     planted.py GPUTUNE        that row alone
-    planted.py GPUTUNE all    every row: no other one changes its verdict
+    planted.py GPUTUNE all    every row: no other one changes its verdict; and those of LATER
 """
 import re
 import sys
@@ -168,6 +168,42 @@ PLANTS = [
     (D, "overcommit of a database", "memory.overcommit", "", "na", sysctl("vm.overcommit_memory", 2)),
 ]
 
+# Set aside until all of the above were judged rightly: 31 of 32 were at the first run. A window of 64 GiB on an H100 was meant to
+# fail; the rule asks for 1 GiB of every GPU, and still does.
+LATER = [
+    (A, "background writeback at 11 %", "memory.dirty-background-ratio", "", "fail", sysctl("vm.dirty_background_ratio", 11)),
+    (A, "a send buffer of 16 MiB", "net.wmem-max", "", "pass", sysctl("net.core.wmem_max", 16777216)),
+    (A, "a send buffer one byte below", "net.wmem-max", "", "fail", sysctl("net.core.wmem_max", 16777215)),
+    (A, "a governor of all CPUs", "cpu.governor", "cpu0-19", "fail", lambda n: [n.write(f"{CPU}/cpufreq/policy{c}/scaling_governor", "powersave\n") for c in range(20)]),
+    (A, "slow start off", "net.tcp-slow-start-after-idle", "", "pass", sysctl("net.ipv4.tcp_slow_start_after_idle", 0)),
+    (A, "no swap at all", "memory.swap-area", "", "na", both(meminfo(SwapTotal=0, SwapFree=0), file("/proc/swaps", "Filename Type Size Used Priority"))),
+    (A, "memory locked without limit", "memory.memlock", "", "pass", limit("Max locked memory", "unlimited")),
+    (A, "a hardware thermal slowdown in the past", "gpu.throttle-history", "gpu0", "fail", gpu(0, **{"FieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)":30*10**9})),
+    (A, "an NVMe zone 10 C below its limit", "disk.temperature", "0004:01:00.0", "pass", file("/sys/class/hwmon/hwmon7/temp1_input", 74850)),
+    (A, "one half of the NIC at x2", "pcie.link", "0002:01:00.0", "fail", lanes("0002:01:00.0", "0002:01:00.1", "0002:00:00.0", width=2)),
+    (A, "fast open for servers", "net.tcp-fastopen", "", "na", sysctl("net.ipv4.tcp_fastopen", 3)),
+    (A, "a port in INIT", "rdma.state", "rocep1s0f0/1", "fail", file("/sys/class/infiniband/rocep1s0f0/ports/1/state", "2: INIT")),
+    (B, "GPU 2 is not reported", "gpu.count", "", "fail", asked("nvml", "", nvmlDeviceGetCount=7)),
+    (B, "GPUs with another VBIOS", "gpu.vbios", "", "fail", gpu(1, VbiosVersion="96.00.99.00.01")),
+    (B, "an NVLink down on GPU 7", "gpu.nvlink", "gpu7", "fail", gpu(7, **{"NvLinkState(3)":0})),
+    (B, "exclusive process mode", "gpu.compute-mode", "gpu4", "fail", gpu(4, ComputeMode=3)),
+    (B, "power brake now", "gpu.throttle", "gpu2", "fail", gpu(2, CurrentClocksEventReasons=0x80)),
+    (B, "an Ethernet port without jumbo frames", "nic.mtu", "ib0", "na", file("/sys/class/net/ib0/mtu", 2044)),
+    (B, "swappiness of a database", "memory.swappiness", "", "fail", sysctl("vm.swappiness", 100)),
+    (B, "persistence daemon down", "service.persistenced", "", "pass", lambda n: n.gone(f"{GUARDS}/nvidia-persistenced.service")),
+    (B, "BAR1 of 64 GiB", "gpu.bar1-size", "gpu1", "pass", gpu(1, BAR1MemoryInfo__bar1Total=64<<30)),
+    (B, "fabric degraded", "gpu.fabric", "gpu3", "fail", gpu(3, **{"GpuFabricInfo.state":2})),
+    (B, "huge pages that were asked for and not granted", "memory.hugepages-granted", "1048576kB", "fail", both(argument("hugepagesz=1G hugepages=16"))),
+    (C, "governor performance", "cpu.governor", "cpu0-11", "pass", lambda n: [n.write(f"{CPU}/cpufreq/policy{c}/scaling_governor", "performance\n") for c in range(12)]),
+    (C, "reads of 4096", "nic.mrrs", "0005:03:00.0", "pass", mrrs("0005:03:00.0", 5)),
+    (C, "software thermal slowdown now", "gpu.throttle", "gpu0", "fail", gpu(0, CurrentClocksEventReasons=0x20)),
+    (C, "an address is gone", "nic.address", "eth0", "fail", asked("if", "eth0", ipv4="")),
+    (D, "disk full", "disk.free-space", "/", "fail", asked("statfs", "/", avail_bytes=1000)),
+    (D, "zone reclaim", "memory.zone-reclaim", "", "fail", sysctl("vm.zone_reclaim_mode", 1)),
+    (D, "huge pages never", "memory.thp-enabled", "", "fail", file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")),
+    (D, "UAS on the USB disk", "disk.usb-transport", "sdb", "pass", lambda n: n.link("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-4/1-4:1.0/driver", "/sys/bus/usb/drivers/uas")),
+]
+
 
 def gpu_lanes(n):
     """The link of the GPU, wherever this board has it."""
@@ -203,7 +239,7 @@ def main():
     every = "all" in sys.argv[2:]
     nodes = {m: Node(f"planted-{m}", machine=m) for m in (A, B, C, D)}
     base = {m: failing(n.check("--all")[1]) for m, n in nodes.items()} if every else {}
-    for plant in PLANTS:
+    for plant in PLANTS + (LATER if every else []):
         judge(nodes[plant[0]], base, plant, every)
 
 

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 
 from common import end_suite, expect, root, run, scratch
@@ -126,8 +127,30 @@ expect("lspci without a domain", f[("pcie.link", "0000:01:00.0")]["current"] == 
 capture, r = posted("$ lspci -d 10de: -nn\n01:00.0 3D controller [0302]: NVIDIA Corporation GH100 [10de:2330]\n" + GB10)
 expect("a filtered list is left out, and said so", "some functions in lspci lack" in r.err and "root/sys" not in members(capture), r.err)
 expect("no NIC is not said", findings(capture)[("nic.cable", "")]["verdict"] == "unknown")
+plain = re.sub(r" \[[0-9a-f]{4}\]:", ":", re.sub(r" \[[0-9a-f]{4}:[0-9a-f]{4}\]", "", LIST))
+capture, _ = posted(plain.replace("\t", "        "))
+f = findings(capture)
+expect("by names alone, with blanks for tabs", f[("pcie.link", "0000:01:00.0")]["current"] == "32.0 GT/s x8", list(f))
+expect("no device number is made up", "root/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/device" not in members(capture), list(members(capture)))
+capture, _ = posted(plain.replace("NVIDIA Corporation GH100", "NVIDIA Corporation Device 2331"))
+expect("a device that the list has no name for", page(capture, "root/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/device") == "0x2331\n")
 capture, _ = posted(LIST.replace("[8086:352a]", "").replace("[10de:2330]", ""))
 expect("without ids", "root/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/vendor" not in members(capture))
+# The power of an HGX H100 whose board management lowered the limit (a public pull request of 2026-06-26).
+capture, _ = posted("""==============NVSMI LOG==============
+Driver Version                                         : 595.71.05
+Attached GPUs                                          : 1
+GPU 00000000:06:00.0
+    GPU Power Readings
+        Instantaneous Power Draw                       : 78.75 W
+        Current Power Limit                            : 500.00 W
+        Requested Power Limit                          : 700.00 W
+        Default Power Limit                            : 700.00 W
+        Min Power Limit                                : 200.00 W
+        Max Power Limit                                : 700.00 W
+""")
+f = findings(capture)[("gpu.power-limit", "gpu0")]
+expect("a limit from elsewhere", f["verdict"] == "fail" and "held to 500 W" in f["reason"], f)
 
 # Archives of sosreport.
 SOS = {"proc/cmdline": "quiet iommu=pt\n", "etc/shadow": "root:x\n", "etc/sysctl.d/90.conf": "vm.swappiness = 1\n",

@@ -461,6 +461,7 @@ static void libraries(struct probe *p)
 		"libcuda.so.1",	 "libnvidia-ml.so.1",  "libnccl.so.2",
 		"libcudnn.so.9", "libibverbs.so.1",    "libmlx5.so.1",
 		"libnuma.so.1",	 "libcusparseLt.so.0", "libnvshmem_host.so.3",
+		"libmpi.so.40",	 "libopenblas.so.0",
 	};
 	static const char *const cuda[] = {
 		"libcudart.so.13", "libcudart.so.12",	"libcublas.so.13",
@@ -512,9 +513,7 @@ static struct fact_str glibc(struct probe *p)
 		f.v = arena_strndup(p->a, f.v + 5, strlen(f.v + 5) - 3);
 		return f;
 	}
-	f.v = NULL;
-	f.f = fact_unseen(-EOPNOTSUPP, f.f.dir, f.f.leaf);
-	return f;
+	return probe_ask_str(p, "libc", "", "version");
 }
 
 void probe_software(struct probe *p)
@@ -528,6 +527,9 @@ void probe_software(struct probe *p)
 			  : fact_str_of("other", "", "/run/systemd/system");
 	s->cuda_toolkit = platform_toolkit(p);
 	s->nvcc = present(p, "/usr/local/cuda/bin/nvcc");
+	s->nsys = present(p, "/usr/local/cuda/bin/nsys");
+	s->ncu = present(p, "/usr/local/cuda/bin/ncu");
+	s->perftest = present(p, "/usr/bin/ib_write_bw");
 	s->container = platform_container(p);
 	s->container_runtime = present(p, "/usr/bin/nvidia-container-runtime");
 	libraries(p);

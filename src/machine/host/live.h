@@ -5,7 +5,7 @@
 
 #include "machine/host/ask.h"
 
-enum { LIVE_PROVIDERS = 18 };
+enum { LIVE_PROVIDERS = 19 };
 
 struct live {
 	struct host host;

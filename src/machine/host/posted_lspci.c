@@ -79,6 +79,47 @@ static bool pair(const char *line, int *a, int *b)
 	return true;
 }
 
+struct named {
+	const char *name;
+	int number;
+};
+
+/* Of pci.ids, what judgements need: without -n or -nn only the names are printed. */
+static const struct named classes[] = {
+	{ "3D controller", 0x0302 },
+	{ "VGA compatible controller", 0x0300 },
+	{ "Host bridge", 0x0600 },
+	{ "PCI bridge", 0x0604 },
+	{ "Bridge", 0x0680 },
+	{ "Ethernet controller", 0x0200 },
+	{ "Infiniband controller", 0x0207 },
+	{ "Non-Volatile memory controller", 0x0108 },
+};
+static const struct named makers[] = {
+	{ "NVIDIA Corporation", NVIDIA },
+	{ "Mellanox Technologies", 0x15b3 },
+	{ "Intel Corporation", 0x8086 },
+	{ "Advanced Micro Devices, Inc. [AMD]", 0x1022 },
+};
+
+static int number_of(const struct named *list, size_t n, const char *s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(s, list[i].name))
+			return list[i].number;
+	return -1;
+}
+
+/* "3D controller: NVIDIA Corporation Device 2331 (rev a1)" */
+static int header_of_names(struct posted_function *f, const char *s)
+{
+	const char *maker = strstr(s, ": "), *device = maker ? strstr(maker, " Device ") : NULL;
+
+	f->vendor = maker ? number_of(makers, sizeof(makers) / sizeof(*makers), maker + 2) : -1;
+	f->device = device && strlen(device) >= 12 ? hex(device + 8, 4) : -1;
+	return number_of(classes, sizeof(classes) / sizeof(*classes), s);
+}
+
 /* "VGA compatible controller [0300]: NVIDIA Corporation GB10 [10de:2e12] (rev a1)", or, with -n,
  * "0300: 10de:2e12 (rev a1)". */
 static void header(struct posted_function *f, const char *s)
@@ -94,6 +135,8 @@ static void header(struct posted_function *f, const char *s)
 	} else if (c && c - s >= 5 && c[-5] == '[') {
 		class_ = hex(c - 4, 4);
 		pair(c, &f->vendor, &f->device);
+	} else {
+		class_ = header_of_names(f, s);
 	}
 	if (class_ >= 0)
 		f->class_ = class_ << 8 | (interface > 0 ? interface : 0);
@@ -290,7 +333,7 @@ static void put_function(struct posted *p, const struct posted_function *f, cons
 	struct arena *a = p->arena;
 
 	/* Text without any driver line does not show whether a driver is loaded. */
-	if (p->drivers_shown)
+	if (p->drivers_shown && f->class_ >= 0 && f->vendor >= 0 && f->device >= 0)
 		put(p, folder, "uevent",
 		    arena_printf(a,
 				 "%s%s%sPCI_CLASS=%X\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\n"
@@ -299,9 +342,12 @@ static void put_function(struct posted *p, const struct posted_function *f, cons
 				 (unsigned)f->class_, (unsigned)f->vendor, (unsigned)f->device,
 				 f->subvendor < 0 ? 0 : (unsigned)f->subvendor,
 				 f->subdevice < 0 ? 0 : (unsigned)f->subdevice, f->address));
-	put(p, folder, "class", arena_printf(a, "0x%06x\n", (unsigned)f->class_));
-	put(p, folder, "vendor", arena_printf(a, "0x%04x\n", (unsigned)f->vendor));
-	put(p, folder, "device", arena_printf(a, "0x%04x\n", (unsigned)f->device));
+	if (f->class_ >= 0)
+		put(p, folder, "class", arena_printf(a, "0x%06x\n", (unsigned)f->class_));
+	if (f->vendor >= 0)
+		put(p, folder, "vendor", arena_printf(a, "0x%04x\n", (unsigned)f->vendor));
+	if (f->device >= 0)
+		put(p, folder, "device", arena_printf(a, "0x%04x\n", (unsigned)f->device));
 	if (f->numa >= 0)
 		put(p, folder, "numa_node", arena_printf(a, "%d\n", f->numa));
 	put_link_state(p, folder, "current", &f->now);
@@ -342,7 +388,7 @@ void posted_lspci_finish(struct posted *p)
 		if (folder)
 			record_put_link(p->record, place, folder);
 		/* Its ids were not printed: it is there, and no more is known. */
-		if (f->vendor >= 0 && f->device >= 0 && f->class_ >= 0)
+		if (f->vendor >= 0 || f->class_ >= 0)
 			put_function(p, f, folder ? folder : place);
 		else if (!folder)
 			put(p, place, "posted", "");

@@ -3,6 +3,7 @@
  * and no program among them, and what a path is looked up from. */
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,12 +125,26 @@ static int statfs_ask(void **state, struct arena *a, const char *object, const c
 
 const struct provider provider_statfs = { .api = "statfs", .ask = statfs_ask };
 
+/* The C library that this program runs with. Field: "version" (2.39). */
+static int libc_ask(void **state, struct arena *a, const char *object, const char *field,
+		    struct answer *out)
+{
+	(void)state;
+	(void)a;
+	if (*object || strcmp(field, "version") != 0)
+		return -EINVAL;
+	answer_text(out, gnu_get_libc_version());
+	return 0;
+}
+
+static const struct provider provider_libc = { .api = "libc", .ask = libc_ask };
+
 static const struct provider *const providers[] = {
 	&provider_nvml,	   &provider_cuda,     &provider_ethtool,	&provider_interface,
 	&provider_statfs,  &provider_zpool,    &provider_boost,		&provider_mlxconfig,
 	&provider_systemd, &provider_env,      &provider_kernel_log,	&provider_fabric_manager,
 	&provider_kmod,	   &provider_nvpmodel, &provider_jetson_clocks, &provider_dcb,
-	&provider_imex,	   &provider_mps,
+	&provider_imex,	   &provider_mps,      &provider_libc,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
 _Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS,
