@@ -355,11 +355,15 @@ static void monitor_monitor_pair(struct arena *a, struct monitor *mon, const cha
 
 static void look_net(struct arena *a, const struct machine *m, struct monitor *mon)
 {
+	bool cards = false;
+
+	LIST_FOR_EACH (const struct nic, n, &m->net.nics)
+		cards = cards || (*n->pci && fact_is(&n->operstate, "up"));
 	LIST_FOR_EACH (const struct nic, n, &m->net.nics) {
 		const char *name = arena_strdup(a, n->name);
 
-		/* Loopback, bridges and the like carry what others have carried already. */
-		if (!*n->pci || !fact_is(&n->operstate, "up"))
+		/* Beside cards, bridges and the like carry what those have carried already. */
+		if ((cards && !*n->pci) || !fact_is(&n->operstate, "up"))
 			continue;
 		monitor_monitor_pair(a, mon, "net.received", "net.sent", name,
 				     arena_printf(a, "/sys/class/net/%s/statistics", name), 0,

@@ -240,7 +240,7 @@ void job_seen_end(struct job_watch *w, double wall_s, struct job_seen *out)
 /* --- what that means -------------------------------------------------------------------------- */
 
 /* Below these a setting for the resource cannot be worth 1 %: a tenth of what one request, one wake
- * or one page costs (100 us, 5 us, 0.25 us) a second. */
+ * or one page costs (100 us, of a disk 4 ms; 5 us, 0.25 us) a second. */
 static const struct {
 	size_t offset;
 	double least;
@@ -251,7 +251,7 @@ static const struct {
 	[USE_WAKE] = { offsetof(struct job_seen, wakes), 200, "wake-ups/s", 1 },
 	[USE_MEMORY] = { offsetof(struct job_seen, memory), 64e6, "MB", 1e-6 },
 	[USE_FAULTS] = { offsetof(struct job_seen, faults), 4000, "page faults/s", 1 },
-	[USE_DISK] = { offsetof(struct job_seen, disk), 1e6, "MB/s", 1e-6 },
+	[USE_DISK] = { offsetof(struct job_seen, disk), 1e5, "MB/s", 1e-6 },
 	[USE_NET] = { offsetof(struct job_seen, net), 1e5, "MB/s", 1e-6 },
 	[USE_RDMA] = { offsetof(struct job_seen, rdma), 1e6, "MB/s", 1e-6 },
 	[USE_GPU] = { offsetof(struct job_seen, gpu), 0.02, "% busy", 100 },

@@ -268,8 +268,6 @@ static int tune_times(struct tuning *t)
 	double need_s;
 
 	prove_note_changes(&t->g);
-	p->what = "tune";
-	p->many = true;
 	p->min_effect_asked = t->ask->pairs.min_effect;
 	p->settle_s = t->ask->settle_s > 0 ? t->ask->settle_s : SETTLE_S;
 	prove_times(&t->g.planned.plan, t->ask->settle_s <= 0, p);
