@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py GPUTUNE ARM64-GPUTUNE|- [STEP...]: steps are results, module, ansible, slurm, monitors; none: all of them."""
+"""run.py GPUTUNE ARM64-GPUTUNE|- [STEP...]: steps are results, module, ansible, tuning, slurm, monitors; none: all."""
 import pathlib
 import shutil
 import signal
@@ -23,7 +23,7 @@ def t(what, ok, detail=""):
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is stopped then, too
 gputune = pathlib.Path(sys.argv[1]).resolve()
 arm = None if sys.argv[2] == "-" else pathlib.Path(sys.argv[2]).resolve()
-steps = sys.argv[3:] or ["results", "module", "ansible", "slurm", "monitors"]
+steps = sys.argv[3:] or ["results", "module", "ansible", "tuning", "slurm", "monitors"]
 for step in steps:
     work = tempfile.mkdtemp(prefix=f"gputune-{step}-")
     start = time.monotonic()

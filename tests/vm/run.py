@@ -16,11 +16,12 @@ import steps_power
 import steps_prove
 import steps_rdma
 import steps_read
+import steps_tune
 
 STEPS = {"boot": steps_read.boot, "read": steps_read.read, "change": steps_change.change, "mrrs": steps_change.mrrs,
          "kills": steps_change.kills, "powercut": steps_power.powercut, "reboot": steps_power.reboot, "persist": steps_persist.persist,
          "prove": steps_prove.prove, "rdma": steps_rdma.rdma, "pair": steps_pair.pair,
-         "fabric": steps_fabric.fabric, "igx": steps_igx.igx, "guard": steps_guard.guard}
+         "tune": steps_tune.tune, "fabric": steps_fabric.fabric, "igx": steps_igx.igx, "guard": steps_guard.guard}
 
 
 def main():

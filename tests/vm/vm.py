@@ -79,17 +79,20 @@ def topology(hotplug, cores, ssh_port=None, iops=0, gib=1):
 
 class VM:
     """One running machine. disk: a raw or qcow2 file; log: where every write goes as well; snapshot: stored state
-    to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine; extra: more arguments."""
+    to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine; extra: more arguments;
+    icount: an instruction takes 2^icount ns of the guest's time, whatever it takes here."""
 
     def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
-                 name="vm", loader=False, ssh_port=None, iops=0, extra=(), gib=1):
+                 name="vm", loader=False, ssh_port=None, iops=0, extra=(), gib=1, icount=None):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
         self.folder = share = share or DIR / "share"
         share.mkdir(exist_ok=True)
         fmt = "qcow2" if str(disk).endswith("qcow2") else "raw"
-        args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max",
+        # Its clock counts instructions, and jumps where nothing runs: what else this machine does is not measured.
+        clock = ["-accel", "tcg,thread=single", "-icount", f"shift={icount},sleep=off"] if icount else ["-accel", "tcg,thread=multi"]
+        args = ["qemu-system-x86_64", *clock, "-machine", "q35", "-cpu", "max",
                 "-smp", f"{2 * cores},sockets=2,cores={cores}", "-m", f"{2048 * gib}", "-display", "none", "-nodefaults", "-no-reboot",
                 "-serial", f"file:{self.paths['serial']}", "-monitor", f"unix:{self.paths['mon']},server,nowait",
                 "-device", "virtio-serial-pci",
