@@ -65,7 +65,37 @@ static void inject_cupti(struct arena *a, struct injection *j)
 	j->on = true;
 }
 
-void inject_begin(struct arena *a, struct injection *j, const char *recording, char *const *command)
+/* nsys has the whole run: the job is its child, and it passes on the exit code. It names report and
+ * export after what stands before a last dot. */
+static char **inject_nsys(struct arena *a, struct injection *j, const char *recording,
+			  char **command)
+{
+	const char *stem = str_ends(recording, ".rec")
+				   ? arena_strndup(a, recording, strlen(recording) - 4)
+				   : recording;
+	const char *first[] = { "nsys",
+				"profile",
+				"--trace=cuda,nvtx",
+				"--sample=none",
+				"--cpuctxsw=none",
+				"--export=sqlite",
+				arena_printf(a, "--output=%s-nsys", stem) };
+	enum { FIRST = sizeof(first) / sizeof(first[0]) };
+	size_t n = 0;
+	char **all;
+
+	while (command[n])
+		n++;
+	all = arena_array(a, FIRST + n + 1, sizeof(*all));
+	for (size_t i = 0; i < FIRST; i++)
+		all[i] = arena_strdup(a, first[i]);
+	memcpy(all + FIRST, command, n * sizeof(*all));
+	j->path = arena_printf(a, "%s-nsys.sqlite", stem);
+	j->on = true;
+	return all;
+}
+
+char **inject_begin(struct arena *a, struct injection *j, const char *recording, char **command)
 {
 	const char *own = inject_profiler(command);
 	char folder[PATH_MAX];
@@ -73,11 +103,13 @@ void inject_begin(struct arena *a, struct injection *j, const char *recording, c
 
 	if (own) {
 		complain_text(0, "the command has its own profiler (%s): no trace is made", own);
-		return;
+		return command;
 	}
+	if (j->by == TRACER_NSYS)
+		return inject_nsys(a, j, recording, command);
 	if (*recording != '/' && !getcwd(folder, sizeof(folder))) {
 		complain_text(0, "no trace is made: the current folder has no path");
-		return;
+		return command;
 	}
 	j->path = *recording == '/' ? arena_printf(a, "%s.trace", recording)
 				    : arena_printf(a, "%s/%s.trace", folder, recording);
@@ -86,13 +118,14 @@ void inject_begin(struct arena *a, struct injection *j, const char *recording, c
 	else if (!(j->kineto = kineto_begin(j->path, &e)))
 		complain(0, &e);
 	j->on |= j->kineto != NULL;
+	return command;
 }
 
 void inject_environment_back(const struct injection *j)
 {
 	if (j->kineto)
 		kineto_environment_back();
-	else if (j->on)
+	else if (j->on && j->by == TRACER_CUPTI)
 		unsetenv(injection);
 	unsetenv(file_of);
 }
@@ -105,6 +138,13 @@ void inject_end(struct injection *j, bool quiet)
 
 	if (!j->on)
 		return;
+	if (j->by == TRACER_NSYS) {
+		if (access(j->path, R_OK) != 0)
+			complain_text(0, "no trace: nsys left no %s", j->path);
+		else if (!quiet)
+			fprintf(stderr, "gputune: what nsys saw is in %s\n", j->path);
+		return;
+	}
 	if (j->kineto)
 		kineto_end(j->kineto);
 	f = fopen(j->path, "re");

@@ -8,19 +8,19 @@
 #include "base/arena.h"
 #include "front/kineto.h"
 
-enum tracer { TRACER_CUPTI, TRACER_PYTORCH };
+enum tracer { TRACER_CUPTI, TRACER_PYTORCH, TRACER_NSYS };
 
 struct injection {
 	enum tracer by;
-	bool on; /* there is looking */
-	const char *path;
+	bool on;	       /* there is looking */
+	const char *path;      /* of the trace; TRACER_NSYS: of its export */
 	struct kineto *kineto; /* TRACER_PYTORCH */
 };
 
-/* Sets the environment of the job that is started next. Where there is no looking it is said why:
- * a profiler of its own, or an object that is not installed. */
-void inject_begin(struct arena *a, struct injection *j, const char *recording,
-		  char *const *command);
+/* Sets the environment of the job that is started next, and returns the words to start it by: its
+ * own, or nsys's before them. Where there is no looking it is said why: a profiler of its own, or
+ * what looks is not installed. */
+char **inject_begin(struct arena *a, struct injection *j, const char *recording, char **command);
 /* Our own environment is as it was. */
 void inject_environment_back(const struct injection *j);
 /* Says what was seen, or why nothing was. */

@@ -268,6 +268,27 @@ expect("without PyTorch it is said, and the folder goes", p.returncode == 0 and 
        not os.path.exists(p.stdout.strip()), p)
 p = run("record", "--trace", "-o", "o.rec", "--", "true", env=os.environ | {"KINETO_USE_DAEMON": "1"})
 expect("a job that has a daemon of its own is left alone", p.returncode == 0 and "its own profiler (KINETO_USE_DAEMON)" in p.stderr, p)
+# nsys by its documented words, by a stand-in: it runs the command, exports, and passes on the exit code.
+(tmp / "bin").mkdir(exist_ok=True)
+(tmp / "bin/nsys").write_text(f"""#!{sys.executable}
+import subprocess, sys
+words = sys.argv[2:]
+options = dict(w[2:].split("=") for w in words if w.startswith("--") and "=" in w)
+command = words[len(options):]
+assert sys.argv[1] == "profile" and options["trace"] == "cuda,nvtx" and options["export"] == "sqlite" and options["sample"] == "none", sys.argv
+if command[0] != "no-export":
+    open(options["output"] + ".sqlite", "w").close()
+sys.exit(subprocess.call(command[command[0] == "no-export":]))
+""")
+(tmp / "bin/nsys").chmod(0o755)
+at = os.environ | {"PATH": f"{tmp}/bin:{os.environ['PATH']}"}
+p = run("record", "--trace", "--tracer", "nsys", "-o", "y.rec", "--", "sh", "-c", "exit 5", env=at)
+expect("nsys runs the job, whose exit code stays, and what it saw is named",
+       p.returncode == 5 and (tmp / "y-nsys.sqlite").exists() and "y-nsys.sqlite" in p.stderr, p)
+p = run("record", "--trace", "--tracer", "nsys", "-o", "z.rec", "--", "no-export", "sh", "-c", "exit 6", env=at)
+expect("an export that is missing is said", p.returncode == 6 and "nsys left no z-nsys.sqlite" in p.stderr, p)
+p = run("record", "--trace", "--tracer", "nsys", "-o", "x.rec", "--", "/bin/sh", "-c", "exit 7", env=os.environ | {"PATH": str(tmp / "none")})
+expect("without nsys the job runs as it is", p.returncode == 7 and "nsys is not on the PATH" in p.stderr, p)
 p = run("record", "-o", "alone.rec", "--interval", "100ms", "--for", "400ms")
 expect("without a job", p.returncode == 0 and (tmp / "alone.rec").exists(), p)
 

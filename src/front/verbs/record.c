@@ -19,7 +19,9 @@ struct record_ask {
 	bool trace, stacks;
 	unsigned tracer; /* enum tracer */
 };
-static const char *const tracers[] = { [TRACER_CUPTI] = "cupti", [TRACER_PYTORCH] = "pytorch" };
+static const char *const tracers[] = {
+	[TRACER_CUPTI] = "cupti", [TRACER_PYTORCH] = "pytorch", [TRACER_NSYS] = "nsys"
+};
 
 static const struct ask_row record_ask_rows[] = {
 	{ "COMMAND", "the command to run, with its arguments", ASK_TEXTS(record_ask, command),
@@ -30,9 +32,9 @@ static const struct ask_row record_ask_rows[] = {
 	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
 	{ "tracer",
-	  "what --trace looks with: an object that CUDA's driver loads into the job (cupti), or "
-	  "the "
-	  "profiler that PyTorch has",
+	  "what --trace looks with: an object that CUDA's driver loads into the job (cupti), the "
+	  "profiler that PyTorch has, or an installed nsys for all of the run "
+	  "(PATH-nsys.sqlite)",
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
 	  "also sample where its Python processes are, 20 times a second (PATH.stacks); --trace "
@@ -167,6 +169,7 @@ static int record(struct taping *s, char **argv)
 	struct stack_samples *samples;
 	struct waiter w;
 	struct err e = { 0 };
+	char **started = argv;
 	int code;
 
 	if (!waiter_open(&w, false))
@@ -178,8 +181,13 @@ static int record(struct taping *s, char **argv)
 		return complain(code, &e);
 	}
 	if (s->trace)
-		inject_begin(&s->r->arena, &s->looking, s->path, argv);
-	code = argv ? job_start(&s->job, argv, &(struct job_how){ 0 }, &e) : 0;
+		started = inject_begin(&s->r->arena, &s->looking, s->path, argv);
+	code = argv ? job_start(&s->job, started, &(struct job_how){ 0 }, &e) : 0;
+	if (code == -ENOENT && started != argv) {
+		complain_text(0, "nsys is not on the PATH: no trace is made");
+		s->looking.on = false;
+		code = job_start(&s->job, argv, &(struct job_how){ 0 }, &e);
+	}
 	inject_environment_back(&s->looking);
 	if (code) {
 		recorder_close(s->out, NULL);
