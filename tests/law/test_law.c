@@ -460,17 +460,44 @@ static int by_key(const void *x, const void *y)
 	return r ? r : (a > b) - (a < b);
 }
 
+static const char *value_of(struct trial *t, const struct place *p)
+{
+	return arena_printf(&t->keep, "%s %d %lld %s", p->key, (int)p->at->seen,
+			    is_number(p) ? ((const struct fact_int *)(const void *)p->at)->v : 0,
+			    p->kind == SHAPE_KIND_FACT_TEXT && p->at->seen == SEEN_OK
+				    ? ((const struct fact_str *)(const void *)p->at)->v
+				    : "");
+}
+
+/* Of a machine that is another one with changes: what no machine before it has. */
+static size_t only_new(struct trial *t, struct map *had, const struct world *w,
+		       struct place **places, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		void **at = map_at(&t->keep, had, value_of(t, places[i]));
+
+		if (!*at || !w->differs)
+			places[kept++] = places[i];
+		*at = t;
+	}
+	return kept;
+}
+
 /* Some objects of each kind of fact, by chance. */
-static void one_world(struct trial *t, size_t world)
+static void one_world(struct trial *t, size_t world, struct map *had)
 {
 	struct world *w = &t->worlds[world];
+	size_t all = w->n_places;
 	struct place **sorted = arena_array(&t->keep, w->n_places, sizeof(*sorted));
 
 	for (size_t i = 0; i < w->n_places; i++)
 		sorted[i] = &w->places[i];
-	qsort(sorted, w->n_places, sizeof(*sorted), by_key);
-	for (size_t i = 0, k; i < w->n_places; i = k) {
-		for (k = i + 1; k < w->n_places && strcmp(sorted[i]->key, sorted[k]->key) == 0; k++)
+	all = only_new(t, had, w, sorted, all);
+	qsort(sorted, all, sizeof(*sorted), by_key);
+	for (size_t i = 0, k; i < all; i = k) {
+		for (k = i + 1; k < all && strcmp(sorted[i]->key, sorted[k]->key) == 0; k++)
 			;
 		for (size_t n = 0; takes_part(t, sorted[i]) && n < k - i && n < OBJECTS; n++)
 			one_place(t, world, sorted[i + law_random(&t->random) % (k - i)]);
@@ -511,7 +538,7 @@ static void law_one_rule(struct trial *t)
 static void trial_open(struct trial *t, const char *part, const char *only)
 {
 	*t = (struct trial){ .random = SEED, .part = part, .only = only, .quiet = only != NULL };
-	t->n_worlds = worlds_open(t->worlds);
+	t->n_worlds = worlds_open(t->worlds, !only);
 	for (size_t i = 0; i < t->n_worlds; i++) {
 		struct world *w = &t->worlds[i], other;
 
@@ -533,10 +560,11 @@ static void trial_close(struct trial *t)
 
 static size_t trial_run(struct trial *t)
 {
+	struct map had = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n_worlds; i++)
-		one_world(t, i);
+		one_world(t, i, &had);
 	law_one_rule(t);
 	for (size_t b = 0; b < BROKEN; b++)
 		n += t->count[b];

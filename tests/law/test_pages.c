@@ -194,7 +194,7 @@ static void pages_at_all_widths(void **state)
 {
 	static struct world worlds[MACHINES_MAX];
 	struct pages p = { 0 };
-	size_t n = worlds_open(worlds);
+	size_t n = worlds_open(worlds, false);
 
 	(void)state;
 	for (size_t i = 0; i < n; i++) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/text.h"
@@ -48,6 +49,17 @@ static int vary_is_machine(const struct dirent *d)
 	return d->d_name[0] != '.' && !strstr(d->d_name, ".tar");
 }
 
+static int vary_is_tar_alone(const struct dirent *d)
+{
+	const char *end = strstr(d->d_name, ".tar");
+	char path[512];
+
+	if (!end || end[4])
+		return 0;
+	snprintf(path, sizeof(path), "%s/%.*s", MACHINES, (int)(end - d->d_name), d->d_name);
+	return access(path, F_OK) != 0;
+}
+
 void world_again(struct world *w, struct world *out)
 {
 	struct machine *m = ARENA_NEW(&w->a, struct machine);
@@ -71,18 +83,26 @@ static void vary_open(struct world *w, const char *name)
 	world_again(w, w);
 }
 
-size_t worlds_open(struct world *out)
+static size_t vary_open_some(struct world *out, int (*which)(const struct dirent *), bool differs)
 {
 	struct dirent **names;
-	int n = scandir(MACHINES, &names, vary_is_machine, alphasort);
+	int n = scandir(MACHINES, &names, which, alphasort);
 
-	assert_true(n > 0 && n < MACHINES_MAX);
+	assert_true(n > 0 && n < MACHINES_MAX / 2);
 	for (int i = 0; i < n; i++) {
 		vary_open(&out[i], names[i]->d_name);
+		out[i].differs = differs;
 		free(names[i]);
 	}
 	free(names);
 	return (size_t)n;
+}
+
+size_t worlds_open(struct world *out, bool all)
+{
+	size_t n = vary_open_some(out, vary_is_machine, false);
+
+	return all ? n + vary_open_some(out + n, vary_is_tar_alone, true) : n;
 }
 
 void worlds_close(struct world *w, size_t n)

@@ -50,10 +50,12 @@ struct world {
 	size_t n_places;
 	struct world_item *items;
 	size_t n_items;
+	bool differs; /* a tar alone: another machine with a few facts changed */
 };
 
-/* All of MACHINES; returns how many. Ends the test where one cannot be read. */
-size_t worlds_open(struct world *out);
+/* Of MACHINES the folders, then the tars that have none (all); returns how many. Ends the test
+ * where one cannot be read. */
+size_t worlds_open(struct world *out, bool all);
 void worlds_close(struct world *w, size_t n);
 /* The same machine read once more, in w's arena; of out only m and signs are filled. */
 void world_again(struct world *w, struct world *out);

@@ -169,7 +169,8 @@ static bool lies_on(const char *device, const char *disk)
 static bool has_files(const struct machine *m, const struct disk *d)
 {
 	LIST_FOR_EACH (struct mount, at, &m->storage.mounts)
-		if (lies_on(fact_text(&at->device, ""), d->name) && !fact_is(&at->type, "vfat"))
+		if (lies_on(fact_text(&at->device, ""), d->name) && seen_ok(&at->type.f) &&
+		    !fact_is(&at->type, "vfat"))
 			return true;
 	return false;
 }

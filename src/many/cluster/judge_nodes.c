@@ -432,7 +432,8 @@ static bool is_unused(struct arena *a, const struct cluster *c, const struct clu
 
 static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct cluster_cage *g)
 {
-	for (size_t i = 0; i < g->n_ports; i++) {
+	/* More than two by one name: that name does not say which two are halves. */
+	for (size_t i = 0; g->n_ports == 2 && i < g->n_ports; i++) {
 		struct cluster_end e = { g->node, g->ports[i] };
 
 		if (!is_unused(a, c, g, g->ports[i]))
