@@ -5,6 +5,7 @@ have lost is named with exit code 4, and nothing is said to be held or not held 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -42,6 +43,63 @@ def lines_of(path):
     return path.read_bytes().splitlines(keepends=True)
 
 
+def crc32c(data):
+    c = 0xFFFFFFFF
+    for byte in data:
+        c ^= byte
+        for _ in range(8):
+            c = c >> 1 ^ 0x82F63B78 & -(c & 1)
+    return c ^ 0xFFFFFFFF
+
+
+def of_format_3(path):
+    """The journal as a newer version would write it: another format, and seals that fit."""
+    before, out = "00000000", b""
+    for line in lines_of(path):
+        body = line[:line.rindex(b',"p":')].replace(b'"format":2', b'"format":3') + b',"p":"%s"' % before.encode()
+        before = f"{crc32c(body):08x}"
+        out += body + b',"c":"%s"}\n' % before.encode()
+    path.write_bytes(out)
+    return out
+
+
+def newer():
+    """What a newer version wrote is said by every verb that reads it, and stays as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        m = Machine(folder)
+        expect("kept", m.apply("memory.swappiness").code == 0 and m.run("persist", "install", "--yes").code == 0)
+        boot = m.overlay / "root/etc/gputune/boot.json"
+        ours = boot.read_text()
+        text = ours.replace("gputune.boot/2", "gputune.boot/3")
+        boot.write_text(text)
+        for argv in (["persist", "status"], ["persist", "diff"], ["persist", "install", "--yes"], ["apply", "--boot", "--dry-run"]):
+            code, out, err = m.run(*argv)
+            expect(f"a kept file of a newer version: {argv}", code == 2 and "gputune.boot/3" in err and "newer gputune" in err, (code, out, err))
+        page = m.overlay / "page.html"
+        code, out, err = m.run("report", "-o", page)
+        expect("a report is made all the same, and says it", code == 1 and "gputune.boot/3" in err and page.stat().st_size > 10000, (code, err))
+        code, out, err = m.run("persist", "remove", "--yes")
+        expect("it is not removed", code == 1 and "boot.json is kept" in err and boot.read_text() == text, (code, out, err))
+        expect("status and undo do not need it", m.run("status").code == 0 and m.run("undo", "--all", "--yes").code == 0 and boot.read_text() == text)
+        boot.write_text(ours)
+        expect("applied again", m.apply("memory.swappiness").code == 0)
+        kept = [of_format_3(p) for p in (m.journal, m.copy)]
+        for argv, want in ((["status"], 4), (["history"], 4), (["verify"], 4), (["profile", "active"], 4), (["journal", "check"], 4), (["journal", "repair", "--yes"], 4),
+                           (["persist", "status"], 5), (["persist", "diff"], 5), (["apply", "--only", "memory", "--yes"], 3), (["undo", "--all", "--yes"], 3),
+                           (["persist", "install", "--yes"], 3), (["persist", "remove", "--yes"], 3), (["watch", "--once"], 5), (["report", "-o", page, "--force"], 1)):
+            code, out, err = m.run(*argv)
+            expect(f"a journal of a newer version: {argv}", code == want and "written by a newer gputune: use that version" in out + err, (code, out[-300:], err))
+            expect(f"{argv}: nothing is lost", [p.read_bytes() for p in (m.journal, m.copy)] == kept)
+        expect("what only looks goes on", m.run("check").code == 1 and m.run("plan").code == 1)
+        results = {"plan": ["plan"], "check": ["check"], "show": ["show"], "doctor": ["doctor", "--passive"], "status": ["status"]}
+        for name, argv in results.items():
+            path = m.overlay / f"{name}.json"
+            path.write_text(re.sub(r'"gputune\.([a-z]+)/1"', rf'"gputune.{name}/2"', run(*argv, "--host", spark, "--format", "json").out, count=1))
+            said = [run("apply", path, "--host", spark, "--dry-run")] if name == "plan" else [run("report", path, "-o", page, "--force"), run("fleet", path)]
+            expect(f"a result {name}/2", all(p.code in (2, 5) and f"gputune.{name}/2" in p.out + p.err and ("version" in p.out + p.err or "compared are check/1" in p.out + p.err) for p in said), said)
+
+
+newer()
 with tempfile.TemporaryDirectory() as tmp:
     m = Machine(tmp)
     code, j = m.ask("check")

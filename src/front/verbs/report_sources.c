@@ -361,8 +361,8 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 				     schema);
 	} else {
 		code = complain_text(EXIT_USAGE,
-				     "%s is %s%.64s: a report takes captures, recordings, and JSON "
-				     "results of show, bench, %s",
+				     "%s is %s%.64s: a report of this version takes captures, "
+				     "recordings, and JSON results of show, bench, %s",
 				     path, schema ? "a " : "not a result of gputune",
 				     schema ? schema : "", result_file_verbs(&r->arena));
 	}

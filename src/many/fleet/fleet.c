@@ -121,7 +121,7 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 		err_set(e, -EINVAL, "no schema: not a result of gputune");
 	else if (kind >= FLEET_HOST)
 		err_set(e, -EINVAL,
-			"schema %.64s; only check, status, verify and bench can be compared",
+			"schema %.64s: compared are check/1, status/1, verify/1 and bench/1",
 			schema);
 	else if (kind != (int)st->kind)
 		err_set(e, -EINVAL, "its schema is not at its beginning");

@@ -27,7 +27,8 @@ int persist_installed(struct door *d, struct host *h, struct persist_entry **row
 	if (code)
 		return door_refuse(d, EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
 	if (persist_request_read(d->arena, text, len, rows, n, &e)) {
-		err_hint(&e, "it was edited; \"gputune persist remove\" undoes the rest");
+		err_hint(&e, "edited, or of a newer gputune; \"gputune persist remove\" undoes the "
+			     "rest");
 		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return 0;
