@@ -29,16 +29,32 @@ static void check_answer(const json_t *answer)
 	TEXT_AUTO t = { 0 };
 	const json_t *id = json_object_get(answer, "id");
 
+	/* A subscription is acknowledged by a notification. */
+	if (json_object_get(answer, "method") && !id)
+		return;
 	if (!json_is_string(id) && !json_is_integer(id) && !json_is_null(id))
 		abort();
 	if (!json_object_get(answer, "result") == !json_object_get(answer, "error"))
 		abort();
-	/* What asks the user is about a plan, and only a client that can show it gets it. */
-	if (json_object_get(json_object_get(answer, "result"), "inputRequests") &&
-	    !json_string_value(json_object_get(json_object_get(answer, "result"), "requestState")))
-		abort();
 	if (json_add(&t, answer, JSON_COMPACT) || strchr(t.s, '\n'))
 		abort();
+}
+
+/* What propose printed, as the user is shown it: only where the client can, of a proposal, once. */
+static void check_shown(const struct mcp_request *r, const char *printed, size_t len)
+{
+	json_t *shown = mcp_show_plan(r, printed, len);
+	const json_t *result = json_object_get(shown, "result");
+
+	if (shown && (!r->elicits || r->call.user || strcmp(r->call.tool->name, "propose") != 0))
+		abort();
+	if (shown && r->modern)
+		check_answer(shown);
+	if (shown && r->modern != json_is_string(json_object_get(result, "requestState")))
+		abort();
+	if (shown && !r->modern && !json_object_get(shown, "method"))
+		abort();
+	json_decref(shown);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
@@ -65,6 +81,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 			check_answer(answer);
 		if (what == MCP_RUN) {
 			check_call(&how, &r.call);
+			check_shown(&r, at, len);
 			json_decref(answer);
 			answer = mcp_answer(&r, mcp_call_result(&r.call, at, len, "said", 1));
 			check_answer(answer);

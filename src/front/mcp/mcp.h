@@ -60,7 +60,7 @@ extern const size_t mcp_n_tools;
 const struct mcp_tool *mcp_tool_find(const struct mcp_ask *how, const char *name);
 /* The verb that answers; kind: of "generate *". NULL: there is none. */
 const struct verb *mcp_tool_verb(struct arena *a, const struct mcp_tool *t, const char *kind);
-/* A name in a folder, not a path. */
+/* A name in a folder, not a path; NULL is none. */
 bool mcp_plain_name(const char *s);
 /* As tools/list has it. The caller owns the reference. */
 json_t *mcp_tool_json(const struct mcp_ask *how, const struct mcp_tool *t);

@@ -362,7 +362,7 @@ static enum mcp_do call_tool(struct arena *a, const struct mcp_ask *how, const j
 			    : mcp_error(r->id, RPC_PARAMS, "no tool \"%.100s\"", name ? name : "");
 		return MCP_ANSWER;
 	}
-	if (state && !(r->modern && is_propose(t) && json_is_string(state))) {
+	if (state && !(r->modern && is_propose(t) && mcp_plain_name(json_string_value(state)))) {
 		*answer = mcp_error(r->id, RPC_PARAMS, "requestState is not of this server");
 		return MCP_ANSWER;
 	}

@@ -219,7 +219,7 @@ json_t *mcp_tool_json(const struct mcp_ask *how, const struct mcp_tool *t)
 
 bool mcp_plain_name(const char *s)
 {
-	return *s && *s != '.' && *s != '-' &&
+	return s && *s && *s != '.' && *s != '-' &&
 	       !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
 }
 
