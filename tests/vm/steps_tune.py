@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step tune: ten settings that cost a job something here are found by one command, what does nothing is not kept, and all of it is taken back. The
+"""The step tune: eight settings that cost a job something here are found by one command, what does nothing is not kept, and all of it is taken back. The
 guest's clock counts instructions and jumps while nothing runs, so that the figure does not depend on what else this machine does."""
 import json
 import pathlib
@@ -34,10 +34,9 @@ mkdir -p /var/lib/gputune; mount -t tmpfs -o mode=755 none /var/lib/gputune
 ip netns exec far setsid planted serve >/run/serve.log 2>&1 </dev/null &
 sleep 1
 """
-# Each is what a part of tests/vm/planted.c waits for.
+# Each is what a part of tests/vm/planted.c waits for. Two more of its parts wait for TCP's own buffers, which no rule of ours sets where no interface
+# of 25 Gb/s is up.
 PLANTED = {
-    "net.tcp-wmem": "sysctl -qw net.ipv4.tcp_wmem='4096 16384 65536'",
-    "net.tcp-rmem": "sysctl -qw net.ipv4.tcp_rmem='4096 32768 65536'",
     "net.wmem-max": "sysctl -qw net.core.wmem_max=32768",
     "net.rmem-max": "sysctl -qw net.core.rmem_max=32768",
     "net.tcp-slow-start-after-idle": "sysctl -qw net.ipv4.tcp_slow_start_after_idle=1",
@@ -54,10 +53,6 @@ base = published
 want = 4096
 [disk.scheduler]
 want = none
-[net.tcp-rmem]
-want = >= 16777216
-[net.tcp-wmem]
-want = >= 16777216
 [net.default-qdisc]
 want = fq
 [net.netdev-max-backlog]
@@ -95,7 +90,7 @@ def tune(r):
         if not r.check("tuned", code == 0 and j, out[-3000:]):
             return
         kept = {i["id"] for i in j["items"] if i["state"] == "kept"}
-        r.check(f"at least 9 of {len(PLANTED)} planted settings are kept", len(kept & PLANTED.keys()) >= 9, sorted(PLANTED.keys() - kept))
+        r.check(f"all of {len(PLANTED)} planted settings are kept, but one at most", len(PLANTED.keys() - kept) <= 1, sorted(PLANTED.keys() - kept))
         r.check("nothing else is", kept <= PLANTED.keys(), kept - PLANTED.keys())
         r.note(f"{len(kept & PLANTED.keys())} kept in {len(j['proof']['windows'])} runs of the job, {json.dumps(j['proof']['effect'])}")
         code, out = v.run("gputune undo --yes")
