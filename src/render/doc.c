@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/idset.h"
+#include "base/text.h"
 
 struct doc *doc_new(struct arena *a)
 {
@@ -125,7 +126,7 @@ struct node *doc_verdict(struct doc *d, enum style style, const char *counts, co
 	n->verdict = true;
 	node_span(d, n, cell_printf(d, style, "%s%s", counts, worst ? ":" : "."));
 	if (worst)
-		node_span(d, n, cellf(d, " %s.", worst));
+		node_span(d, n, cellf(d, " %s%s", worst, str_ends(worst, ".") ? "" : "."));
 	return n;
 }
 

@@ -38,7 +38,7 @@ static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
 	{ "output",
 	  "the capture: a tar if PATH ends in .tar, else a folder (default: gputune-capture.tar, "
-	  "numbered if it exists)",
+	  "numbered, among your saved captures)",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
 	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
@@ -87,23 +87,14 @@ static void read_all_knobs(struct door *d, struct host *h, const struct machine 
 	}
 }
 
-/* The first of gputune-capture.tar, gputune-capture-2.tar, ... that does not exist. */
-static const char *free_name(struct arena *a)
-{
-	const char *path = "gputune-capture.tar";
-
-	for (unsigned i = 2; access(path, F_OK) == 0; i++)
-		path = arena_printf(a, "gputune-capture-%u.tar", i);
-	return path;
-}
-
 static void store(struct door *d, const struct capture_ask *ask, struct host *record, int *code,
 		  struct capture_answer *out)
 {
-	const char *path = ask->output ? ask->output : free_name(d->arena);
 	struct err e = { 0 };
+	const char *path = ask->output ? ask->output
+				       : door_keep(d, KEPT_CAPTURES, "gputune-capture", ".tar", &e);
 
-	if (record_save(record, path, !ask->no_redact, &e))
+	if (!path || record_save(record, path, !ask->no_redact, &e))
 		*code = door_fail(d, EXIT_BLIND, &e);
 	*out = (struct capture_answer){ .path = path,
 					.places = record_places(record)->n,

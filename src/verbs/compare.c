@@ -25,11 +25,11 @@ struct compare_answer {
 	bool recorded; /* these are what there is */
 };
 
-static int compare_recordings(struct door *d, const struct compare_ask *ask, struct contrast *out)
+static int compare_recordings(struct door *d, const char *a, const char *b, struct contrast *out)
 {
 	struct err e = { 0 };
 
-	if (contrast_read(d->arena, ask->a, ask->b, out, &e))
+	if (contrast_read(d->arena, a, b, out, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	return out->n == out->count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
 }
@@ -53,10 +53,13 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 
 static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
 {
-	out->recorded = recording_is(ask->a);
-	if (out->recorded != recording_is(ask->b))
+	const char *a = door_kept(d, KEPT_RECORDINGS, ask->a),
+		   *b = door_kept(d, KEPT_RECORDINGS, ask->b);
+
+	out->recorded = recording_is(a);
+	if (out->recorded != recording_is(b))
 		return door_refuse(d, EXIT_USAGE, "cannot compare a recording with a bench result");
-	return out->recorded ? compare_recordings(d, ask, &out->recordings)
+	return out->recorded ? compare_recordings(d, a, b, &out->recordings)
 			     : compare_benches(d, ask, &out->benches);
 }
 

@@ -148,7 +148,7 @@ const char *door_overlay(struct arena *a, const struct machine_ask *from)
 
 struct host *door_host(struct door *d, const struct machine_ask *from)
 {
-	const char *overlay = door_overlay(d->arena, from);
+	const char *overlay = door_overlay(d->arena, from), *capture;
 	struct err e = { 0 };
 	struct host *h;
 
@@ -158,8 +158,8 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_refuse(d, EXIT_USAGE, "--overlay requires --host CAPTURE");
 		return NULL;
 	}
-	h = overlay ? host_open_overlay(from->capture, overlay, &e)
-		    : host_open_capture(from->capture, &e);
+	capture = door_kept(d, KEPT_CAPTURES, from->capture);
+	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h) {
 		door_fail(d, EXIT_USAGE, &e);
 		return NULL;
@@ -430,6 +430,41 @@ int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask
 	if (r)
 		err_hint(e, "--state DIR saves results elsewhere, --json FILE in a file");
 	return r;
+}
+
+const char *door_keep(struct door *d, const char *folder, const char *name, const char *end,
+		      struct err *e)
+{
+	const struct state_ask usual = { 0 };
+	const char *at = arena_printf(d->arena, "%s/%s", door_state(d, &usual), folder), *path;
+	struct host *live = d->live(d->ctx);
+	int r = door_state_ready(d, live, &usual, e);
+
+	r = r ? r : store_folder(live, door_state(d, &usual), e);
+	r = r ? r : store_folder(live, at, e);
+	host_close(live);
+	if (r) {
+		err_hint(e, "-o FILE saves it elsewhere");
+		return NULL;
+	}
+	path = arena_printf(d->arena, "%s/%s%s", at, name, end);
+	for (unsigned i = 2; access(path, F_OK) == 0; i++)
+		path = arena_printf(d->arena, "%s/%s-%u%s", at, name, i, end);
+	return path;
+}
+
+const char *door_kept(struct door *d, const char *folder, const char *name)
+{
+	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
+	const char *const places[] = { w.state, w.beside };
+
+	for (size_t i = 0; i < 2 && places[i] && !strchr(name, '/') && access(name, F_OK); i++) {
+		const char *path = arena_printf(d->arena, "%s/%s/%s", places[i], folder, name);
+
+		if (access(path, F_OK) == 0)
+			return path;
+	}
+	return name;
 }
 
 static void warn_of_rows(void *ctx, const struct err *e)

@@ -7,6 +7,7 @@
 #include "knowledge/models.h"
 #include "look/settings/findings.h"
 #include "measure/bench/bench.h"
+#include "measure/bench/record.h"
 #include "models/inference/arch.h"
 #include "models/inference/fit.h"
 #include "verbs/door.h"
@@ -20,11 +21,14 @@ enum listed {
 	LISTED_ENGINES,
 	LISTED_BENCHES,
 	LISTED_DEMOS,
+	LISTED_CAPTURES,
+	LISTED_RECORDINGS,
 	LISTED,
 };
 
-static const char *const listed_names[] = { "settings", "facts",   "profiles", "models",
-					    "machines", "engines", "benches",  "demos" };
+static const char *const listed_names[] = { "settings",	   "facts",	   "profiles", "models",
+					    "machines",	   "engines",	   "benches",  "demos",
+					    KEPT_CAPTURES, KEPT_RECORDINGS };
 
 struct list_ask {
 	enum listed what;
@@ -105,6 +109,27 @@ void list_demos(struct door *d, struct listing *out)
 	}
 }
 
+/* Of this user, then of the machine. */
+static void list_kept(struct door *d, const char *folder, struct listing *out)
+{
+	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
+	const char *const places[] = { w.state, w.beside };
+	struct host *h = d->live(d->ctx);
+
+	for (size_t i = 0; i < 2 && places[i]; i++) {
+		const char *at = arena_printf(d->arena, "%s/%s", places[i], folder);
+		char **names;
+		size_t n;
+
+		if (host_list(h, at, d->arena, &names, &n))
+			n = 0;
+		for (size_t k = 0; k < n; k++)
+			list_name(d->arena, out, names[k],
+				  arena_printf(d->arena, "%s/%s", at, names[k]));
+	}
+	host_close(h);
+}
+
 static int list_names(struct door *d, enum listed what, struct listing *out)
 {
 	out->kind = listed_names[what];
@@ -116,6 +141,8 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 		list_machines(d, out);
 	else if (what == LISTED_DEMOS)
 		list_demos(d, out);
+	else if (what > LISTED_DEMOS)
+		list_kept(d, listed_names[what], out);
 	for (size_t i = 0; i < ENGINES && what == LISTED_ENGINES; i++)
 		list_name(d->arena, out, engine_names[i], "a value of --engine");
 	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)
@@ -171,7 +198,8 @@ const struct verb list_verb = {
 	.group = VERB_LOOK,
 	.summary = "names to use: settings, profiles, models, machines, engines, benches",
 	.about = "Lists names that other verbs take: settings (default), facts, profiles, models, "
-		 "machines, engines, benches, or demos (captured machines to try things on).",
+		 "machines, engines, benches, demos (captured machines to try things on), or your "
+		 "saved captures and recordings.",
 	.words = "ls names ids catalog catalogue",
 	.examples = EXAMPLES({ "list", "all settings" },
 			     { "list models", "models that predict supports by name" },

@@ -442,13 +442,13 @@ static const struct ask_shape only_machine_shape = ASK_SHAPE(profile_verb_ask, N
 static const struct ask_shape policy_shape = ASK_SHAPE(profile_verb_ask, NULL, policy_rows);
 static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_rows);
 
-#define PROFILE_VERB(called, line, more, asked, function, ...)                                     \
+#define PROFILE_ROWS(called, line, more, asked, function, ...)                                     \
+	.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__),         \
+	.ask = &(asked), .answer = function, .result = &profile_result,                            \
+	.answer_size = sizeof(struct profile_answer), .page = profile_page
+#define PROFILE_VERB(...)                                                                          \
 	{                                                                                          \
-		.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__), \
-		.ask = &(asked), .answer = function, .result = &profile_result,                    \
-		.answer_size = sizeof(struct profile_answer), .page = profile_page,                \
-		.own_process = (function) == edit_any,                                             \
-		.writes = (function) == new_any || (function) == edit_any                          \
+		PROFILE_ROWS(__VA_ARGS__)                                                          \
 	}
 
 static const struct verb show_verb =
@@ -482,16 +482,22 @@ static const struct verb policy_verb =
 		     "gputune-profile(5) has its keys.",
 		     policy_shape, policy_any, { "profile policy", "as who runs this" },
 		     { "profile policy root", "of another user" });
-static const struct verb edit_verb =
-	PROFILE_VERB("edit", "open a profile in $EDITOR, then check it",
+static const struct verb edit_verb = {
+	PROFILE_ROWS("edit", "open a profile in $EDITOR, then check it",
 		     "Opens the file of your profile.", name_shape, edit_any,
-		     { "profile edit mine", "by name" }, { "profile edit ./mine.ini", "by path" });
-static const struct verb new_verb = PROFILE_VERB(
-	"new", "create your own profile",
-	"Writes an INI file: of root in /etc/gputune/profiles, of others in "
-	"~/.config/gputune/profiles.",
-	new_shape, new_any, { "profile new mine --base inference", "from a built-in one" },
-	{ "profile new mine", "from default" });
+		     { "profile edit mine", "by name" }, { "profile edit ./mine.ini", "by path" }),
+	.own_process = true,
+	.writes = true,
+};
+static const struct verb new_verb = {
+	PROFILE_ROWS("new", "create your own profile",
+		     "Writes an INI file: of root in /etc/gputune/profiles, of others in "
+		     "~/.config/gputune/profiles.",
+		     new_shape, new_any,
+		     { "profile new mine --base inference", "from a built-in one" },
+		     { "profile new mine", "from default" }),
+	.writes = true,
+};
 
 static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb,   &recommend_verb,
 						   &active_verb, &new_verb,    &edit_verb,

@@ -117,6 +117,25 @@ if why:
     skip("links", why)
     end_suite()
 
+# --- the pair that comes with the program, which has to be what such a pair says ---
+
+with Sparks(2) as s:
+    s.cable((1, 0), (2, 0), mtu=1500)
+    real = discover(s)
+    code, out, err = tool("cluster", "discover", "--from", "demo:two-sparks", "--format", "json")
+    kept = fits("the demo pair", out, "cluster-discover", (code, err[:400]))
+    told = [j and {"findings": j["findings"], "paths": [[w["way"], w["paths"]] for w in j["wires"]], "ports": [[p["name"] for p in n["ports"]] for n in j["nodes"]]}
+            for j in (real, kept)]
+    expect("a demo pair is a real discovery's", told[0] and told[0] == told[1] and code == 1, told)
+    code, out, err = tool("cluster", "check", "--from", "demo:two-sparks", "--format", "json")
+    j = fits("a check of its wiring", out, "cluster-check", (code, err[:400]))
+    expect("judged alike, and not measured", j and j["findings"] == kept["findings"] and [n["state"] for n in j["qualify"]["nodes"]] == ["unknown"] * 2 and
+           not j["qualify"]["networks"], j)
+    code, out, err = tool("cluster", "plan", "--from", "demo:two-sparks")
+    expect("its plan", code == 1 and "192.168.101.2/24" in out, (code, out, err))
+    code, out, err = tool("check", "--host", "demo:two-sparks")
+    expect("it is no machine", code == 2 and "discover --from demo:two-sparks" in err, (code, err))
+
 # --- as it should be --------------------------------------------------------------------------------------------------------------------
 
 with Sparks(2) as s:

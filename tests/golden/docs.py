@@ -101,10 +101,10 @@ ELSEWHERE = (
     (r"^verify --reboot", "persist.py", "--reboot"),  # asked of a capture, which refuses
     (r"^top", "monitor.py", "top --interval"),
     (r"^bench show", "bench.py", '"show"'),
-    (r"^cluster (discover|node)", "cluster.py", '"discover"'),
+    (r"^cluster (discover(?! --from demo)|node)", "cluster.py", '"discover"'),
     (r"^check --deep --since", "health.py", '"--since"'),
-    (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
-    (r"^cluster check", "qualify.py", '"check"'),
+    (r"^cluster (plan(?! --from demo)|undo)", "cluster_plan.py", '"undo"'),
+    (r"^cluster check(?! --from demo)", "qualify.py", '"check"'),
     (r"^qualify", "qualify.py", '"qualify"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^since ", "since.py", '"since"'),

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -153,6 +154,37 @@ def config(user, home):
     path.unlink()
 
 
+def kept(user, home):
+    """Captures and recordings without a place of their own go to the user's state folder, and are found beside root's."""
+    on = ["--host", "demo:dgx-spark"]
+    folder = home / ".local/state/gputune"
+    run("capture", *on)
+    code, out, err = run("record", "--for", "0.2s")
+    expect("root records", code == 0 and "/var/lib/gputune/recordings/gputune-" in out + err, (code, out, err))
+    roots = "roots.rec"
+    os.rename(re.search(r"\S+/recordings/gputune-\d+\.rec", out + err)[0], STATE / "recordings" / roots)
+    here = sorted(home.iterdir())
+    code, out, err = run("record", "--for", "0.2s", **dict(user, cwd=home))
+    expect("a user records", code == 0 and f"{folder}/recordings/gputune-" in out + err and sorted(home.iterdir()) == here, (code, out, err))
+    own = re.search(r"recordings/(gputune-\d+(-2)?\.rec)", out + err)[1]
+    says("captures, the user's and the machine's", ["list", "captures"], 0, f"{folder}/captures/gputune-capture-2.tar", "/var/lib/gputune/captures/gputune-capture.tar",
+         **user)
+    says("recordings", ["list", "recordings"], 0, f"{folder}/recordings/{own}", f"/var/lib/gputune/recordings/{roots}", **user)
+    says("by its name alone", ["monitor", own, "--format", "json"], 0, **user)
+    refuses("root's is root's: its command may hold what others should not read", ["monitor", roots, "--format", "json"], 2, "Permission denied", **user)
+    says("which root finds by its name", ["monitor", roots, "--format", "json"], 0)
+    says("two of them", ["compare", own, own], 5, "not comparable", **user)
+    says("a capture by its name", ["check", "--host", "gputune-capture-2.tar"], 1, "memory.guard", **user)
+    says("a file of that name here goes first", ["check", "--host", "gputune-capture-2.tar"], 2, "invalid tar", **dict(user, cwd=here_with(home, "gputune-capture-2.tar")))
+    refuses("a name that is none", ["monitor", "gputune-0.rec"], 2, "gputune-0.rec", **user)
+
+
+def here_with(home, name):
+    (home / "other").mkdir()
+    (home / "other" / name).write_text("no capture\n")
+    return home / "other"
+
+
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 POLICY = """[profile]
 base = published
@@ -295,6 +327,7 @@ changes(here)
 stale(here)
 full(here)
 demo(here, home)
+kept(here, home)
 profiles(here, home)
 config(here, home)
 policy(here)

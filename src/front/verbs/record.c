@@ -26,7 +26,8 @@ static const char *const tracers[] = {
 static const struct ask_row record_ask_rows[] = {
 	{ "COMMAND", "the command to run, with its arguments", ASK_TEXTS(record_ask, command),
 	  .argument = true, .behind = true },
-	{ "output", "the recording's file (default: gputune-TIME.rec)", .kind = ASK_KIND_NOTE },
+	{ "output", "the recording's file (default: gputune-TIME.rec among your saved recordings)",
+	  .kind = ASK_KIND_NOTE },
 	{ "interval", "interval between samples", ASK_TIME(record_ask, interval_s), .min = 0.1,
 	  .max = 3600, .fallback = "500ms" },
 	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
@@ -226,6 +227,7 @@ static int verb_record(struct run *r)
 			    .path = r->print.output,
 			    .interval_ms = (int)(1e3 * ask->interval_s + 0.5),
 			    .for_ms = (long long)(1e3 * ask->for_s) };
+	struct err e = { 0 };
 	struct machine *m;
 	int code;
 
@@ -239,7 +241,11 @@ static int verb_record(struct run *r)
 	s.stacks = ask->stacks || ask->trace;
 	s.looking.by = (enum tracer)ask->tracer;
 	if (!s.path)
-		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
+		s.path = door_keep(&r->door, KEPT_RECORDINGS,
+				   arena_printf(&r->arena, "gputune-%lld", (long long)time(NULL)),
+				   ".rec", &e);
+	if (!s.path)
+		return complain(EXIT_USAGE, &e);
 	s.h = run_live(r);
 	m = door_machine(&r->door, s.h, &(struct door_look){ 0 });
 	monitor_make(&r->arena, s.h, m, &s.mon);

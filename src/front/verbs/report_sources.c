@@ -376,13 +376,15 @@ int report_sources(struct run *r, struct report_result_file *out)
 
 	*out = (struct report_result_file){ 0 };
 	for (size_t i = 0; i < asked(r)->files.n; i++) {
-		if (is_capture(asked(r)->files.items[i]))
-			add_source(r, out,
-				   (struct report_source){ .path = asked(r)->files.items[i] });
-		else if (recording_is(asked(r)->files.items[i]))
-			add_recording(r, out, asked(r)->files.items[i]);
+		const char *path = door_kept(&r->door, KEPT_CAPTURES, asked(r)->files.items[i]);
+
+		path = door_kept(&r->door, KEPT_RECORDINGS, path);
+		if (is_capture(path))
+			add_source(r, out, (struct report_source){ .path = path });
+		else if (recording_is(path))
+			add_recording(r, out, path);
 		else
-			code = verb_report_sources_add_file(r, out, asked(r)->files.items[i]);
+			code = verb_report_sources_add_file(r, out, path);
 		if (code)
 			return code;
 	}

@@ -25,7 +25,8 @@ struct topping {
 	struct top_view view;
 	double *busy; /* TOP_HISTORY of each GPU */
 	struct recorder *out;
-	char path[48], said[120]; /* of the recording that is made; what to say of it */
+	const char *path;
+	char said[120]; /* of the recording that is made; what to say of it */
 	double recorded_s, began_s, cpu_s, recorded_cpu_s;
 	unsigned long long rows;
 	bool paused, typing, again;
@@ -90,13 +91,15 @@ static void record_begin(struct topping *s)
 {
 	time_t now = time(NULL);
 	struct err e = { 0 };
+	char name[48];
 	struct tm tm;
 
-	if (!localtime_r(&now, &tm) ||
-	    !strftime(s->path, sizeof(s->path), "gputune-%Y%m%d-%H%M%S.rec", &tm))
+	if (!localtime_r(&now, &tm) || !strftime(name, sizeof(name), "gputune-%Y%m%d-%H%M%S", &tm))
 		return;
-	s->out = recorder_open(s->path, &s->looks.mon, NULL, (long long)now, s->looks.interval_ms,
-			       &e);
+	s->path = door_keep(&s->r->door, KEPT_RECORDINGS, name, ".rec", &e);
+	if (s->path)
+		s->out = recorder_open(s->path, &s->looks.mon, NULL, (long long)now,
+				       s->looks.interval_ms, &e);
 	s->recorded_s = s->looks.now_s;
 	s->recorded_cpu_s = clock_cpu_s();
 	s->rows = 0;

@@ -419,21 +419,26 @@ static int load_answers(struct captured *c, struct err *e)
 
 static struct store *open_store(const char *path, struct err *e)
 {
-	char demo[HOST_PATH_MAX + 64];
+	char demo[HOST_DEMO_MAX], word[HOST_PATH_MAX];
+	const char *file = host_demo_file(path, demo, e);
 	struct err ignored = { 0 };
 	struct stat st;
 
-	if (strncmp(path, "demo:", 5) == 0) {
-		if (demo_path(path + 5, demo, sizeof(demo), e))
-			return NULL;
-		path = demo;
-	}
-	if (stat(path, &st) < 0) {
+	if (!file)
+		return NULL;
+	if (stat(file, &st) < 0) {
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
-		if (demo_path(path, demo, sizeof(demo), &ignored) == 0)
-			err_hint(e, "did you mean \"demo:%s\"?", path);
+		snprintf(word, sizeof(word), "demo:%s", path);
+		if (host_demo_file(word, demo, &ignored))
+			err_hint(e, "did you mean \"%s\"?", word);
 		return NULL;
 	}
+	if (file == demo && str_ends(file, ".json")) {
+		err_set(e, -EINVAL, "%s is a cluster, not a machine", path);
+		err_hint(e, "gputune cluster discover --from %s", path);
+		return NULL;
+	}
+	path = file;
 	return S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
 }
 

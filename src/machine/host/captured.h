@@ -29,7 +29,4 @@ extern const struct host_ops captured_ops;
 extern const struct host_ops overlaid_ops;
 extern const struct host_writes captured_writes;
 
-/* The tar of the captured machine demo:NAME: 0, or -ENOENT and a sentence. */
-int demo_path(const char *name, char *out, size_t cap, struct err *e);
-
 #endif

@@ -27,12 +27,17 @@ static const char *demo_folder(size_t i, char out[static HOST_PATH_MAX])
 	return out;
 }
 
-/* "NAME.tar", or packed. 0: it is none. */
+/* A machine, the same packed, what was discovered of a cluster. */
+static const char *const demo_ends[] = { ".tar", ".tar.zst", ".json" };
+enum { DEMO_ENDS = sizeof(demo_ends) / sizeof(demo_ends[0]) };
+
+/* Without its end. 0: it is none. */
 static size_t demo_name_length(const char *file)
 {
-	size_t n = strlen(file);
-
-	return str_ends(file, ".tar") ? n - 4 : str_ends(file, ".tar.zst") ? n - 8 : 0;
+	for (size_t i = 0; i < DEMO_ENDS; i++)
+		if (str_ends(file, demo_ends[i]))
+			return strlen(file) - strlen(demo_ends[i]);
+	return 0;
 }
 
 const char *host_demo_about(const char *name)
@@ -45,6 +50,8 @@ const char *host_demo_about(const char *name)
 		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
+		{ "two-sparks", "two DGX Sparks and a cable: cluster discover, check and plan take "
+				"it as --from" },
 		{ "h200-x4", "four H200 in a virtual machine; captured from a machine in use" },
 	};
 
@@ -79,19 +86,23 @@ size_t host_demos(struct arena *a, char ***names)
 	return n;
 }
 
-int demo_path(const char *name, char *out, size_t cap, struct err *e)
+const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], struct err *e)
 {
-	struct near_word near = near_word_to(name);
+	const char *name = path + strlen("demo:");
 	char folder[HOST_PATH_MAX], **names;
+	struct near_word near;
 	struct arena a = { 0 };
 	size_t n;
 
-	for (size_t i = 0; !strchr(name, '/') && demo_folder(i / 2, folder); i++)
-		if (snprintf(out, cap, "%s/%s.tar%s", folder, name, i % 2 ? ".zst" : "") <
-			    (int)cap &&
-		    access(out, F_OK) == 0)
-			return 0;
-	err_set(e, -ENOENT, "unknown captured machine \"demo:%s\"", name);
+	if (!str_starts(path, "demo:"))
+		return path;
+	for (size_t i = 0; !strchr(name, '/') && demo_folder(i / DEMO_ENDS, folder); i++)
+		if (snprintf(room, HOST_DEMO_MAX, "%s/%s%s", folder, name,
+			     demo_ends[i % DEMO_ENDS]) < HOST_DEMO_MAX &&
+		    access(room, F_OK) == 0)
+			return room;
+	err_set(e, -ENOENT, "unknown captured machine \"%s\"", path);
+	near = near_word_to(name);
 	n = host_demos(&a, &names);
 	for (size_t i = 0; i < n; i++)
 		near_word_try(&near, names[i], names[i]);
@@ -102,5 +113,5 @@ int demo_path(const char *name, char *out, size_t cap, struct err *e)
 		err_hint(e, "%s",
 			 n ? "\"gputune list demos\" lists all" : "no demos are installed");
 	arena_free(&a);
-	return -ENOENT;
+	return NULL;
 }

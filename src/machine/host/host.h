@@ -112,7 +112,10 @@ struct host {
 struct host *host_open_live(void);
 /* A captured machine: a folder with meta.json, root/ and api/, or a tar of one. -errno and *e. */
 struct host *host_open_capture(const char *path, struct err *e);
-/* The captured machines that come with the program: demo:NAME. */
+enum { HOST_DEMO_MAX = HOST_PATH_MAX + 64 };
+/* The file of demo:NAME, in room; any other path is itself. NULL: there is none; a sentence. */
+const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], struct err *e);
+/* The captured machines, and clusters of them, that come with the program: demo:NAME. */
 size_t host_demos(struct arena *a, char ***names);
 /* What the machine is, in a line. */
 const char *host_demo_about(const char *name);

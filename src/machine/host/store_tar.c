@@ -98,15 +98,13 @@ static bool fd_is_packed(int fd)
 
 bool store_is_packed(const char *path)
 {
-	char demo[HOST_PATH_MAX + 64];
+	char demo[HOST_DEMO_MAX];
 	struct err ignored = { 0 };
+	const char *file = host_demo_file(path, demo, &ignored);
 	bool is;
 	int fd;
 
-	if (str_starts(path, "demo:") &&
-	    demo_path(path + strlen("demo:"), demo, sizeof(demo), &ignored) == 0)
-		path = demo;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(file ? file : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	is = fd >= 0 && fd_is_packed(fd);
 	if (fd >= 0)
 		close(fd);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "machine/host/host.h"
 #include "many/cluster/links.h"
 #include "many/cluster/page_cluster.h"
 #include "render/shape_page.h"
@@ -244,9 +245,11 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e)
 {
+	char demo[HOST_DEMO_MAX];
+	const char *file = host_demo_file(path, demo, e);
 	struct err why = { 0 };
 	json_t *j;
-	int r = json_from_file(path, FILE_MAX, &j, e);
+	int r = file ? json_from_file(file, FILE_MAX, &j, e) : -ENOENT;
 
 	if (r)
 		return r;

@@ -10,6 +10,7 @@ struct cluster_check_ask {
 	struct cluster_nodes_ask nodes;
 	struct cluster_links_ask links;
 	double budget_s;
+	const char *from;
 	bool bench;
 };
 
@@ -17,6 +18,8 @@ static const struct ask_row cluster_check_ask_rows[] = {
 	{ ASK_PART(cluster_check_ask, nodes, cluster_nodes_ask) },
 	{ ASK_PART(cluster_check_ask, links, cluster_links_ask) },
 	{ "budget", "time for all of it (10m)", ASK_TIME(cluster_check_ask, budget_s) },
+	{ "from", "judge the wiring of an earlier discovery (its JSON); measures nothing",
+	  ASK_TEXT(cluster_check_ask, from), .arg = "FILE", .files = true },
 	{ "bench", "also short benches on each node", ASK_FLAG(cluster_check_ask, bench) },
 };
 static const struct ask_shape cluster_check_ask_shape =
@@ -56,6 +59,19 @@ static int check_exit(const struct cluster *c, const struct qualify *q)
 	return qualify_exit(q);
 }
 
+/* Of a kept discovery nobody can be asked. */
+static void not_measured(struct arena *a, const struct cluster *c, struct qualify *q)
+{
+	*q = (struct qualify){ .n = c->n_nodes,
+			       .unknown = c->n_nodes,
+			       .nodes = arena_array(a, c->n_nodes, sizeof(*q->nodes)) };
+	for (size_t i = 0; i < q->n; i++) {
+		q->nodes[i] = (struct qualify_node){ .name = c->nodes[i].name };
+		qualify_reason(a, &q->nodes[i], QUALIFY_UNKNOWN,
+			       "an earlier discovery: nothing was measured");
+	}
+}
+
 static int cluster_check_answer(struct door *d, const struct cluster_check_ask *ask,
 				struct cluster_check_view *out)
 {
@@ -67,7 +83,8 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 					 .ctx = d };
 	struct channel c = { .ask = ask_nodes, .named = true };
 	const char **names;
-	int code = cluster_run_open(d, &ask->nodes, &ask->links, 0, run);
+	int code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, run)
+			     : cluster_run_open(d, &ask->nodes, &ask->links, 0, run);
 
 	if (code)
 		return code;
@@ -76,7 +93,10 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 	c.names = names = arena_array(d->arena, run->n, sizeof(*names));
 	for (size_t i = 0; i < run->n; i++)
 		names[i] = run->targets[i].name;
-	qualify_run(d->arena, &c, &how, q);
+	if (ask->from)
+		not_measured(d->arena, &run->cluster, q);
+	else
+		qualify_run(d->arena, &c, &how, q);
 	*out = (struct cluster_check_view){ .cluster = &run->cluster,
 					    .q = q,
 					    .version = GPUTUNE_VERSION,
@@ -105,7 +125,8 @@ const struct verb cluster_check_verb = {
 	.exits = "1: a fault was found; 5: not everything could be measured",
 	.examples = EXAMPLES(
 		{ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },
-		{ "cluster check --nodes spark-1,spark-2 --bench", "with benches on each node" }),
+		{ "cluster check --nodes spark-1,spark-2 --bench", "with benches on each node" },
+		{ "cluster check --from demo:two-sparks", "the wiring of a captured pair" }),
 	.ask = &cluster_check_ask_shape,
 	.answer = cluster_check_answer_any,
 	.result = &cluster_check_result,

@@ -39,28 +39,13 @@ static int discover_exit(const struct cluster *c)
 									: EXIT_CLEAN;
 }
 
-/* A kept discovery is judged anew: what is a fault may be known better by now. */
-static int judge_stored(struct door *d, const struct discover_ask *ask, struct cluster *c)
-{
-	const char *against = ask->links.against;
-	struct cluster before;
-	struct err e = { 0 };
-
-	if (against && cluster_load(d->arena, against, &before, &e))
-		return door_fail(d, EXIT_USAGE, &e);
-	cluster_judge(d->arena, c, against ? &before : NULL);
-	return 0;
-}
-
 static int discover_answer(struct door *d, const struct discover_ask *ask,
 			   struct discover_answer *out)
 {
 	struct cluster_run c = { 0 };
-	int code = ask->from ? cluster_run_stored(d, ask->from, &c)
+	int code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, &c)
 			     : cluster_run_open(d, &ask->nodes, &ask->links, ask->air_s, &c);
 
-	if (code == 0 && ask->from)
-		code = judge_stored(d, ask, &c.cluster);
 	if (code)
 		return code;
 	cluster_run_close(&c);
@@ -103,7 +88,8 @@ static const struct verb discover_verb = {
 		{ "cluster discover --nodes spark-1,spark-2", "two machines" },
 		{ "cluster discover --nodes-file nodes -f json -o before.json", "save the result" },
 		{ "cluster discover --from before.json -f svg -o cluster.svg",
-		  "draw a saved result" }),
+		  "draw a saved result" },
+		{ "cluster discover --from demo:two-sparks", "a captured pair" }),
 	.ask = &discover_ask_shape,
 	.answer = discover_answer_any,
 	.result = &cluster_discover_result,

@@ -55,8 +55,9 @@ int cluster_run_open(struct door *d, const struct cluster_nodes_ask *nodes,
 		     const struct cluster_links_ask *links, double air_s, struct cluster_run *c);
 /* The same without discovering: the programs alone. */
 int cluster_run_start(struct door *d, const struct cluster_nodes_ask *nodes, struct cluster_run *c);
-/* A kept discovery instead, of a file. */
-int cluster_run_stored(struct door *d, const char *file, struct cluster_run *c);
+/* A kept discovery instead, of a file, judged anew: what is a fault may be known better by now. */
+int cluster_run_stored(struct door *d, const char *file, const struct cluster_links_ask *links,
+		       struct cluster_run *c);
 void cluster_run_close(struct cluster_run *c);
 
 /* The programs, for other programs alone: verb.h. */

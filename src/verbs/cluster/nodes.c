@@ -194,13 +194,20 @@ int cluster_run_open(struct door *d, const struct cluster_nodes_ask *nodes,
 	return code;
 }
 
-int cluster_run_stored(struct door *d, const char *file, struct cluster_run *c)
+int cluster_run_stored(struct door *d, const char *file, const struct cluster_links_ask *links,
+		       struct cluster_run *c)
 {
+	const char *against = links->against;
+	struct cluster before;
 	struct err e = { 0 };
 
 	if (library_open(LIBRARY_SODIUM, &e))
 		return door_fail(d, EXIT_BLIND, &e);
-	return cluster_load(d->arena, file, &c->cluster, &e) ? door_fail(d, EXIT_USAGE, &e) : 0;
+	if ((against && cluster_load(d->arena, against, &before, &e)) ||
+	    cluster_load(d->arena, file, &c->cluster, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	cluster_judge(d->arena, &c->cluster, against ? &before : NULL);
+	return 0;
 }
 
 void cluster_run_close(struct cluster_run *c)

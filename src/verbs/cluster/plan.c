@@ -181,7 +181,7 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 	p->ask = ask;
 	p->out = out;
 	code = ask->from && !ask->apply
-		       ? cluster_run_stored(d, ask->from, &p->run)
+		       ? cluster_run_stored(d, ask->from, &ask->links, &p->run)
 		       : cluster_run_open(d, &ask->nodes, &ask->links, ask->air_s, &p->run);
 	if (code)
 		return code;
