@@ -2,7 +2,6 @@
 /* gputune capture: run everything that reads on a recording backend, and store the answers. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "machine/host/posted.h"
@@ -37,8 +36,8 @@ static int output_check(const char *path, struct err *e)
 static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
 	{ "output",
-	  "the capture: a tar if PATH ends in .tar, else a folder (default: gputune-capture.tar, "
-	  "numbered, among your saved captures)",
+	  "the capture: a tar if PATH ends in .tar, else a folder (default: gputune-TIME.tar "
+	  "among your saved captures)",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
 	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
@@ -91,8 +90,7 @@ static void store(struct door *d, const struct capture_ask *ask, struct host *re
 		  struct capture_answer *out)
 {
 	struct err e = { 0 };
-	const char *path = ask->output ? ask->output
-				       : door_keep(d, KEPT_CAPTURES, "gputune-capture", ".tar", &e);
+	const char *path = ask->output ? ask->output : door_keep(d, KEPT_CAPTURES, ".tar", &e);
 
 	if (!path || record_save(record, path, !ask->no_redact, &e))
 		*code = door_fail(d, EXIT_BLIND, &e);

@@ -53,8 +53,7 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 
 static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
 {
-	const char *a = door_kept(d, KEPT_RECORDINGS, ask->a),
-		   *b = door_kept(d, KEPT_RECORDINGS, ask->b);
+	const char *a = door_kept(d, ask->a), *b = door_kept(d, ask->b);
 
 	out->recorded = recording_is(a);
 	if (out->recorded != recording_is(b))

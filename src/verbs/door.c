@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -158,7 +159,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_refuse(d, EXIT_USAGE, "--overlay requires --host CAPTURE");
 		return NULL;
 	}
-	capture = door_kept(d, KEPT_CAPTURES, from->capture);
+	capture = door_kept(d, from->capture);
 	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h) {
 		door_fail(d, EXIT_USAGE, &e);
@@ -432,34 +433,42 @@ int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask
 	return r;
 }
 
-const char *door_keep(struct door *d, const char *folder, const char *name, const char *end,
-		      struct err *e)
+const char *door_keep(struct door *d, const char *folder, const char *end, struct err *e)
 {
 	const struct state_ask usual = { 0 };
-	const char *at = arena_printf(d->arena, "%s/%s", door_state(d, &usual), folder), *path;
+	const char *state = door_state(d, &usual),
+		   *at = arena_printf(d->arena, "%s/%s", state, folder), *path;
 	struct host *live = d->live(d->ctx);
 	int r = door_state_ready(d, live, &usual, e);
+	time_t now = time(NULL);
+	char when[32] = "";
+	struct tm tm;
 
-	r = r ? r : store_folder(live, door_state(d, &usual), e);
+	r = r ? r : store_folder(live, state, e);
 	r = r ? r : store_folder(live, at, e);
 	host_close(live);
 	if (r) {
 		err_hint(e, "-o FILE saves it elsewhere");
 		return NULL;
 	}
-	path = arena_printf(d->arena, "%s/%s%s", at, name, end);
+	if (localtime_r(&now, &tm))
+		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	path = arena_printf(d->arena, "%s/gputune-%s%s", at, when, end);
 	for (unsigned i = 2; access(path, F_OK) == 0; i++)
-		path = arena_printf(d->arena, "%s/%s-%u%s", at, name, i, end);
+		path = arena_printf(d->arena, "%s/gputune-%s-%u%s", at, when, i, end);
 	return path;
 }
 
-const char *door_kept(struct door *d, const char *folder, const char *name)
+const char *door_kept(struct door *d, const char *name)
 {
+	static const char *const folders[] = { KEPT_CAPTURES, KEPT_RECORDINGS };
 	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
-	const char *const places[] = { w.state, w.beside };
 
-	for (size_t i = 0; i < 2 && places[i] && !strchr(name, '/') && access(name, F_OK); i++) {
-		const char *path = arena_printf(d->arena, "%s/%s/%s", places[i], folder, name);
+	for (size_t i = 0; i < 4 && !strchr(name, '/') && access(name, F_OK); i++) {
+		const char *place = i < 2      ? w.state
+				    : w.beside ? w.beside
+					       : "",
+			   *path = arena_printf(d->arena, "%s/%s/%s", place, folders[i % 2], name);
 
 		if (access(path, F_OK) == 0)
 			return path;

@@ -154,12 +154,11 @@ const char *door_state(struct door *d, const struct state_ask *ask);
 struct store_where;
 /* The same, with the machine's where that is another. */
 struct store_where door_where(struct door *d, const struct state_ask *ask);
-/* Where a file of this name is kept that was given no place: in that folder of the usual one, which
- * is made, "NAME-2.tar" where there is one. NULL, and *e. */
-const char *door_keep(struct door *d, const char *folder, const char *name, const char *end,
-		      struct err *e);
+/* Where a file is kept that was given no place: gputune-TIME and end, in that folder of the usual
+ * state, which is made. NULL, and *e. */
+const char *door_keep(struct door *d, const char *folder, const char *end, struct err *e);
 /* The one that is meant by a name which is no file here: kept by this user, else the machine's. */
-const char *door_kept(struct door *d, const char *folder, const char *name);
+const char *door_kept(struct door *d, const char *name);
 #define KEPT_CAPTURES "captures"
 #define KEPT_RECORDINGS "recordings"
 /* Before something is kept there: 0, or -errno and *e. */

@@ -45,24 +45,40 @@ static const struct ask_row list_ask_rows[] = {
 /* clang-format on */
 static const struct ask_shape list_ask_shape = ASK_SHAPE(list_ask, NULL, list_ask_rows);
 
-/* Built in, then those of this machine. */
-static void list_profiles(struct door *d, struct listing *out)
+/* Files of a folder that end so, without that end. */
+static void list_folder(struct door *d, struct listing *out, const char *folder, const char *end,
+			const char *what)
 {
-	const char *folder = "/etc/gputune/profiles";
 	struct host *h = d->live(d->ctx);
 	char **names;
 	size_t n;
 
-	for (enum profile_id p = 0; p < PROFILES; p++)
-		list_name(d->arena, out, profile_name(p), profile_purpose(p));
 	if (host_list(h, folder, d->arena, &names, &n))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (str_ends(names[i], ".ini"))
+		if (str_ends(names[i], end))
 			list_name(d->arena, out,
-				  arena_strndup(d->arena, names[i], strlen(names[i]) - 4),
-				  arena_printf(d->arena, "custom: %s/%s", folder, names[i]));
+				  arena_strndup(d->arena, names[i], strlen(names[i]) - strlen(end)),
+				  arena_printf(d->arena, "%s%s/%s", what, folder, names[i]));
 	host_close(h);
+}
+
+/* Built in, then those of this machine. */
+static void list_profiles(struct door *d, struct listing *out)
+{
+	for (enum profile_id p = 0; p < PROFILES; p++)
+		list_name(d->arena, out, profile_name(p), profile_purpose(p));
+	list_folder(d, out, "/etc/gputune/profiles", ".ini", "custom: ");
+}
+
+/* Of this user, then of the machine. */
+static void list_kept(struct door *d, const char *folder, struct listing *out)
+{
+	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
+	const char *const places[] = { w.state, w.beside };
+
+	for (size_t i = 0; i < 2 && places[i]; i++)
+		list_folder(d, out, arena_printf(d->arena, "%s/%s", places[i], folder), "", "");
 }
 
 static void list_models(struct door *d, struct listing *out)
@@ -107,27 +123,6 @@ void list_demos(struct door *d, struct listing *out)
 		list_name(d->arena, out, from.capture,
 			  own ? arena_printf(d->arena, "%s; your changes: %s", about, own) : about);
 	}
-}
-
-/* Of this user, then of the machine. */
-static void list_kept(struct door *d, const char *folder, struct listing *out)
-{
-	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
-	const char *const places[] = { w.state, w.beside };
-	struct host *h = d->live(d->ctx);
-
-	for (size_t i = 0; i < 2 && places[i]; i++) {
-		const char *at = arena_printf(d->arena, "%s/%s", places[i], folder);
-		char **names;
-		size_t n;
-
-		if (host_list(h, at, d->arena, &names, &n))
-			n = 0;
-		for (size_t k = 0; k < n; k++)
-			list_name(d->arena, out, names[k],
-				  arena_printf(d->arena, "%s/%s", at, names[k]));
-	}
-	host_close(h);
 }
 
 static int list_names(struct door *d, enum listed what, struct listing *out)

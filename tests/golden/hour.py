@@ -106,8 +106,9 @@ def demo(user, home):
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     says("a dry run names its options", ["apply", "--only", "memory", "--dry-run", *on], 0, f'"gputune apply --only memory {" ".join(on)}" makes 2 changes,', **user)
     refuses("a demo's name alone", ["check", "--host", "dgx-spark"], 2, 'did you mean "demo:dgx-spark"?', **dict(user, cwd=home))
-    says("a capture has a name by itself", ["capture", *on], 0, "gputune-capture.tar", **dict(user, cwd=home))
-    says("a second one another", ["capture", *on], 0, "gputune-capture-2.tar", **dict(user, cwd=home))
+    says("a capture has a name by itself", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))
+    says("a second one another", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))
+    expect("both are there", len(list((home / ".local/state/gputune/captures").glob("gputune-20*.tar"))) == 2)
     says("predict MODEL", ["predict", "llama-3.1-8b", "--on", "dgx-spark"], 0, "TTFT", **user)
     refuses("apply of what is neither a file nor a setting", ["apply", "nonsense", *on], 2, "nonsense", **user)
     refuses("status narrows to nothing", ["status", "memory.dirty-ratio", *on], 2, "takes no argument", **user)
@@ -159,23 +160,26 @@ def kept(user, home):
     on = ["--host", "demo:dgx-spark"]
     folder = home / ".local/state/gputune"
     run("capture", *on)
+    for path, name in ((STATE, "roots"), (folder, "mine")):
+        for i, made in enumerate(sorted((path / "captures").iterdir())):
+            made.rename(path / f"captures/{name}-{i + 1}.tar")
     code, out, err = run("record", "--for", "0.2s")
     expect("root records", code == 0 and "/var/lib/gputune/recordings/gputune-" in out + err, (code, out, err))
     roots = "roots.rec"
-    os.rename(re.search(r"\S+/recordings/gputune-\d+\.rec", out + err)[0], STATE / "recordings" / roots)
+    os.rename(re.search(r"\S+/recordings/gputune-[\d-]+\.rec", out + err)[0], STATE / "recordings" / roots)
     here = sorted(home.iterdir())
     code, out, err = run("record", "--for", "0.2s", **dict(user, cwd=home))
     expect("a user records", code == 0 and f"{folder}/recordings/gputune-" in out + err and sorted(home.iterdir()) == here, (code, out, err))
-    own = re.search(r"recordings/(gputune-\d+(-2)?\.rec)", out + err)[1]
-    says("captures, the user's and the machine's", ["list", "captures"], 0, f"{folder}/captures/gputune-capture-2.tar", "/var/lib/gputune/captures/gputune-capture.tar",
+    own = re.search(r"recordings/(gputune-[\d-]+\.rec)", out + err)[1]
+    says("captures, the user's and the machine's", ["list", "captures"], 0, f"{folder}/captures/mine-2.tar", "/var/lib/gputune/captures/roots-1.tar",
          **user)
     says("recordings", ["list", "recordings"], 0, f"{folder}/recordings/{own}", f"/var/lib/gputune/recordings/{roots}", **user)
     says("by its name alone", ["monitor", own, "--format", "json"], 0, **user)
     refuses("root's is root's: its command may hold what others should not read", ["monitor", roots, "--format", "json"], 2, "Permission denied", **user)
     says("which root finds by its name", ["monitor", roots, "--format", "json"], 0)
     says("two of them", ["compare", own, own], 5, "not comparable", **user)
-    says("a capture by its name", ["check", "--host", "gputune-capture-2.tar"], 1, "memory.guard", **user)
-    says("a file of that name here goes first", ["check", "--host", "gputune-capture-2.tar"], 2, "invalid tar", **dict(user, cwd=here_with(home, "gputune-capture-2.tar")))
+    says("a capture by its name", ["check", "--host", "mine-2.tar"], 1, "memory.guard", **user)
+    says("a file of that name here goes first", ["check", "--host", "mine-2.tar"], 2, "invalid tar", **dict(user, cwd=here_with(home, "mine-2.tar")))
     refuses("a name that is none", ["monitor", "gputune-0.rec"], 2, "gputune-0.rec", **user)
 
 

@@ -241,9 +241,7 @@ static int verb_record(struct run *r)
 	s.stacks = ask->stacks || ask->trace;
 	s.looking.by = (enum tracer)ask->tracer;
 	if (!s.path)
-		s.path = door_keep(&r->door, KEPT_RECORDINGS,
-				   arena_printf(&r->arena, "gputune-%lld", (long long)time(NULL)),
-				   ".rec", &e);
+		s.path = door_keep(&r->door, KEPT_RECORDINGS, ".rec", &e);
 	if (!s.path)
 		return complain(EXIT_USAGE, &e);
 	s.h = run_live(r);

@@ -91,12 +91,8 @@ static void record_begin(struct topping *s)
 {
 	time_t now = time(NULL);
 	struct err e = { 0 };
-	char name[48];
-	struct tm tm;
 
-	if (!localtime_r(&now, &tm) || !strftime(name, sizeof(name), "gputune-%Y%m%d-%H%M%S", &tm))
-		return;
-	s->path = door_keep(&s->r->door, KEPT_RECORDINGS, name, ".rec", &e);
+	s->path = door_keep(&s->r->door, KEPT_RECORDINGS, ".rec", &e);
 	if (s->path)
 		s->out = recorder_open(s->path, &s->looks.mon, NULL, (long long)now,
 				       s->looks.interval_ms, &e);

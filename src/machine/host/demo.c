@@ -105,13 +105,9 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 	near = near_word_to(name);
 	n = host_demos(&a, &names);
 	for (size_t i = 0; i < n; i++)
-		near_word_try(&near, names[i], names[i]);
-	if (near.word)
-		err_hint(e, "did you mean \"demo:%s\"? \"gputune list demos\" lists all",
-			 near.word);
-	else
-		err_hint(e, "%s",
-			 n ? "\"gputune list demos\" lists all" : "no demos are installed");
+		near_word_try(&near, names[i], arena_printf(&a, "demo:%s", names[i]));
+	err_hint_near(e, near.word,
+		      n ? "\"gputune list demos\" lists all" : "no demos are installed");
 	arena_free(&a);
 	return NULL;
 }
