@@ -25,15 +25,6 @@ struct compare_answer {
 	bool recorded; /* these are what there is */
 };
 
-static int compare_recordings(struct door *d, const char *a, const char *b, struct contrast *out)
-{
-	struct err e = { 0 };
-
-	if (contrast_read(d->arena, a, b, out, &e))
-		return door_fail(d, EXIT_USAGE, &e);
-	return out->n == out->count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
 static int compare_benches(struct door *d, const struct compare_ask *ask, struct compare *out)
 {
 	struct host *h = d->live(d->ctx);
@@ -54,12 +45,17 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
 {
 	const char *a = door_kept(d, ask->a), *b = door_kept(d, ask->b);
+	struct contrast *both = &out->recordings;
+	struct err e = { 0 };
 
 	out->recorded = recording_is(a);
 	if (out->recorded != recording_is(b))
 		return door_refuse(d, EXIT_USAGE, "cannot compare a recording with a bench result");
-	return out->recorded ? compare_recordings(d, a, b, &out->recordings)
-			     : compare_benches(d, ask, &out->benches);
+	if (!out->recorded)
+		return compare_benches(d, ask, &out->benches);
+	if (contrast_read(d->arena, a, b, both, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	return both->n == both->count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
 static const struct result_shape *compare_other(const void *ask, const void **answer)

@@ -383,25 +383,28 @@ struct store_where door_where(struct door *d, const struct state_ask *ask)
 }
 
 /* A user's own: folders above it that are missing are made; what is a link or another user's is
- * not written to. */
+ * not written to, and so nothing below another user's HOME that sudo has kept. */
 static int own_state(struct door *d, struct host *h, const char *state, struct err *e)
 {
+	size_t n = strlen(state);
 	struct host_stat st;
 	int r = 0;
 
-	for (const char *at = strchr(state + 1, '/'); at && r == 0; at = strchr(at + 1, '/')) {
-		const char *folder = arena_strndup(d->arena, state, (size_t)(at - state));
+	for (size_t i = 1; i <= n && r == 0; i++) {
+		const char *at = i < n ? arena_strndup(d->arena, state, i) : state;
 
-		r = host_exists(h, folder) ? 0 : host_own_dir(h, folder);
-		if (r)
-			err_set(e, r, "cannot create %s: %s", folder, strerror(-r));
+		if (i < n && state[i] != '/')
+			continue;
+		if (host_stat(h, at, &st)) {
+			r = i < n ? host_own_dir(h, at) : 0;
+			if (r)
+				err_set(e, r, "cannot create %s: %s", at, strerror(-r));
+		} else if (i == n && st.kind != HOST_DIR) {
+			r = err_set(e, -ENOTDIR, "%s: not a folder", at);
+		} else if (st.uid != h->id.euid && (i == n || st.uid != 0)) {
+			r = err_set(e, -EACCES, "%s: belongs to user %lld", at, st.uid);
+		}
 	}
-	if (r || host_stat(h, state, &st))
-		return r;
-	if (st.kind != HOST_DIR)
-		r = err_set(e, -ENOTDIR, "%s: not a folder", state);
-	else if (st.uid != h->id.euid)
-		r = err_set(e, -EACCES, "%s: belongs to user %lld", state, st.uid);
 	return r;
 }
 
@@ -410,8 +413,12 @@ int door_demo_ready(struct door *d, const struct machine_ask *from)
 	const char *path = demo_overlay(d->arena, from);
 	struct host *live = d->live(d->ctx);
 	struct err e = { 0 };
-	int r = own_state(d, live, path, &e);
+	/* The folder of all that is kept, then the demo's. */
+	int r = own_state(d, live,
+			  arena_strndup(d->arena, path, strlen(path) - strlen(from->capture) - 1),
+			  &e);
 
+	r = r ? r : own_state(d, live, path, &e);
 	r = r ? r : host_own_dir(live, path);
 	host_close(live);
 	if (r && !*e.text)

@@ -71,16 +71,6 @@ static void list_profiles(struct door *d, struct listing *out)
 	list_folder(d, out, "/etc/gputune/profiles", ".ini", "custom: ");
 }
 
-/* Of this user, then of the machine. */
-static void list_kept(struct door *d, const char *folder, struct listing *out)
-{
-	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
-	const char *const places[] = { w.state, w.beside };
-
-	for (size_t i = 0; i < 2 && places[i]; i++)
-		list_folder(d, out, arena_printf(d->arena, "%s/%s", places[i], folder), "", "");
-}
-
 static void list_models(struct door *d, struct listing *out)
 {
 	for (size_t i = 0; i < n_model_rows; i++) {
@@ -127,6 +117,9 @@ void list_demos(struct door *d, struct listing *out)
 
 static int list_names(struct door *d, enum listed what, struct listing *out)
 {
+	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
+	const char *const kept[] = { w.state, w.beside };
+
 	out->kind = listed_names[what];
 	if (what == LISTED_PROFILES)
 		list_profiles(d, out);
@@ -136,8 +129,9 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 		list_machines(d, out);
 	else if (what == LISTED_DEMOS)
 		list_demos(d, out);
-	else if (what > LISTED_DEMOS)
-		list_kept(d, listed_names[what], out);
+	/* Of this user, then of the machine. */
+	for (size_t i = 0; i < 2 && what > LISTED_DEMOS && kept[i]; i++)
+		list_folder(d, out, arena_printf(d->arena, "%s/%s", kept[i], out->kind), "", "");
 	for (size_t i = 0; i < ENGINES && what == LISTED_ENGINES; i++)
 		list_name(d->arena, out, engine_names[i], "a value of --engine");
 	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)

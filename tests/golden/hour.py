@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a user who is not root sees of what root changed, and where that user's own things go. In namespaces of its own."""
+import ctypes
 import json
 import os
 import pathlib
 import re
 import shutil
 import socket
+import struct
 import subprocess
 
 import common
@@ -189,6 +191,108 @@ def here_with(home, name):
     return home / "other"
 
 
+def guarded(*writable):
+    """For preexec_fn: the kernel's Landlock, a security module, lets this process write below these folders alone, root or not."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    changes = 0x1ff2  # LANDLOCK_ACCESS_FS_WRITE_FILE, REMOVE_*, MAKE_*
+
+    def enter():
+        rules = libc.syscall(444, ctypes.byref(ctypes.c_uint64(changes)), ctypes.c_size_t(8), 0)
+        for folder in writable:
+            fd = os.open(folder, os.O_PATH)
+            libc.syscall(445, rules, 1, struct.pack("<Qi", changes, fd), 0)
+        libc.prctl(38, 1, 0, 0, 0)
+        if libc.syscall(446, rules, 0):
+            os._exit(99)
+    return enter
+
+
+def bad(user, home):
+    """Homes that do not take anything: a sentence each, and nothing is lost or left half."""
+    def fresh(name, owner=65534):
+        folder = home.parent / name
+        folder.mkdir()
+        os.chown(folder, owner, owner)
+        return folder
+
+    def tree(folder):
+        return sorted((str(p), p.lstat().st_uid) for p in folder.rglob("*"))
+    apply = ["apply", "--yes", "--host", "demo:dgx-spark"]
+    # Each of what a user keeps: a result, a capture, a recording, a demo's changes.
+    keeps = (["bench", "memory-latency", "--for", "20ms"], ["capture"], ["record", "--for", "0.1s"], apply)
+    read_only, others, linked = fresh("read-only"), fresh("others", 1), fresh("linked")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=777", "none", read_only], check=True)
+    (linked / "gputune").symlink_to(others)
+    os.chown(linked / "gputune", 65534, 65534, follow_symlinks=False)
+    os.chmod(others, 0o777)
+    (others / "gputune").mkdir()
+    os.chown(others / "gputune", 1, 1)
+    os.chmod(others / "gputune", 0o777)
+    for what, env, said in (("no HOME", {}, ""), ("a relative one", {"HOME": "here"}, ""), ("a read-only HOME", {"HOME": str(read_only)}, "Read-only file system"),
+                            ("a folder that is a link", {"XDG_STATE_HOME": str(linked)}, ""),
+                            ("another user's folder", {"XDG_STATE_HOME": str(others)}, "belongs to user 1")):
+        before = tree(home.parent)
+        for argv in keeps:
+            code, out, err = run(*argv, **dict(user, env={"PATH": os.environ["PATH"], **env}))
+            expect(f"{what}: {argv[0]}", code in (2, 3, 5) and said in err and re.search("elsewhere|--overlay", err) and not out, (code, out, err))
+        expect(f"{what}: nothing is made", tree(home.parent) == before, set(tree(home.parent)) ^ set(before))
+        says(f"{what}: looking works", ["check", "--host", "demo:dgx-spark"], 1, "memory.guard", **dict(user, env={"PATH": os.environ["PATH"], **env}))
+    subprocess.run(["umount", read_only], check=True)
+    # sudo that keeps HOME: root's things are root's, and nothing of root's comes to lie in that home.
+    before = tree(home)
+    kept_home = {"env": {**PLAIN, "HOME": str(home), "SUDO_UID": "65534"}}
+    says("sudo with a kept HOME: a capture", ["capture", "--host", "demo:dgx-spark"], 0, "/var/lib/gputune/captures/", **kept_home)
+    refuses("a demo's changes", apply, 2, "belongs to user 65534", "--overlay", **kept_home)
+    expect("nothing of root's is in that home", tree(home) == before, set(tree(home)) ^ set(before))
+    # A full disk.
+    tight = fresh("tight")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "none", tight], check=True)
+    for p in (1, 2):
+        (tight / f"ballast-{p}").write_bytes(b"x" * 28672)
+    there = dict(user, env={"PATH": os.environ["PATH"], "HOME": str(tight)})
+    for argv in keeps[1:]:
+        code, out, err = run(*argv, **there)
+        expect(f"a full disk: {argv[0]} says so", code in (2, 3, 4, 5) and "no space left" in err.lower() or argv[0] == "record" and code == 0,
+               (code, out[-300:], err))
+    expect("no half capture is left", not list(tight.rglob("*.tar")), tree(tight))
+    for path in tight.rglob("*.rec"):
+        says("a recording can be read as far as it goes", ["monitor", str(path), "--format", "json"], 0, **there)
+    for p in (1, 2):
+        (tight / f"ballast-{p}").unlink()
+    says("with room again: apply", ["apply", "memory.dirty-ratio", *apply[1:]], 0, "made", **there)
+    says("and undo", ["undo", "--all", "--yes", *apply[2:]], 0, "restored", **there)
+    subprocess.run(["umount", tight], check=True)
+    # Two at once: each is done or says who is at it, and the end is what one of them alone makes.
+    both = fresh("both")
+    there = dict(user, env={"PATH": os.environ["PATH"], "HOME": str(both)})
+    program = user["program"]
+    how = {k: v for k, v in there.items() if k != "program"}
+    ran = [common.finish(p) for p in [common.start(program, *apply, **how) for _ in range(4)]]
+    expect("two at once", sum(r.code == 0 for r in ran) >= 1 and all(r.code == 0 or "gputune" in r.err for r in ran), ran)
+    says("the journal is whole", ["journal", "check", *apply[2:]], 0, **there)
+    says("one undo is enough", ["undo", "--all", "--yes", *apply[2:]], 0, **there)
+    ran = [common.finish(p) for p in [common.start(program, "capture", *apply[2:], **how) for _ in range(2)]]
+    made = list((both / ".local/state/gputune/captures").glob("*.tar"))
+    expect("captures at once are each whole, or refused", all(run("check", "--host", str(p))[0] == 1 for p in made) and
+           len(made) == sum(r.code == 0 for r in ran) > 0, (ran, made))
+    # A security module that denies.
+    try:
+        code, out, err = run("apply", "--profile", "published", "--only", ONE, "--yes", preexec_fn=guarded("/var/lib", "/dev"))
+    except subprocess.SubprocessError:
+        code = 99
+    if code == 99:
+        skip("denials", "no Landlock here")
+        return
+    expect("a security module denies the setting: said, and nothing is changed", code in (3, 4) and "denies it even to root" in err, (code, out, err))
+    says("nothing is held", ["status"], 0, "No change")
+    code, out, err = run("apply", "--profile", "published", "--only", ONE, "--yes", preexec_fn=guarded("/proc", "/dev"))
+    expect("it denies the journal: said before anything is written", code in (2, 3) and "denied" in err, (code, out, err))
+    says("nothing is held still", ["status"], 0, "No change")
+    for argv in keeps:
+        code, out, err = run(*argv, **dict(user, preexec_fn=guarded("/dev")))
+        expect(f"it denies {argv[0]}", code in (2, 3, 5) and "ermission denied" in err, (code, out, err))
+
+
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 POLICY = """[profile]
 base = published
@@ -332,6 +436,7 @@ stale(here)
 full(here)
 demo(here, home)
 kept(here, home)
+bad(here, home)
 profiles(here, home)
 config(here, home)
 policy(here)

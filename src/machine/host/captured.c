@@ -438,8 +438,7 @@ static struct store *open_store(const char *path, struct err *e)
 		err_hint(e, "gputune cluster discover --from %s", path);
 		return NULL;
 	}
-	path = file;
-	return S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
+	return S_ISDIR(st.st_mode) ? store_open_folder(file, e) : store_open_tar(file, e);
 }
 
 /* Owns the store. */

@@ -267,13 +267,14 @@ enum rule {
 	X(open_by_handle_at, 304, 265, NEVER)                                                      \
 	X(keyctl, 250, 219, NEVER)                                                                 \
 	X(io_uring_setup, 425, 425, NEVER)
-/* What aarch64 never had. */
+/* What aarch64 never had. stat and lstat: a program built with glibc before 2.33. */
 #define ONLY_X86(X)                                                                                \
 	X(readlink, 89, NONE, ALWAYS)                                                              \
 	X(access, 21, NONE, ALWAYS)                                                                \
 	X(poll, 7, NONE, SCREEN)                                                                   \
 	X(open, 2, NONE, FILTER_WATCHED)                                                           \
-	X(stat, 4, NONE, FILTER_WATCHED)                                                           \
+	X(stat, 4, NONE, ALWAYS)                                                                   \
+	X(lstat, 6, NONE, ALWAYS)                                                                  \
 	X(getdents, 78, NONE, FILTER_WATCHED)                                                      \
 	X(mkdir, 83, NONE, FILTER_WATCHED)                                                         \
 	X(iopl, 172, NONE, NEVER)                                                                  \

@@ -101,11 +101,9 @@ bool store_is_packed(const char *path)
 	char demo[HOST_DEMO_MAX];
 	struct err ignored = { 0 };
 	const char *file = host_demo_file(path, demo, &ignored);
-	bool is;
-	int fd;
+	int fd = open(file ? file : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && fd_is_packed(fd);
 
-	fd = open(file ? file : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	is = fd >= 0 && fd_is_packed(fd);
 	if (fd >= 0)
 		close(fd);
 	return is;
