@@ -90,7 +90,8 @@ static void store(struct door *d, const struct capture_ask *ask, struct host *re
 		  struct capture_answer *out)
 {
 	struct err e = { 0 };
-	const char *path = ask->output ? ask->output : door_keep(d, KEPT_CAPTURES, ".tar", &e);
+	const char *path =
+		ask->output ? ask->output : door_save_path(d, SAVED_CAPTURES, ".tar", &e);
 
 	if (!path || record_save(record, path, !ask->no_redact, &e))
 		*code = door_fail(d, EXIT_BLIND, &e);

@@ -44,7 +44,7 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 
 static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
 {
-	const char *a = door_kept(d, ask->a), *b = door_kept(d, ask->b);
+	const char *a = door_saved(d, ask->a), *b = door_saved(d, ask->b);
 	struct contrast *both = &out->recordings;
 	struct err e = { 0 };
 

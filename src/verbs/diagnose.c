@@ -276,7 +276,7 @@ static int plain_runs(struct diagnosing *g, const struct ask_texts *files)
 		/* a/logs and b/logs: by their whole paths. */
 		if (folders || i == 0)
 			code = add_run(g, is_taken(g, name) ? args[i] : name, &run);
-		code = code ? code : read_path(g, door_kept(g->d, args[i]), run);
+		code = code ? code : read_path(g, door_saved(g->d, args[i]), run);
 	}
 	return code;
 }

@@ -159,7 +159,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_refuse(d, EXIT_USAGE, "--overlay requires --host CAPTURE");
 		return NULL;
 	}
-	capture = door_kept(d, from->capture);
+	capture = door_saved(d, from->capture);
 	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h) {
 		door_fail(d, EXIT_USAGE, &e);
@@ -440,7 +440,7 @@ int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask
 	return r;
 }
 
-const char *door_keep(struct door *d, const char *folder, const char *end, struct err *e)
+const char *door_save_path(struct door *d, const char *folder, const char *end, struct err *e)
 {
 	const struct state_ask usual = { 0 };
 	const char *state = door_state(d, &usual),
@@ -466,9 +466,9 @@ const char *door_keep(struct door *d, const char *folder, const char *end, struc
 	return path;
 }
 
-const char *door_kept(struct door *d, const char *name)
+const char *door_saved(struct door *d, const char *name)
 {
-	static const char *const folders[] = { KEPT_CAPTURES, KEPT_RECORDINGS };
+	static const char *const folders[] = { SAVED_CAPTURES, SAVED_RECORDINGS };
 	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
 
 	for (size_t i = 0; i < 4 && !strchr(name, '/') && access(name, F_OK); i++) {

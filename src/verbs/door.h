@@ -156,11 +156,11 @@ struct store_where;
 struct store_where door_where(struct door *d, const struct state_ask *ask);
 /* Where a file is kept that was given no place: gputune-TIME and end, in that folder of the usual
  * state, which is made. NULL, and *e. */
-const char *door_keep(struct door *d, const char *folder, const char *end, struct err *e);
+const char *door_save_path(struct door *d, const char *folder, const char *end, struct err *e);
 /* The one that is meant by a name which is no file here: kept by this user, else the machine's. */
-const char *door_kept(struct door *d, const char *name);
-#define KEPT_CAPTURES "captures"
-#define KEPT_RECORDINGS "recordings"
+const char *door_saved(struct door *d, const char *name);
+#define SAVED_CAPTURES "captures"
+#define SAVED_RECORDINGS "recordings"
 /* Before something is kept there: 0, or -errno and *e. */
 int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask, struct err *e);
 

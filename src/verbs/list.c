@@ -26,9 +26,9 @@ enum listed {
 	LISTED,
 };
 
-static const char *const listed_names[] = { "settings",	   "facts",	   "profiles", "models",
-					    "machines",	   "engines",	   "benches",  "demos",
-					    KEPT_CAPTURES, KEPT_RECORDINGS };
+static const char *const listed_names[] = { "settings",	    "facts",	     "profiles", "models",
+					    "machines",	    "engines",	     "benches",	 "demos",
+					    SAVED_CAPTURES, SAVED_RECORDINGS };
 
 struct list_ask {
 	enum listed what;
@@ -118,7 +118,7 @@ void list_demos(struct door *d, struct listing *out)
 static int list_names(struct door *d, enum listed what, struct listing *out)
 {
 	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
-	const char *const kept[] = { w.state, w.beside };
+	const char *const saved[] = { w.state, w.beside };
 
 	out->kind = listed_names[what];
 	if (what == LISTED_PROFILES)
@@ -130,8 +130,8 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 	else if (what == LISTED_DEMOS)
 		list_demos(d, out);
 	/* Of this user, then of the machine. */
-	for (size_t i = 0; i < 2 && what > LISTED_DEMOS && kept[i]; i++)
-		list_folder(d, out, arena_printf(d->arena, "%s/%s", kept[i], out->kind), "", "");
+	for (size_t i = 0; i < 2 && what > LISTED_DEMOS && saved[i]; i++)
+		list_folder(d, out, arena_printf(d->arena, "%s/%s", saved[i], out->kind), "", "");
 	for (size_t i = 0; i < ENGINES && what == LISTED_ENGINES; i++)
 		list_name(d->arena, out, engine_names[i], "a value of --engine");
 	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)

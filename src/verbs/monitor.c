@@ -248,7 +248,7 @@ void monitor_tape_show(const struct monitor_tape *t, size_t i, struct monitor_mo
 
 int monitor_tape_read(struct door *d, const struct monitor_ask *ask, struct monitor_tape *t)
 {
-	const char *path = door_kept(d, ask->recording);
+	const char *path = door_saved(d, ask->recording);
 	struct err e = { 0 };
 	int code = monitor_check(d, ask);
 

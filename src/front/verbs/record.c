@@ -241,7 +241,7 @@ static int verb_record(struct run *r)
 	s.stacks = ask->stacks || ask->trace;
 	s.looking.by = (enum tracer)ask->tracer;
 	if (!s.path)
-		s.path = door_keep(&r->door, KEPT_RECORDINGS, ".rec", &e);
+		s.path = door_save_path(&r->door, SAVED_RECORDINGS, ".rec", &e);
 	if (!s.path)
 		return complain(EXIT_USAGE, &e);
 	s.h = run_live(r);

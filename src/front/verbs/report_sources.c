@@ -376,7 +376,7 @@ int report_sources(struct run *r, struct report_result_file *out)
 
 	*out = (struct report_result_file){ 0 };
 	for (size_t i = 0; i < asked(r)->files.n; i++) {
-		const char *path = door_kept(&r->door, asked(r)->files.items[i]);
+		const char *path = door_saved(&r->door, asked(r)->files.items[i]);
 
 		if (is_capture(path))
 			add_source(r, out, (struct report_source){ .path = path });

@@ -92,7 +92,7 @@ static void record_begin(struct topping *s)
 	time_t now = time(NULL);
 	struct err e = { 0 };
 
-	s->path = door_keep(&s->r->door, KEPT_RECORDINGS, ".rec", &e);
+	s->path = door_save_path(&s->r->door, SAVED_RECORDINGS, ".rec", &e);
 	if (s->path)
 		s->out = recorder_open(s->path, &s->looks.mon, NULL, (long long)now,
 				       s->looks.interval_ms, &e);
