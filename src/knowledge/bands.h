@@ -24,12 +24,6 @@ extern const struct row_table band_table;
 extern const struct band bands[];
 extern const size_t n_bands;
 
-/*
- * Of paths between machines. bench: a test's name. name: "one:SPEED:WAY" for one path,
- * "both:SPEED:WAY" for both twins at once (SPEED in Mb/s as the port reports it, WAY cable or
- * switch), or a collective's "all-reduce:8B". figure: "rate" or "latency".
- */
-
 /* Memory bandwidth by a data sheet. */
 struct limit_row {
 	const char *part; /* a part of the processor's model name, or platform.kind */

@@ -82,7 +82,9 @@ static void node_asked(int (*answer)(struct ask_node *n, void **state, const jso
 		       json_t *with, const char *key, void (*holds)(const json_t *list))
 {
 	static const atomic_bool never;
-	struct ask_node n = { .arena = live->a, .captured = true, .stop = &never };
+	struct ask_node n = {
+		.arena = live->a, .captured = true, .stop = &never, .member.stop = &never
+	};
 	struct err e = { 0 };
 	json_t *out = NULL;
 	int r = answer(&n, NULL, with, &out, &e);
@@ -266,9 +268,16 @@ static void echoes_hold(const json_t *list)
 	}
 }
 
+static int ping_asked(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		      struct err *e)
+{
+	(void)state;
+	return member_answer(&n->member, n->arena, "ping", with, out, e);
+}
+
 static void play_echoes(void)
 {
-	node_asked(answer_ping,
+	node_asked(ping_asked,
 		   json_pack("{s:[{s:s, s:s, s:i}, {s:s, s:s, s:i}], s:i}", "targets", "from",
 			     "10.0.0.1", "to", "10.0.0.2", "bytes", (int)live_byte(), "from",
 			     "fd00::1", "to", "fd00::2", "bytes", 8, "tries", 2),

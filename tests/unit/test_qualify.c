@@ -371,6 +371,13 @@ static void test_nodes(void **state)
 	/* Nobody was sent to where the liar pointed. */
 	assert_int_equal(q.rails[0].n, 4);
 	arena_free(&arena);
+	/* Of three, the one that is alone with its bits. */
+	p = (struct play){ HEALTHY };
+	p.wrong = 1;
+	q = run(&p, 3, 1);
+	drained(&q, 1, 1);
+	assert_int_equal(q.unknown, 0);
+	arena_free(&arena);
 	/* Of two nobody can say which is wrong. */
 	p = (struct play){ HEALTHY };
 	p.wrong = 1;

@@ -193,6 +193,8 @@ static void test_thousand(void **state)
 		assert_int_equal(t.missed, 0);
 		/* Five pairs alone take more: each is two searches. */
 		assert_true(t.tests / t.runs <= (asked && kind != SUSPECT_PAIR ? 1.5 : 2) * bits);
+		/* And none far more. */
+		assert_true(t.most <= 2.5 * bits);
 	}
 }
 

@@ -15,7 +15,6 @@
 static const struct ask_group *const groups[] = {
 	&ask_look,
 	&ask_configure,
-	&ask_measure,
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]), LOOK_MS = 100 };
 
@@ -54,6 +53,8 @@ static int greet(struct server *s)
 	for (size_t i = 0; i < GROUPS; i++)
 		for (size_t k = 0; k < groups[i]->n; k++)
 			json_array_append_new(asks, json_string(groups[i]->kinds[k].name));
+	for (size_t i = 0; member_request(i); i++)
+		json_array_append_new(asks, json_string(member_request(i)));
 	return send_answer(s, 0, json_pack("{s:s, s:o}", "version", GPUTUNE_VERSION, "asks", asks));
 }
 
@@ -84,8 +85,9 @@ static int answer_one(struct server *s, const json_t *ask)
 	    (with && !json_is_object(with)))
 		r = err_set(&e, -EINVAL, "a request not in the form %s", CLUSTER_NODE_SCHEMA);
 	else if (!kind)
-		r = err_set(&e, -ENOSYS, "gputune %s does not support \"%.32s\" as a node",
-			    GPUTUNE_VERSION, name ? name : "");
+		/* Of a qualification, or of nobody. */
+		r = member_answer(&s->node->member, s->node->arena, name ? name : "",
+				  with ? with : none, &out, &e);
 	else
 		r = kind->answer(s->node, &s->state[group], with ? with : none, &out, &e);
 	json_decref(none);
@@ -168,6 +170,7 @@ int ask_serve(struct ask_node *n, int in, int out)
 	for (size_t i = 0; i < GROUPS; i++)
 		if (groups[i]->end)
 			groups[i]->end(s.state[i]);
+	member_end(&n->member);
 	text_free(&s.line);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a node program answers: the kinds of requests, in groups that share a state. A group is one
- * file (inventory.c, node_configure.c, node_echo.c) and is named in the table of ask.c.
+ * file (inventory.c, node_configure.c) and is named in the table of ask.c.
  *
  * A request is {"schema": "gputune.cluster-node/1", "id": N, "ask": NAME, "with": {...}}, the
  * answer
@@ -32,14 +32,11 @@ struct ask_node {
 	/* Probes afresh into the request's arena; never NULL. full: with who configures what
 	 * (struct config). */
 	const struct machine *(*look)(struct ask_node *n, bool full);
-	void *look_state;	 /* of look's maker */
-	const atomic_bool *stop; /* set at SIGINT and SIGTERM */
-	bool captured;		 /* --host: sockets are live, facts are not */
-	/* As in struct rank_member. */
-	int (*self)(void *ctx, struct arena *a, double seconds, struct self_answer *out,
-		    struct err *e);
-	void *self_ctx;
-	int in; /* set by ask_serve: where requests come from */
+	void *look_state;	   /* of look's maker */
+	const atomic_bool *stop;   /* set at SIGINT and SIGTERM */
+	bool captured;		   /* --host: sockets are live, facts are not */
+	struct rank_member member; /* self, ctx and stop are given */
+	int in;			   /* set by ask_serve: where requests come from */
 };
 
 struct ask_kind {
@@ -71,10 +68,6 @@ int ask_serve(struct ask_node *n, int in, int out);
 size_t token_bytes(const char *hex, uint8_t *out, size_t room);
 
 enum { MEASURE_TARGETS_MAX = 256 };
-
-int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e);
-/* ping, and the requests of a qualification (many/ranks/member.h). */
-extern const struct ask_group ask_measure;
 
 /* What a node does while its network is planned and changed: the group "configure" of ask.h. */
 

@@ -134,7 +134,8 @@ static int answer_addresses(struct rank_member *m, struct arena *a, const json_t
 	return r;
 }
 
-static int answer_rail(struct rank_member *m, const json_t *with, json_t **out, struct err *e)
+static int answer_rail(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		       struct err *e)
 {
 	struct rail_ask ask;
 	int r = shape_read(&m->arena, &rail_ask_shape, with, &ask, e);
@@ -144,6 +145,7 @@ static int answer_rail(struct rank_member *m, const json_t *with, json_t **out, 
 		r = err_set(e, -EINVAL, "no such rail");
 	if (r)
 		return r;
+	(void)a;
 	m->rail[ask.rail] = ask;
 	*out = json_object();
 	return 0;
@@ -182,20 +184,27 @@ static int answer_exchange(struct rank_member *m, struct arena *a, const json_t 
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	int (*answer)(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		      struct err *e);
+} requests[] = {
+	{ "self", answer_self },	 { "addresses", answer_addresses }, { "rail", answer_rail },
+	{ "exchange", answer_exchange }, { "measure", member_measure },	    { "ping", member_ping },
+};
+
+const char *member_request(size_t i)
+{
+	return i < sizeof(requests) / sizeof(requests[0]) ? requests[i].name : NULL;
+}
+
 int member_answer(struct rank_member *m, struct arena *a, const char *what, const json_t *with,
 		  json_t **out, struct err *e)
 {
-	if (strcmp(what, "self") == 0)
-		return answer_self(m, a, with, out, e);
-	if (strcmp(what, "addresses") == 0)
-		return answer_addresses(m, a, with, out, e);
-	if (strcmp(what, "rail") == 0)
-		return answer_rail(m, with, out, e);
-	if (strcmp(what, "exchange") == 0)
-		return answer_exchange(m, a, with, out, e);
-	if (strcmp(what, "measure") == 0)
-		return member_measure(m, a, with, out, e);
-	return err_set(e, -ENOSYS, "\"%.32s\" is not supported", what);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (strcmp(what, requests[i].name) == 0)
+			return requests[i].answer(m, a, with, out, e);
+	return err_set(e, -ENOSYS, "gputune %s does not support \"%.32s\"", GPUTUNE_VERSION, what);
 }
 
 void member_end(struct rank_member *m)

@@ -113,6 +113,14 @@ struct rank_member {
 int member_answer(struct rank_member *m, struct arena *a, const char *what, const json_t *with,
 		  json_t **out, struct err *e);
 void member_end(struct rank_member *m);
+/* The names of requests; NULL behind the last. */
+const char *member_request(size_t i);
+
+/* --- member_ping.c ---------------------------------------------------------------------------- */
+/* ICMP echoes to all targets at once; nobody on the way may cut them (don't fragment, and no memory
+ * of an earlier path MTU). */
+int member_ping(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		struct err *e);
 
 /* --- member_measure.c ------------------------------------------------------------------------- */
 /* Lets the benches of others in at that address. */

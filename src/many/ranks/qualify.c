@@ -34,8 +34,8 @@ static void count_votes(const struct qualify *q, struct vote *v)
 		}
 }
 
-/* Who computes otherwise than more than twice as many of its kind is wrong; without such a majority
- * nobody can say who is. */
+/* Who computes otherwise than twice as many of its kind, which agree, is wrong; without such a
+ * majority nobody can say who is. */
 static void compare_products(struct arena *a, struct qualify *q)
 {
 	for (size_t i = 0; i < q->n; i++)
@@ -45,13 +45,13 @@ static void compare_products(struct arena *a, struct qualify *q)
 			count_votes(q, &v);
 			if (!v.other)
 				continue;
-			if (v.other >= PRODUCTS_PEERS && v.other > 2 * v.same)
+			if (v.other >= PRODUCTS_PEERS && v.other >= 2 * v.same)
 				qualify_reason(a, &q->nodes[i], QUALIFY_DRAIN,
 					       arena_printf(a,
 							    "%s: its matrix product differs from "
 							    "that of %zu equal GPUs",
 							    v.p->place, v.other));
-			else if (2 * v.other >= v.same)
+			else if (2 * v.other > v.same)
 				qualify_reason(a, &q->nodes[i], QUALIFY_UNKNOWN,
 					       arena_printf(a,
 							    "%s: equal GPUs compute different "

@@ -228,14 +228,23 @@ static void blame_node(struct search *s, unsigned node)
 		}
 }
 
-/* The first two go to the end: they are told apart where others before them are good. */
+/* The first two go to the end, with all others of their leaves: they are told apart where others
+ * before them are good. */
 static void rotate(struct search *s)
 {
-	unsigned first = s->row[0], second = s->row[1];
+	const unsigned *leaf = s->ask->leaf, first = s->row[0], second = s->row[1];
+	unsigned n = 0;
 
-	memmove(s->row, s->row + 2, (s->n - 2) * sizeof(*s->row));
-	s->row[s->n - 2] = first;
-	s->row[s->n - 1] = second;
+	s->n_group = 0;
+	for (unsigned i = 0; i < s->n; i++) {
+		unsigned x = s->row[i];
+
+		if (i < 2 || (leaf && (leaf[x] == leaf[first] || leaf[x] == leaf[second])))
+			s->group[s->n_group++] = x;
+		else
+			s->row[n++] = x;
+	}
+	memcpy(s->row + n, s->group, s->n_group * sizeof(*s->row));
 	s->good = 0;
 }
 

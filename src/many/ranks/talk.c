@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "many/cluster/ask.h"
 #include "many/cluster/node.h"
 
 enum { LOOK_MS = 200, WHY_MAX = 200 };
@@ -21,9 +20,7 @@ static json_t *answer_made(struct rank_member *m, const json_t *request)
 	struct arena a = { 0 };
 	struct err e = { 0 };
 	json_t *out = NULL;
-	struct ask_node n = { .arena = &a, .stop = m->stop };
 	int r = !what || !json_is_object(with) ? err_set(&e, -EINVAL, "not a request")
-		: strcmp(what, "ping") == 0    ? answer_ping(&n, NULL, with, &out, &e)
 					       : member_answer(m, &a, what, with, &out, &e);
 
 	arena_free(&a);

@@ -53,8 +53,7 @@ static int node_serve(struct door *d, const void *ask, int in, int out)
 	struct ask_node n = { .arena = &request,
 			      .look = node_look,
 			      .look_state = &l,
-			      .self = qualify_self,
-			      .self_ctx = &self,
+			      .member = { .self = qualify_self, .ctx = &self, .stop = &stop.stop },
 			      .stop = &stop.stop,
 			      .captured = machine->capture != NULL };
 	struct err e = { 0 };

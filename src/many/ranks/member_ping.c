@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node does while links are tested: echoes, and its part of a qualification. */
+/* Echoes of a node. */
 #include <errno.h>
 #include <math.h>
 #include <netinet/icmp6.h>
@@ -12,12 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "many/cluster/ask.h"
 #include "many/cluster/messages.h"
+#include "many/ranks/member.h"
 #include "measure/bench/net/socket.h"
-
-/* "ping" sends ICMP echoes to all targets at once; nobody on the way may cut them (don't fragment,
- * and no memory of an earlier path MTU). */
 
 enum { DATA_MAX = 65507, HEAD = 8, IP_HEAD_MAX = 60, TRIES_MAX = 10, LIMIT_MS_MAX = 2000 };
 
@@ -209,21 +206,21 @@ static int ping_check(const struct ping_ask *ask, struct err *e)
 	return 0;
 }
 
-int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
+int member_ping(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
+		struct err *e)
 {
 	struct ping_ask ask;
 	struct echo *all;
 	struct err *errors;
 	uint8_t *packet;
-	int r = shape_read(n->arena, &ping_ask_shape, with, &ask, e);
+	int r = shape_read(a, &ping_ask_shape, with, &ask, e);
 
-	(void)state;
 	r = r ? r : ping_check(&ask, e);
 	if (r)
 		return r;
-	all = arena_array(n->arena, ask.n, sizeof(*all));
-	errors = arena_array(n->arena, ask.n, sizeof(*errors));
-	packet = arena_alloc(n->arena, HEAD + DATA_MAX + IP_HEAD_MAX);
+	all = arena_array(a, ask.n, sizeof(*all));
+	errors = arena_array(a, ask.n, sizeof(*errors));
+	packet = arena_alloc(a, HEAD + DATA_MAX + IP_HEAD_MAX);
 	for (size_t i = 0; i < ask.n; i++) {
 		all[i] = (struct echo){ .fd = -1,
 					.id = (uint16_t)((unsigned)getpid() + i),
@@ -232,54 +229,10 @@ int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **o
 		open_echo(&all[i], ask.targets[i].from, ask.targets[i].to, &errors[i]);
 	}
 	for (long long i = 0; i < ask.tries; i++)
-		one_try(all, ask.n, packet, (int)ask.limit_ms, n->stop);
-	*out = node_ping_echoes_json(n->arena, all, errors, ask.n);
+		one_try(all, ask.n, packet, (int)ask.limit_ms, m->stop);
+	*out = node_ping_echoes_json(a, all, errors, ask.n);
 	for (size_t i = 0; i < ask.n; i++)
 		if (all[i].fd >= 0)
 			close(all[i].fd);
 	return 0;
 }
-
-/* --- a node of a qualification ---------------------------------------------------------------- */
-
-static int answer_as_member(struct ask_node *n, void **state, const char *what, const json_t *with,
-			    json_t **out, struct err *e)
-{
-	struct rank_member *m = *state ? *state : calloc(1, sizeof(*m));
-
-	if (!m)
-		return err_set(e, -ENOMEM, "out of memory");
-	*state = m;
-	m->self = n->self;
-	m->ctx = n->self_ctx;
-	m->stop = n->stop;
-	return member_answer(m, n->arena, what, with, out, e);
-}
-
-#define MEMBER(what)                                                                               \
-	static int answer_##what(struct ask_node *n, void **state, const json_t *with,             \
-				 json_t **out, struct err *e)                                      \
-	{                                                                                          \
-		return answer_as_member(n, state, #what, with, out, e);                            \
-	}
-MEMBER(self)
-MEMBER(addresses)
-MEMBER(rail)
-MEMBER(exchange)
-MEMBER(measure)
-
-static void measure_end(void *state)
-{
-	if (state)
-		member_end(state);
-	free(state);
-}
-
-static const struct ask_kind kinds[] = {
-	{ "ping", answer_ping }, { "self", answer_self },	  { "addresses", answer_addresses },
-	{ "rail", answer_rail }, { "exchange", answer_exchange }, { "measure", answer_measure },
-};
-
-const struct ask_group ask_measure = {
-	.name = "measure", .kinds = kinds, .n = sizeof(kinds) / sizeof(kinds[0]), .end = measure_end
-};
