@@ -210,12 +210,11 @@ static int take_numbers(struct arena *a, const struct ask_row *r, struct ask_num
 		len = strcspn(at, ",");
 		if (!ask_range(a, r, arena_strndup(a, at, len), &from, &to) ||
 		    to - from + 1 > (double)(most - n))
-			return ask_refuse(a, r,
-					  arena_printf(a,
-						       "up to %zu numbers like 1,2,4 or 1-16, "
-						       "each %s",
-						       most, ask_bounds(a, r)),
-					  text, e);
+			return ask_refuse(
+				a, r,
+				arena_printf(a, "up to %zu numbers like 1,2,4 or 1-16, each %s",
+					     most, ask_bounds(a, r)),
+				text, e);
 		for (size_t k = 0; k <= (size_t)(to - from); k++)
 			list[n++] = from + (double)k;
 		if (!at[len])

@@ -49,7 +49,8 @@ static int preference_key(void *ctx, const char *section, const char *key, const
 
 	(void)section;
 	if (!is_known(key, value))
-		return ini_bad(&x->file, "%s = %s: not a line of a configuration", key, value);
+		return ini_bad(&x->file, "%s = %s: not a valid line of a configuration", key,
+			       value);
 	if (!*x->value && strcmp(key, x->key) == 0)
 		*x->value = arena_strdup(x->a, value);
 	return 1;
@@ -68,9 +69,8 @@ static int read_one(struct arena *a, const char *path, const char *key, const ch
 		return err_set(e, r, "%s: %s", path, strerror(-r));
 	r = ini_file_read(&x.file, t.s, t.len, preference_key, &x);
 	if (r)
-		err_hint(e,
-			 "a line is \"key = value\": profile, waivers, color (auto, never), ascii "
-			 "(yes, no)");
+		err_hint(e, "a line is \"key = value\": profile, waivers, color (auto, never), "
+			    "ascii (yes, no)");
 	return r;
 }
 

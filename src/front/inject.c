@@ -162,5 +162,5 @@ void inject_end(struct injection *j, bool quiet)
 					     "it ended within 10 seconds"
 					   : "no trace: no process used CUDA for two seconds");
 	if (looks && !quiet)
-		fprintf(stderr, "gputune: %zu looks in %s\n", looks, j->path);
+		fprintf(stderr, "gputune: %zu samples in %s\n", looks, j->path);
 }

@@ -33,10 +33,10 @@ static const struct row_column key_columns[] = {
 	ROW_NAME(K, path, .meaning = "the key with its enclosing maps, separated by dots"),
 	ROW_CHOICE(K, file, "file", .choices = files, .required = true, .meaning = "whose"),
 	ROW_CHOICE(K, type, "type", .choices = types, .required = true,
-		   .meaning = "words: one of words, case-insensitive; any: not checked, nor its "
-			      "contents; object and strict: a map whose unknown keys the reader "
-			      "ignores (object) or rejects (strict)"),
-	ROW_TEXT(K, usual, "usual", .meaning = "its default value; not given: none, or it depends"),
+		   .meaning = "words: one of words, case-insensitive; any: neither it nor its "
+			      "contents are checked; object, strict: a map whose unknown keys the "
+			      "reader ignores (object) or rejects (strict)"),
+	ROW_TEXT(K, usual, "usual", .meaning = "its default value; not given: none, or not fixed"),
 	ROW_TEXT(K, since, "since", .meaning = "first release that supports it"),
 	ROW_TEXT(K, until, "until", .meaning = "first release that no longer supports it"),
 	ROW_TEXT(K, instead, "instead", .meaning = "replacement for a deprecated key"),
@@ -153,7 +153,7 @@ static const struct row_column model_columns[] = {
 	ROW_COUNT(M, a.ffn_mats, "ffn_mats", .max = 3,
 		  .meaning = "matrices of a block: 3 (gated) by default"),
 	ROW_COUNT(M, a.ffn_layers, "ffn_layers", .max = 4096,
-		  .meaning = "layers with a dense block; not given: all, or none if the model has "
+		  .meaning = "layers with a dense block; default: all, or none if the model has "
 			     "experts"),
 	ROW_COUNT(M, a.moe_layers, "moe_layers", .max = 4096, .meaning = "layers with experts"),
 	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts per such layer"),
@@ -193,20 +193,21 @@ static const struct row_column model_columns[] = {
 	ROW_COUNT(M, a.linear_layers, "linear_layers", .max = 4096,
 		  .meaning = "layers of linear attention, state space or short convolution"),
 	ROW_COUNTS(M, mamba, "mamba", .max = 1 << 20,
-		   .meaning = "all Mamba: inner width, step rank, states"),
+		   .meaning = "if all are Mamba: inner width, step rank, states"),
 	ROW_COUNTS(M, mamba2, "mamba2", .max = 1 << 20,
-		   .meaning = "all Mamba-2: inner width, groups, states, heads"),
+		   .meaning = "if all are Mamba-2: inner width, groups, states, heads"),
 	ROW_COUNTS(M, delta, "delta", .max = 4096,
-		   .meaning = "all gated delta rule: key heads, value heads, each of 128"),
-	ROW_FLAG(M, short_conv, "short_conv", .meaning = "all gated short convolution"),
+		   .meaning = "if all are gated delta rule: key heads, value heads, each of "
+			      "dimension 128"),
+	ROW_FLAG(M, short_conv, "short_conv", .meaning = "all are gated short convolutions"),
 	ROW_REAL(M, a.linear_params, "linear_params", .max = 1e13,
 		 .meaning = "parameters per layer of any other kind"),
 	ROW_REAL(M, a.linear_state, "linear_state", .max = 1e13, .unit = "bytes",
-		 .meaning = "bytes of state per sequence in it"),
+		 .meaning = "bytes of state per sequence in such a layer"),
 	ROW_REAL(M, a.fp4_shared, "fp4_shared", .max = 8, .unit = "bytes",
 		 .meaning = "bytes per parameter of shared_ffn in FP4 checkpoints, if unusual"),
 	ROW_REAL(M, a.fp4_linear, "fp4_linear", .max = 8, .unit = "bytes",
-		 .meaning = "the same for linear layers"),
+		 .meaning = "bytes per parameter of linear layers in FP4 checkpoints, if unusual"),
 	ROW_FLAG(M, a.fp8_blocks, "fp8_blocks",
 		 .meaning = "FP8 checkpoints have a scale for each block of a matrix"),
 	ROW_REAL(M, a.aside, "aside", .max = 1e14,
@@ -309,10 +310,11 @@ const char *const model_class_names[] = { "text",  "embedding", "reranker", "spe
 					  "image", "video",	"drafter",  NULL };
 
 static const struct row_column class_columns[] = {
-	ROW_NAME(W, name, .meaning = "words of names, in order with | between them"),
+	ROW_NAME(W, name, .meaning = "words of its names in order, separated by |"),
 	ROW_CHOICE(W, class, "class", .choices = model_class_names, .required = true,
-		   .meaning = "what such a model does"),
-	ROW_TEXT(W, source, "source", .required = true, .meaning = "a model of that name"),
+		   .meaning = "purpose of such a model"),
+	ROW_TEXT(W, source, "source", .required = true,
+		 .meaning = "example: a model with such a name"),
 };
 
 static const struct row_table model_class_table =
@@ -334,12 +336,12 @@ static const struct row_column type_columns[] = {
 	ROW_NAME(T, name, .meaning = "the model_type"),
 	ROW_SET(T, flags, "flags", .choices = type_flags,
 		.meaning = "tied: head and embedding share one matrix; untold: no class defines "
-			   "whether they do; plain: blocks of two matrices; four: a block is four "
-			   "times as wide as the model; windows: the window applies to all layers; "
-			   "asked: the window applies only if use_sliding_window is true; falcon: "
-			   "multi_query by default, and what new_decoder_architecture changes"),
+			   "it; plain: blocks of two matrices; four: a block is four times as wide "
+			   "as the model; windows: the window applies to all layers; asked: the "
+			   "window applies only if use_sliding_window is true; falcon: multi_query "
+			   "by default, and what new_decoder_architecture changes"),
 	ROW_COUNT(T, every, "every", .max = 4096,
-		  .meaning = "one of this many layers has full attention"),
+		  .meaning = "one layer in this many has full attention"),
 	ROW_COUNT(T, heads, "heads", .max = 4096, .meaning = "num_attention_heads"),
 	ROW_COUNT(T, kv_heads, "kv_heads", .max = 4096, .meaning = "num_key_value_heads"),
 	ROW_COUNT(T, head_dim, "head_dim", .max = 65536, .meaning = "head_dim"),
@@ -528,7 +530,7 @@ static const struct row_column option_columns[] = {
 	ROW_CHOICE(O, engine, "engine", .choices = engines, .required = true, .meaning = "whose"),
 	ROW_TEXT(O, also, "also", .meaning = "other spellings, separated by spaces"),
 	ROW_CHOICE(O, means, "means", .choices = meanings, .required = true,
-		   .meaning = "meaning of the option, by a name common to all engines"),
+		   .meaning = "meaning of the option, by a name that is common to all engines"),
 	ROW_FLAG(O, flag, "flag", .meaning = "takes no value"),
 	ROW_TEXT(O, note, "note", .meaning = "common mistake"),
 };
@@ -542,7 +544,7 @@ const struct row_table engine_option_table =
 #define D struct dead_flag
 
 static const struct row_column flag_columns[] = {
-	ROW_NAME(D, flag, .meaning = "as recipes write it"),
+	ROW_NAME(D, flag, .meaning = "spelling in recipes"),
 	ROW_TEXT(D, why, "why", .required = true, .meaning = "why it is wrong"),
 	ROW_TEXT(D, instead, "instead", .meaning = "replacement; not given: remove it"),
 	ROW_TEXT(D, name, "variable", .meaning = "variable of this environment that is checked"),
@@ -669,7 +671,8 @@ static const char *finish_vendor(void *row)
 {
 	const VW *w = row;
 
-	return !w->value == !w->relation ? NULL : "value is required with any relation but leave";
+	return !w->value == !w->relation ? NULL
+					 : "value is required with any relation except leave";
 }
 
 static const struct row_table vendor_opinion_table =
@@ -687,7 +690,8 @@ const char *const job_use_names[] = { "cpu",  "wake", "memory", "faults", "disk"
 static const struct row_column use_columns[] = {
 	ROW_NAME(U, name, .meaning = "a bench, or a group of settings"),
 	ROW_SET(U, uses, "uses", .choices = job_use_names, .required = true,
-		.meaning = "resources; a job that uses none of them does not need the setting"),
+		.meaning =
+			"resources; a job that does not use any of them does not need the setting"),
 };
 
 static const char *finish_use(void *row)
@@ -701,8 +705,8 @@ static const struct row_table setting_use_table =
 
 static const struct row_column job_var_columns[] = {
 	ROW_NAME(J, name,
-		 .meaning = "NAME=VALUE or --argument=VALUE, {cores} for physical cores, {workers} "
-			    "for those of a GPU; of a hint an id"),
+		 .meaning = "NAME=VALUE or --argument=VALUE ({cores}: physical cores, {workers}: "
+			    "those per GPU); for a hint, an id"),
 	ROW_TEXT(J, library, "library",
 		 .meaning = "beginning of a mapped file's name; not given: any program"),
 	ROW_SET(J, uses, "uses", .choices = job_use_names,
@@ -710,7 +714,7 @@ static const struct row_column job_var_columns[] = {
 	ROW_COUNT(J, gpus, "gpus", .max = 64, .meaning = "at least this many GPUs"),
 	ROW_COUNT(J, cores, "cores", .max = 4096, .meaning = "at least this many cores"),
 	ROW_FLAG(J, rounds, "rounds", .meaning = "results change within rounding"),
-	ROW_FLAG(J, hint, "hint", .meaning = "a person does it in the job; nothing is set"),
+	ROW_FLAG(J, hint, "hint", .meaning = "a manual change in the job; gputune sets nothing"),
 	ROW_TEXT(J, does, "does", .required = true, .meaning = "what it does"),
 	ROW_TEXT(J, source, "source", .required = true, .meaning = "source"),
 };

@@ -85,14 +85,14 @@ const struct row_table normal_band_table =
 #define WS struct wait_sign
 
 static const struct row_column wait_columns[] = {
-	ROW_NAME(WS, kind, .meaning = "what the thread is in"),
+	ROW_NAME(WS, kind, .meaning = "function or call that the thread is in"),
 	ROW_TEXT(WS, function, "function", .meaning = "Python function of a frame"),
 	ROW_TEXT(WS, file, "file", .meaning = "part of that frame's file name"),
 	ROW_TEXT(WS, source, "source", .meaning = "part of that frame's line"),
 	ROW_TEXT(WS, library, "library", .meaning = "library that made the system call"),
 	ROW_TEXT(WS, syscall, "syscall", .meaning = "system call"),
 	ROW_TEXT(WS, kernel, "kernel", .meaning = "part of the kernel function it sleeps in"),
-	ROW_FLAG(WS, top, "top", .meaning = "only the innermost frame counts"),
+	ROW_FLAG(WS, top, "top", .meaning = "compare only with the innermost frame"),
 	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what it does"),
 	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to look at"),
 };
@@ -126,7 +126,7 @@ static const struct row_column serving_log_columns[] = {
 	ROW_NAME(SL, name, .meaning = "figure that the line sets to 1"),
 	ROW_TEXT(SL, line, "line", .required = true,
 		 .meaning = "POSIX extended regular expression"),
-	ROW_TEXT(SL, title, "title", .required = true, .meaning = "what it says"),
+	ROW_TEXT(SL, title, "title", .required = true, .meaning = "meaning of the line"),
 };
 const struct row_table serving_log_table =
 	ROW_TABLE("serving_logs", struct serving_log, serving_logs, "knowledge/serving.h",

@@ -358,7 +358,7 @@ static const char *svg_timeline_about(struct arena *a, const struct chart_timeli
 		text_printf(&t, " %s from %s to %s s.", c->spans[i].name,
 			    figure_number(a, c->spans[i].from), figure_number(a, c->spans[i].to));
 	if (c->n_spans > SPANS_TOLD)
-		text_printf(&t, " And %zu more spans.", c->n_spans - SPANS_TOLD);
+		text_printf(&t, " And %zu more time spans.", c->n_spans - SPANS_TOLD);
 	return arena_strdup(a, t.s);
 }
 

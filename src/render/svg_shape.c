@@ -11,27 +11,25 @@ void svg_begin(struct text *t, int w, int h, const char *title, const char *abou
 {
 	text_printf(t,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		    "viewBox=\"0 0 %d %d\" "
-		    "role=\"img\" font-family=\"system-ui,'DejaVu Sans',sans-serif\">\n<title>",
+		    "viewBox=\"0 0 %d %d\" role=\"img\" font-family=\"system-ui,'DejaVu "
+		    "Sans',sans-serif\">\n<title>",
 		    w, h, w, h);
 	display_escape(t, title);
 	text_add(t, "</title>\n<desc>");
 	display_escape(t, about);
-	text_add(t, "</desc>\n<style>.paper{fill:#fff}.node-paper{fill:#f6f7f9}"
-		    ".node{fill:#f6f7f9;stroke:#c3cad1}.root{fill:#e6eaee;stroke:#9aa5b0}"
-		    ".switch{fill:#fdf3d8;stroke:#c99a2e}"
-		    ".gpu{fill:#e3f3d3;stroke:#5c9a1f}.nic{fill:#dcebfa;stroke:#3b7fc4}"
-		    ".disk{fill:#efe4f7;stroke:#8a57b3}.fabric{fill:#cfe9b4;stroke:#4a8412}"
-		    ".link{stroke:#6b7680;stroke-width:1.5}.slow{stroke:#d0021b;stroke-width:4}"
-		    ".tight{stroke:#b56a00;stroke-width:3;stroke-dasharray:7 3}"
-		    ".ring-tight{fill:none;stroke:#b56a00;stroke-width:2;stroke-dasharray:7 3}"
-		    ".badge{fill:#b00018}.badge-tight{fill:#8a5200}"
-		    ".nvswitch{fill:#e9f6da;stroke:#4a8412}"
-		    ".ring{fill:none;stroke:#d0021b;stroke-width:3}.nvlink{stroke:#5c9a1f;stroke-"
-		    "width:3}"
-		    "text{fill:#1c2024}text.soft{fill:#55606b}text.strong{font-weight:600}"
-		    "text.bad{fill:#b00018;font-weight:600}text.warn{fill:#7a4900;font-weight:600}"
-		    "text.on-badge{fill:#fff;font-weight:600}</style>\n");
+	text_add(t, "</"
+		    "desc>\n<style>.paper{fill:#fff}.node-paper{fill:#f6f7f9}.node{fill:#f6f7f9;"
+		    "stroke:#c3cad1}.root{fill:#e6eaee;stroke:#9aa5b0}.switch{fill:#fdf3d8;stroke:#"
+		    "c99a2e}.gpu{fill:#e3f3d3;stroke:#5c9a1f}.nic{fill:#dcebfa;stroke:#3b7fc4}."
+		    "disk{fill:#efe4f7;stroke:#8a57b3}.fabric{fill:#cfe9b4;stroke:#4a8412}.link{"
+		    "stroke:#6b7680;stroke-width:1.5}.slow{stroke:#d0021b;stroke-width:4}.tight{"
+		    "stroke:#b56a00;stroke-width:3;stroke-dasharray:7 "
+		    "3}.ring-tight{fill:none;stroke:#b56a00;stroke-width:2;stroke-dasharray:7 "
+		    "3}.badge{fill:#b00018}.badge-tight{fill:#8a5200}.nvswitch{fill:#e9f6da;stroke:"
+		    "#4a8412}.ring{fill:none;stroke:#d0021b;stroke-width:3}.nvlink{stroke:#5c9a1f;"
+		    "stroke-width:3}text{fill:#1c2024}text.soft{fill:#55606b}text.strong{font-"
+		    "weight:600}text.bad{fill:#b00018;font-weight:600}text.warn{fill:#7a4900;font-"
+		    "weight:600}text.on-badge{fill:#fff;font-weight:600}</style>\n");
 	svg_box(t, (struct box){ 0, 0, w, h }, "paper", NULL);
 }
 

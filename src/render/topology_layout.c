@@ -447,8 +447,9 @@ const char *bottleneck_text(struct arena *a, const struct narrow *spots, size_t 
 			strstr(spots[0].name, spots[0].address) ? "" : ")", spots[0].reason);
 	if (!machine->n)
 		return "";
-	return any_link(machine) ? "No bottleneck: every visible link is as fast as both its ends."
-				 : "No PCI Express link found here.";
+	return any_link(machine)
+		       ? "No bottleneck: every visible link is as fast as both of its ends."
+		       : "No PCI Express link found here.";
 }
 
 static void place_words(struct arena *a, struct text *t, const struct topology_place *p)
@@ -462,7 +463,7 @@ static void place_words(struct arena *a, struct text *t, const struct topology_p
 		place_words(a, t, p->children[i]);
 	}
 	if (p->n && p->kind == PLACE_SWITCH)
-		text_add(t, "; end of the switch");
+		text_add(t, "; at the switch");
 }
 
 static void nvlink_words(struct arena *a, struct text *t, const struct machine *m)

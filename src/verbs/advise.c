@@ -50,9 +50,9 @@ static const struct ask_row advise_ask_rows[] = {
 	{ ASK_PART(advise_ask, machine, machine_ask) },
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
 	  .arg = "GOAL", .fallback = "latency" },
-	{ "ttft-p95", "largest TTFT of 95 of 100 requests: finds the best deployment that meets it",
+	{ "ttft-p95", "limit of TTFT for 95 of 100 requests: finds the best deployment that meets it",
 	  ASK_TIME(advise_ask, ttft_p95) },
-	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95) },
+	{ "tpot-p95", "limit of TPOT for 95 of 100 requests", ASK_TIME(advise_ask, tpot_p95) },
 	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),
 	  .arg = "N/s", .check = rate_check },
 	{ "sweep", "evaluate every combination of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 "
@@ -60,7 +60,7 @@ static const struct ask_row advise_ask_rows[] = {
 	  ASK_FLAG(advise_ask, sweep) },
 	{ "prompt", "prompt tokens", ASK_NUMBERS(advise_ask, lists.prompt, 1, QUESTION_TOKENS) },
 	{ "output", "output tokens", ASK_NUMBERS(advise_ask, lists.output, 1, QUESTION_TOKENS) },
-	{ "context", "context tokens before the answer; those beyond --prompt are already in the cache",
+	{ "context", "context before the answer, in tokens; those beyond --prompt are already in the cache",
 	  ASK_NUMBERS(advise_ask, context, 1, QUESTION_TOKENS) },
 	{ "depth", "tokens in the cache before the prompt",
 	  ASK_NUMBERS(advise_ask, lists.depth, 0, QUESTION_TOKENS) },
@@ -168,7 +168,8 @@ static int advise_context(struct door *d, double all, struct infer_options *w)
 	if (w->prompt <= 0)
 		w->prompt = all;
 	else if (all < w->prompt)
-		return door_refuse(d, EXIT_USAGE, "--context includes the prompt: %g is less", all);
+		return door_refuse(d, EXIT_USAGE,
+				   "--context includes the prompt, but %g is less than that", all);
 	else
 		w->depth = all - w->prompt;
 	return 0;
@@ -200,7 +201,7 @@ static int advise_words(struct door *d, const struct advise_ask *ask, struct inf
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].list->n > 1)
 			return door_refuse(d, EXIT_USAGE,
-					   "--%s takes one number; lists require --sweep",
+					   "--%s takes one number; only --sweep takes lists",
 					   rows[i].name);
 		if (rows[i].list->n)
 			*rows[i].to = rows[i].list->items[0];

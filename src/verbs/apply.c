@@ -20,10 +20,10 @@ struct apply_ask {
 };
 
 static const struct ask_row apply_ask_rows[] = {
-	{ "PLAN", "make exactly the changes of this plan (written by plan -o)",
+	{ "PLAN", "make exactly the changes of this plan file (from plan -o)",
 	  ASK_TEXT(apply_ask, plan), .argument = true, .files = true },
-	{ "approved", "the plan of this hash, which a person approved, once",
-	  ASK_TEXT(apply_ask, approved), .arg = "HASH" },
+	{ "approved", "apply the approved plan with this hash, once", ASK_TEXT(apply_ask, approved),
+	  .arg = "HASH" },
 	{ "boot", "apply the values that persist keeps for every boot, as the boot-time unit does",
 	  ASK_FLAG(apply_ask, boot) },
 	{ ASK_PART(apply_ask, machine, machine_ask) },
@@ -74,7 +74,7 @@ static bool all_is_refused(const struct planned *p, struct err *e)
 			p->plan.changes[0].s->id);
 	else
 		err_set(e, -EPERM, "all %zu changes are refused; nothing was written", p->plan.n);
-	err_hint(e, "\"gputune plan\" shows the reasons and which refusals --allow lifts");
+	err_hint(e, "\"gputune plan\" shows the reasons, and which changes --allow permits");
 	return true;
 }
 
@@ -174,8 +174,10 @@ static int apply_approved(struct door *d, struct host *h, const struct apply_ask
 	out->ledger = door_ledger(d, h, out->m);
 	code = apply_plan(d, h, &ask->change, out);
 	if (out->report.txn && approval_done(h, d->arena, ask->approved, out->report.txn))
-		door_warn(d, "the approved undo cannot be kept: undo transaction %lu by its number",
-			  out->report.txn);
+		door_warn(
+			d,
+			"the approval to undo cannot be stored: undo transaction %lu by its number",
+			out->report.txn);
 	return code;
 }
 
@@ -310,10 +312,10 @@ const struct verb apply_verb = {
 	.group = VERB_CHANGE,
 	.common = true,
 	.summary = "make the changes; each can be undone",
-	.about = "Shows the changes and asks, unless --yes. PLAN is a file of plan -o; without it "
-		 "a new plan is made. Each old value is journaled before the write, each new one "
-		 "is read back; if one fails, all are rolled back. Refused changes are skipped "
-		 "and listed.",
+	.about = "Shows the changes and prompts, unless --yes. PLAN is a file from plan -o; "
+		 "without it a new plan is made. Old values are journaled before each write, new "
+		 "values are read back; if one fails, all are rolled back. Refused changes are "
+		 "skipped and listed.",
 	.exits = "3: all changes were refused or rolled back; 4: a rollback is incomplete",
 	.words = "fix set improve change configure",
 	.examples =

@@ -248,7 +248,7 @@ static void verb_boot_limit(const struct machine *m, struct verify_row *out)
 	out->state = good ? VERIFY_IN_FORCE : VERIFY_DIFFERS;
 	out->now = good ? "unlimited" : "limited";
 	out->sentence =
-		good ? NULL : "this process has the old limit; new sessions have the new one";
+		good ? NULL : "this process has the old limit; new sessions get the new one";
 }
 
 static void verb_boot_knob(struct door *d, struct host *h, const struct machine *m,
@@ -266,7 +266,7 @@ static void verb_boot_knob(struct door *d, struct host *h, const struct machine 
 		out->sentence = why;
 	} else if (code == -ENODATA) {
 		out->state = VERIFY_UNKNOWN;
-		out->sentence = told ? arena_printf(a, "%s; it cannot be read back", told)
+		out->sentence = told ? arena_printf(a, "%s; its value cannot be read back", told)
 				     : "it cannot be read back";
 	} else if (code) {
 		out->state = code == -ENOENT || code == -ENODEV ? VERIFY_DIFFERS : VERIFY_UNKNOWN;
@@ -537,7 +537,7 @@ int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verif
 		return door_refuse(d, EXIT_NOT_APPLIED, "systemctl reboot failed: %.200s",
 				   code ? strerror(-code) : res.errors);
 	}
-	*heading = "The machine reboots now; this was the state before.";
+	*heading = "The machine reboots now; this is the state before the reboot.";
 	return EXIT_CLEAN;
 }
 

@@ -21,10 +21,11 @@ static const struct ask_row calibrate_ask_rows[] = {
 	  .files = true },
 	{ "log", "a benchmark output; may be given several times", ASK_TEXTS(calibrate_ask, logs),
 	  .arg = "FILE", .files = true },
-	{ "from-bench", "use saved gputune bench results of this machine",
+	{ "from-bench", "use saved results of gputune bench on this machine",
 	  ASK_FLAG(calibrate_ask, from_bench) },
-	{ "forget", "remove the constants kept for this machine", ASK_FLAG(calibrate_ask, forget) },
-	{ "dry-run", "show the fit without keeping it", ASK_FLAG(calibrate_ask, dry_run),
+	{ "forget", "remove the stored constants of this machine",
+	  ASK_FLAG(calibrate_ask, forget) },
+	{ "dry-run", "show the fit without storing it", ASK_FLAG(calibrate_ask, dry_run),
 	  .letter = 'n' },
 	{ ASK_PART(calibrate_ask, state, state_ask) },
 	{ ASK_PART_OF(calibrate_ask, w, infer_model_shape) },
@@ -205,11 +206,11 @@ const struct verb calibrate_verb = {
 	.summary = "fit predictions to measurements of this machine",
 	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and trtllm-bench, "
 		 "and with --from-bench results of gputune bench, and fits the constants of "
-		 "predict. Shows each figure before and after; keeps constants that help. Without "
-		 "FILE: shows the kept constants.",
-	.exits = "1: no constants were kept, or the kept ones no longer apply",
+		 "predict. Shows each figure before and after, and stores constants that help. "
+		 "Without FILE: shows the stored constants.",
+	.exits = "1: no constants were stored, or the stored ones no longer apply",
 	.words = "fitting",
-	.examples = EXAMPLES({ "calibrate", "the kept constants" },
+	.examples = EXAMPLES({ "calibrate", "the stored constants" },
 			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",
 			       "an output of vllm bench serve" },
 			     { "calibrate --from-bench", "from gputune's own benches" }),

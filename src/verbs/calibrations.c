@@ -153,7 +153,7 @@ static void move(struct arena *a, const struct mover *m, const struct record_cas
 						  s->band.low, s->band.high, s->band.source)
 				   : arena_printf(a,
 						  "%s %s: %.4g %s measured (%s); usual range "
-						  "unknown, so it is only a bound",
+						  "unknown, so it is only used as a bound",
 						  c->bench, c->name, s->s.median, s->unit_text, id);
 		if (h.scale > 0 || h.most > 0)
 			add(a, list, n, h);
@@ -282,8 +282,8 @@ int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state
 	json_decref(j);
 	if (code)
 		return door_refuse(d, EXIT_USAGE,
-				   "cannot write %s: %s; --state DIR keeps it elsewhere, --dry-run "
-				   "does not keep it",
+				   "cannot write %s: %s; --state DIR stores it elsewhere, "
+				   "--dry-run does not store it",
 				   *path, strerror(-code));
 	return 0;
 }
@@ -461,7 +461,7 @@ int door_fits(struct door *d, const struct constants_ask *ask, const char *on,
 static const struct ask_row constants_ask_rows[] = {
 	{ "calibration", "constants that replace the built-in ones",
 	  ASK_TEXT(constants_ask, calibration), .arg = "FILE", .files = true },
-	{ "no-calibration", "use the built-in constants, ignoring those kept by calibrate",
+	{ "no-calibration", "use the built-in constants, not those stored by calibrate",
 	  ASK_FLAG(constants_ask, no_calibration) },
 	{ ASK_PART(constants_ask, state, state_ask) },
 };

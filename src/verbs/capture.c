@@ -40,7 +40,7 @@ static const struct ask_row capture_ask_rows[] = {
 	  "among your saved captures)",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
-	{ "from", "a file posted by an owner: nvidia-bug-report.log.gz, a sosreport, a text",
+	{ "from", "a file that a user posted: nvidia-bug-report.log.gz, a sosreport, or text",
 	  ASK_TEXTS(capture_ask, from), .arg = "FILE", .files = true },
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
 	  ASK_FLAG(capture_ask, no_redact) },
@@ -59,9 +59,9 @@ static const struct shape_row capture_rows[] = {
 	  SHAPE_COUNT(capture_answer, places) },
 	{ "answers", "Kinds of answers from libraries and tools in the capture.",
 	  SHAPE_COUNT(capture_answer, answers) },
-	{ "redacted", "Names, addresses and serial numbers are replaced.",
+	{ "redacted", "true: names, addresses and serial numbers are replaced.",
 	  SHAPE_FLAG(capture_answer, redacted) },
-	{ "partial", "Made from posted files; what they do not show is unknown.",
+	{ "partial", "true: made from posted files; anything that they do not show is unknown.",
 	  SHAPE_FLAG(capture_answer, partial) },
 };
 static const struct shape capture_shape = SHAPE(capture_answer, capture);
@@ -120,8 +120,8 @@ static int from_posted(struct door *d, const struct capture_ask *ask, struct cap
 		return door_fail(d, EXIT_BLIND, &e);
 	}
 	if (listed && !p->n_functions)
-		door_warn(d, "some functions in lspci lack the rest of their device: left out, as "
-			     "the others would seem absent");
+		door_warn(d, "lspci shows only some functions of a device: left out, because the "
+			     "other functions would seem absent");
 	store(d, ask, record, &code, out);
 	posted_close(p);
 	return code;
@@ -170,15 +170,15 @@ const struct verb capture_verb = {
 	.name = "capture",
 	.group = VERB_LOOK,
 	.summary = "save this machine to a file, to check it elsewhere",
-	.about = "Records everything that check and show read; every command runs on it elsewhere "
-		 "with --host. Replaces serial numbers, addresses and names unless --no-redact. "
-		 "--from makes a capture from posted files: nvidia-bug-report, sosreport, or lspci "
-		 "and nvidia-smi.",
+	.about = "Records everything that check and show read. Elsewhere, commands use it with "
+		 "--host. Replaces serial numbers, addresses and names unless --no-redact. --from "
+		 "makes a capture from posted files: nvidia-bug-report, sosreport, or lspci and "
+		 "nvidia-smi.",
 	.words = "snapshot dump export save bugreport bug-report support send share",
 	.examples = EXAMPLES(
 		{ "capture -o node7.tar", "this machine" },
 		{ "check --host node7.tar", "inspect it, here or elsewhere" },
-		{ "capture --from lspci.txt -o posted.tar", "from text posted by an owner" }),
+		{ "capture --from lspci.txt -o posted.tar", "from text that a user posted" }),
 	.ask = &capture_ask_shape,
 	.answer = capture_answer_any,
 	.result = &capture_result,

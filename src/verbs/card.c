@@ -46,7 +46,7 @@ static void look_at_changes(struct door *d, struct host *h, struct card_answer *
 		return;
 	}
 	if (txn_status(h, d->arena, &j, &rows, &n)) {
-		out->unread = "it could not be compared with the machine";
+		out->unread = "the changes could not be compared with the machine";
 		return;
 	}
 	for (size_t i = 0; i < j.n; i++)

@@ -62,7 +62,7 @@ static void door_look_at_journal(struct door *d, struct host *h)
 		d->stale = j.files.stale;
 		d->unreadable = j.bad_lines != 0 && !d->stale;
 		if (j.files.hidden)
-			door_warn(d, "%zu change%s of files that only root may read %s left out",
+			door_warn(d, "%zu change%s of files that only root can read %s left out",
 				  j.files.hidden, j.files.hidden == 1 ? "" : "s",
 				  j.files.hidden == 1 ? "is" : "are");
 		if (d->stale)
@@ -71,7 +71,7 @@ static void door_look_at_journal(struct door *d, struct host *h)
 				  "interrupted; \"sudo gputune status\" shows it",
 				  TXN_PUBLIC);
 		else if (j.bad_lines)
-			door_warn(d, "%s%s: %zu line%s unreadable: a change may be missing",
+			door_warn(d, "%s%s: %zu line%s unreadable, so a change may be missing",
 				  TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
 				  j.bad_lines, j.bad_lines == 1 ? "" : "s");
 		else if (j.mended)
@@ -282,7 +282,7 @@ static void add_change(const void *object, const char *name, void *ctx)
 					      .knob = k,
 					      .before = seen_ok(&now.f) ? now.v : NULL,
 					      .after = x->value,
-					      .why = "requested by this proof",
+					      .why = "requested by the proof",
 					      .source = x->s->source,
 					      .risk = x->s->risk,
 					      .effect = x->s->effect };

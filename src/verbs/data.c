@@ -49,14 +49,14 @@ static const struct shape data_state_shape = SHAPE(data_state, state);
 static const struct shape_row data_rows[] = {
 	{ "done", NULL, SHAPE_TEXT(data_view, done), .unknown = SHAPE_NULL },
 	{ "key", "Key that signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
-	{ "used", "Data package in use; without a path: none.",
+	{ "used", "Data package in use; if it has no path, none is used.",
 	  SHAPE_OBJECT(data_view, used, data_state) },
 	{ "previous", NULL, SHAPE_OBJECT(data_view, previous, data_state) },
 	{ "build_date", "Date of the newest entry of this build.", SHAPE_TEXT(data_view, build_date) },
 	{ "rows_age_days", "Days since the data in use was collected.", SHAPE_COUNT(data_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "stale", NULL, SHAPE_FLAG(data_view, stale) },
-	{ "key_built_in", "This build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) },
+	{ "key_built_in", "true: this build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) },
 };
 static const struct shape data_shape = SHAPE(data_view, data);
 
@@ -305,7 +305,7 @@ static int keep(struct door *d, struct host *h, const char *folder, const struct
 	if (code)
 		return door_refuse(d, EXIT_NOT_APPLIED, "cannot write %s: %s", folder,
 				   code == -EWOULDBLOCK	   ? "another update is running"
-				   : code == HOST_NOT_OURS ? "others may write to it"
+				   : code == HOST_NOT_OURS ? "other users can write to it"
 							   : strerror(-code));
 	return 0;
 }
@@ -334,8 +334,8 @@ static int update(struct door *d, struct host *h, const struct data_update_ask *
 	}
 	older = step_back(a, &next, &now);
 	if (older && !ask->force) {
-		code = door_refuse(d, EXIT_NOT_APPLIED, "%s is not used: %s; --force takes it",
-				   f.name, older);
+		code = door_refuse(d, EXIT_NOT_APPLIED,
+				   "%s is not used: %s; --force uses it anyway", f.name, older);
 		goto end;
 	}
 	next.signature =
@@ -362,7 +362,7 @@ static int back(struct door *d, struct host *h, struct data_view *out)
 				   *e.text ? ": " : "", e.text);
 	(void)package_stored(a, h, arena_printf(a, "%s/" PACKAGE_NAME, folder), &now, &e);
 	code = keep(d, h, folder, &now, &last);
-	out->done = "is older than before";
+	out->done = "is older than the previous one";
 	package_close(&last);
 	package_close(&now);
 	return code;
@@ -448,7 +448,7 @@ static const struct verb data_status_verb = {
 	.summary = "show which data package is used, and its age",
 	.about = "Shows the data package in use and the previous one.",
 	.exits = "1: the data is stale",
-	.examples = EXAMPLES({ "data status", "what is installed" },
+	.examples = EXAMPLES({ "data status", "the installed data package" },
 			     { "data status --format json", "for scripts" }),
 	.answer = data_status_any,
 	.result = &data_result,
@@ -491,7 +491,7 @@ static const struct verb *const data_subs[] = { &data_status_verb, &data_update_
 const struct verb data_verb = {
 	.name = "data",
 	.group = VERB_PROGRAM,
-	.summary = "update the tables of defects, models and GPUs from a signed data package",
+	.summary = "update the tables of defects, models and GPUs from a signed package",
 	.about = "Data newer than this build: show it (status), install newer data (update), "
 		 "return to the previous data (back).",
 	.words = "update rows database feed signature offline",

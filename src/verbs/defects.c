@@ -24,7 +24,7 @@ static const struct ask_row defects_ask_rows[] = {
 	  ASK_TEXT(defects_ask, rootfs), .arg = "DIR", .files = true },
 	{ "component", "only defects of this component: nccl", ASK_TEXT(defects_ask, component) },
 	{ "deep", "also stored images, and large libraries", ASK_FLAG(defects_ask, deep) },
-	{ "all", "also defects in range with further conditions, and unreadable ones",
+	{ "all", "also defects in range (affected version, condition not met), and unreadable ones",
 	  ASK_FLAG(defects_ask, all), .letter = 'a' },
 	{ ASK_PART(defects_ask, machine, machine_ask) },
 };
@@ -277,7 +277,7 @@ static const struct verb defects_check_verb = {
 	.summary = "find known defects on this machine",
 	.about = "Compares packages, Python environments, libraries, containers, kernel, driver and firmware with "
 	  "the known defects. Runs none of their programs.",
-	.exits = "1: a defect is here that breaks or slows something, or a release is torn",
+	.exits = "1: a defect breaks or slows something here, or a release is incomplete",
 	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
 		{ "defects check --rootfs image", "an unpacked image" }),
 	.ask = &defects_ask_shape, .answer = check_answer_any, .result = &defects_result,
@@ -320,7 +320,7 @@ static const struct verb defects_lint_verb = {
 	.summary = "test files of defect entries with the examples that they contain",
 	.about = "Checks keys, conditions and versions of each entry, and tests it with its examples.",
 	.exits = "1: an entry is invalid",
-	.examples = EXAMPLES({ "defects lint nccl.json", "before you send it" },
+	.examples = EXAMPLES({ "defects lint nccl.json", "before you send the file" },
 		{ "defects lint nccl.json torch.json", "several files" }),
 	.ask = &defects_lint_ask_shape, .answer = lint_answer_any, .result = &defects_lint_result,
 	.page = lint_page, .reads = READS_FILES,

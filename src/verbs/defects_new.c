@@ -19,11 +19,11 @@ struct defects_new_ask {
 };
 
 static const struct ask_row defects_new_ask_rows[] = {
-	{ "WORDS", "what happens, in a sentence", ASK_TEXTS(defects_new_ask, words),
+	{ "WORDS", "what happens, in one sentence", ASK_TEXTS(defects_new_ask, words),
 	  .argument = true, .required = true },
-	{ "component", "what it is a defect of: nccl, or a package's name",
+	{ "component", "component with the defect: nccl, or the name of a package",
 	  ASK_TEXT(defects_new_ask, component) },
-	{ "log", "a line that a log has then", ASK_TEXT(defects_new_ask, log), .arg = "LINE" },
+	{ "log", "a line that appears in logs", ASK_TEXT(defects_new_ask, log), .arg = "LINE" },
 	{ ASK_PART(defects_new_ask, machine, machine_ask) },
 };
 static const struct ask_shape defects_new_ask_shape =
@@ -58,8 +58,8 @@ static void tokens_hide(char *text)
 
 	for (char *s = text; *s; s++)
 		for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
-			size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					     "0123456789_-.");
+			size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0"
+					     "123456789_-.");
 
 			if (str_starts(s, begin[i]) && n >= TOKEN_MIN)
 				memset(s, 'X', n);
@@ -222,14 +222,13 @@ static json_t *draft_make(struct arena *a, const struct defects_new_ask *ask, st
 	(void)stamp_format((long long)time(NULL), today);
 	machine_add(&f, w->machine);
 	software_add(&f, w, component);
-	row = json_pack(
-		"{s:s, s:s, s:s, s:s, s:{s:o}, s:[s], s:s, s:b, s:s, s:{s:s}, s:s, s:s, s:[s], "
-		"s:[o, o]}",
-		"id", id_of(a, component, title), "component", component, "title", title, "effect",
-		effect_of(text), "when", "all", f.all, "symptoms", text, "cause", "unknown",
-		"cause_confirmed", 0, "worth", "unmeasured", "fix", "says", "unknown",
-		"confirmed_by", "nobody yet", "date", arena_strndup(a, today, 7), "source",
-		"where this was reported", "examples", f.yes, f.no);
+	row = json_pack("{s:s, s:s, s:s, s:s, s:{s:o}, s:[s], s:s, s:b, s:s, s:{s:s}, s:s, s:s, "
+			"s:[s], s:[o, o]}",
+			"id", id_of(a, component, title), "component", component, "title", title,
+			"effect", effect_of(text), "when", "all", f.all, "symptoms", text, "cause",
+			"unknown", "cause_confirmed", 0, "worth", "unmeasured", "fix", "says",
+			"unknown", "confirmed_by", "nobody yet", "date", arena_strndup(a, today, 7),
+			"source", "where this was reported (URL)", "examples", f.yes, f.no);
 	if (row && ask->log)
 		json_object_set_new(row, "signatures",
 				    json_pack("[s]", signature_of(a, clean(a, r, ask->log))));

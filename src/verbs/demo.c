@@ -25,8 +25,8 @@ static int demo_lines(FILE *out, const void *ask, const void *answer, int code)
 	for (size_t i = 0; i < all->n_names; i++)
 		fprintf(out, "%-22s %s\n", all->names[i].name, all->names[i].what);
 	fprintf(out, "\nTry: gputune check --host demo:dgx-spark\n"
-		     "Changes to a demo go to a folder of your own, without sudo; remove it to "
-		     "begin again.\n");
+		     "Changes to a demo are stored in your own folder and need no sudo; remove the "
+		     "folder to start again.\n");
 	return code;
 }
 
@@ -37,13 +37,13 @@ const struct verb demo_verb = {
 	.group = VERB_PROGRAM,
 	.summary = "captured machines to try gputune on, without a GPU",
 	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with "
-		 "verbs that look at or change a machine; bench, prove, record, roofline and top "
-		 "measure this one. apply and undo write to a folder of your own.",
+		 "verbs that inspect or change a machine; bench, prove, record, roofline and top "
+		 "measure the real one. apply and undo write to your own folder.",
 	.words = "example sandbox tutorial try playground",
-	.examples = EXAMPLES({ "demo", "the machines" },
-			     { "check --host demo:hgx-h100", "look at one" },
-			     { "apply --host demo:dgx-spark --yes", "change it, in your folder" },
-			     { "undo --host demo:dgx-spark --yes", "and undo it" }),
+	.examples = EXAMPLES(
+		{ "demo", "the machines" }, { "check --host demo:hgx-h100", "look at one" },
+		{ "apply --host demo:dgx-spark --yes", "change it, in your own folder" },
+		{ "undo --host demo:dgx-spark --yes", "and undo it" }),
 	.answer = demo_answer,
 	.result = &list_result,
 	.formats = demo_formats,

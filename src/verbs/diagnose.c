@@ -69,7 +69,7 @@ static int run_check(const char *text, struct err *e)
 static const struct ask_row run_files_ask_rows[] = {
 	{ "FILE", "logs, traces and recordings of the run, or folders of them",
 	  ASK_TEXTS(run_files_ask, files), .argument = true, .files = true },
-	{ "run", "files or folders of one run, separated by commas; may be given several times",
+	{ "run", "files or folders of one run, separated by commas; repeatable",
 	  ASK_TEXTS(run_files_ask, runs), .arg = "NAME=FILES", .check = run_check },
 	{ ASK_PART(run_files_ask, judged, judged_ask) },
 };
@@ -235,7 +235,7 @@ static int add_run(struct diagnosing *g, const char *name, size_t *run)
 	if (is_taken(g, name))
 		return door_refuse(g->d, EXIT_USAGE,
 				   "two runs are named \"%s\": give all files of a run in one "
-				   "option, --run NAME=FILE,FILE",
+				   "option: --run NAME=FILE,FILE",
 				   name);
 	if (g->ask.n_runs >= DIAGNOSE_RUNS_MAX)
 		return door_refuse(g->d, EXIT_USAGE, "more than %d runs", DIAGNOSE_RUNS_MAX);
@@ -431,7 +431,7 @@ static const struct verb diagnose_training_verb = {
 	.examples = EXAMPLES(
 		{ "diagnose training job.rec train.log", "a recording of the run and its log" },
 		{ "diagnose training --run small=w8 --run large=w16 --model llama-3.1-8b",
-		  "how the job scales from one run to the other" }),
+		  "how the job scales between two runs" }),
 	.ask = &run_files_ask_shape,
 	.answer = training_answer_any,
 	.result = &diagnose_result,

@@ -237,11 +237,10 @@ static void leave_for_later(struct arena *a, struct plan *p)
 		if (c->gate || c->effect == EFFECT_NOW)
 			continue;
 		c->gate = GATE_LATER;
-		c->refusal = arena_printf(
-			a,
-			"%s does not take effect immediately, so a new measurement would show "
-			"nothing: run \"gputune apply --only %s\" and measure again after a reboot",
-			c->s->id, c->s->id);
+		c->refusal = arena_printf(a,
+					  "%s does not take effect immediately: run \"gputune "
+					  "apply --only %s\" and measure again after a reboot",
+					  c->s->id, c->s->id);
 	}
 }
 
@@ -322,11 +321,10 @@ static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, cons
 	struct arena *a = g->d->arena;
 	struct plan_view how = { 0 };
 
-	return door_agreed(g->d, page_plan(a, p->m, &p->plan, &how),
-			   arena_printf(a,
-					"Make %s for %s, measure again, and undo "
-					"what does not help?",
-					changes_text(a, plan_open_changes(&p->plan)), id));
+	return door_agreed(
+		g->d, page_plan(a, p->m, &p->plan, &how),
+		arena_printf(a, "Make %s for %s, measure again, and undo changes that do not help?",
+			     changes_text(a, plan_open_changes(&p->plan)), id));
 }
 
 /* What had found the causes, once more: true when it finds none that p has set something for. */
@@ -732,7 +730,7 @@ static const struct ask_row doctor_ask_rows[] = {
 	  ASK_TEXTS(doctor_ask, symptoms), .argument = true, .proposal = diagnosis_proposal },
 	{ "only", "only these diagnoses: ids or prefixes, comma-separated", ASK_TEXT(doctor_ask, only),
 	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
-	{ "all", "also causes that were excluded or do not apply, and diagnoses that hardly fit",
+	{ "all", "also excluded or inapplicable causes, and diagnoses that hardly fit",
 	  ASK_FLAG(doctor_ask, all), .letter = 'a' },
 	{ "passive", "passive: run no tests", ASK_FLAG(doctor_ask, passive) },
 	{ "for", "time for each test: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
@@ -758,7 +756,7 @@ static const struct verb doctor_list_verb = {
 	.summary = "every diagnosis and its symptom",
 	.about = "Lists every diagnosis, the words that describe its symptom, and its tests.",
 	.words = "symptoms diagnoses causes",
-	.examples = EXAMPLES({ "doctor list", "all of them" },
+	.examples = EXAMPLES({ "doctor list", "all benches" },
 		{ "doctor list --format json", "for scripts" }),
 	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
 };
@@ -770,15 +768,15 @@ const struct verb doctor_verb = {
 	.group = VERB_LOOK,
 	.common = true,
 	.summary = "diagnose a problem, fix it, and measure whether the fix helped",
-	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, growing counters and "
-	  "short tests. Network tests require --peer and --token, loading --files or --dir. --fix applies a fix, "
-	  "measures again, and undoes it unless it helped.",
+	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, growing "
+	  "counters and short tests. Network tests require --peer and --token; disk tests --files or --dir. "
+	  "--fix applies a fix, measures again, and undoes it unless it helped.",
 	.exits = "1: a cause was found; 5: the requested diagnosis could not be tested",
 	.words = "diagnosis problem symptom trouble troubleshoot debug broken repair",
 	.examples = EXAMPLES({ "doctor", "everything visible on this machine" },
 		{ "doctor slow nccl", "a symptom in your own words" },
 		{ "doctor gpu --passive", "one topic, without tests" },
-		{ "doctor \"engine hangs\" train.log", "words and what a program printed" },
+		{ "doctor \"engine hangs\" train.log", "words, and a file with a program's output" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
 	.ask = &doctor_ask_shape, .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,

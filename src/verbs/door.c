@@ -186,7 +186,7 @@ bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 			continue;
 		holder = holder ? holder : txn_holder(h, d->arena);
 		if (holder)
-			door_warn(d, "%s is running: its changes are undone when it ends", holder);
+			door_warn(d, "%s is running; its changes are undone when it ends", holder);
 		else if (strcmp(t->op, TXN_PROVE) == 0)
 			door_warn(d,
 				  "a proof was interrupted and its changes are still in effect "
@@ -436,7 +436,7 @@ int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask
 	if (!w.beside && !ask->state && h->id.euid != 0)
 		r = err_set(e, -EACCES, "neither XDG_STATE_HOME nor HOME is an absolute path");
 	if (r)
-		err_hint(e, "--state DIR saves results elsewhere, --json FILE in a file");
+		err_hint(e, "--state DIR saves results in another folder, --json FILE in a file");
 	return r;
 }
 

@@ -88,7 +88,7 @@ int door_demo_ready(struct door *d, const struct machine_ask *from);
 struct host *door_host(struct door *d, const struct machine_ask *from);
 
 #define DEEP_ROW(type)                                                                             \
-	"deep", "also read what takes up to seconds, such as starting the CUDA driver",            \
+	"deep", "also read slow values, which take up to seconds (such as starting CUDA)",         \
 		ASK_FLAG(type, deep)
 
 /* How closely a machine is looked at. */
@@ -111,7 +111,8 @@ struct profile_ask {
 extern const struct ask_shape profile_ask_shape;
 const char *profile_proposal(size_t i);
 #define PROFILE_ROW(type)                                                                          \
-	"profile", "the profile to judge by: a built-in one or an INI file (default: default)",    \
+	"profile",                                                                                 \
+		"the profile to check against: a built-in one or an INI file (default: default)",  \
 		ASK_TEXT(type, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,         \
 					 .proposal = profile_proposal
 /* The same as --only, as arguments. */

@@ -18,8 +18,8 @@ enum { READING_MAX = 64 << 20 };
 
 static const struct ask_row earlier_ask_rows[] = {
 	{ "since",
-	  "judge error counters by their growth since this earlier reading: a result of show "
-	  "--format json, or a capture",
+	  "judge error counters by their growth since this earlier reading (show --format json, or "
+	  "a capture)",
 	  ASK_TEXT(earlier_ask, since), .arg = "READING", .files = true },
 };
 const struct ask_shape earlier_ask_shape = ASK_SHAPE(earlier_ask, "Machine", earlier_ask_rows);
@@ -92,7 +92,7 @@ static int compare_readings(const char *path, const struct machine *now, const s
 		return -EINVAL;
 	}
 	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "it is not older than this reading");
+		return bad(e, path, "that reading is not older than this one");
 	return 0;
 }
 

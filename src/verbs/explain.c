@@ -22,7 +22,7 @@ static const char *setting_meant(const char *word)
 }
 
 static const struct ask_row explain_ask_rows[] = {
-	{ "ID", "a setting, or a part of its id or title", ASK_TEXT(explain_ask, id),
+	{ "ID", "a setting's id, or a part of its id or title", ASK_TEXT(explain_ask, id),
 	  .argument = true, .required = true, .proposal = setting_proposal,
 	  .meant = setting_meant },
 	{ ASK_PART(explain_ask, machine, machine_ask) },
@@ -87,7 +87,8 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	if (!s)
 		return setting_check(&e, ask->id)
 			       ? door_fail(d, EXIT_USAGE, &e)
-			       : door_refuse(d, EXIT_USAGE, "\"%s\" is not one setting", ask->id);
+			       : door_refuse(d, EXIT_USAGE, "\"%s\" matches more than one setting",
+					     ask->id);
 	code = door_profile(d, &wanted, &p);
 	if (code)
 		return code;

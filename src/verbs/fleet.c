@@ -22,14 +22,14 @@ struct fleet_ask {
 
 static const struct ask_row fleet_ask_rows[] = {
 	{ "FILE",
-	  "results, ledgers of proofs and captures, or folders of them; -: a line of JSON "
-	  "a node from standard input",
+	  "results, ledgers of proofs and captures, or folders of them; -: one line of JSON per "
+	  "node from standard input",
 	  ASK_TEXTS(fleet_ask, files), .argument = true, .required = true, .files = true },
 	{ ASK_PART(fleet_ask, settings, profile_ask) },
-	{ "golden", "compare with the machine of this result or capture",
+	{ "golden", "compare with this machine, given as a result or capture",
 	  ASK_TEXT(fleet_ask, golden), .arg = "FILE", .files = true },
 	{ "values", "also compare values that pass", ASK_FLAG(fleet_ask, values) },
-	{ "all", "also differences that only follow from the platform", ASK_FLAG(fleet_ask, all) },
+	{ "all", "also differences between platforms", ASK_FLAG(fleet_ask, all) },
 };
 static const struct ask_shape fleet_ask_shape = ASK_SHAPE(fleet_ask, NULL, fleet_ask_rows);
 
@@ -198,16 +198,16 @@ const struct verb fleet_verb = {
 	.group = VERB_MANY,
 	.summary = "compare many machines and find differences and outliers",
 	.about = "Reads results of check, status, verify and bench, and captures, of many "
-		 "machines. Reports which are equal, what differs, the outliers in each platform, "
-		 "and with --golden the differences from that machine.",
+		 "machines. Reports groups of equal machines, their differences, outliers within "
+		 "each platform, and with --golden the differences from that machine.",
 	.exits = "1: a difference was found; 5: a file could not be read",
 	.words = "outliers hosts ansible",
 	.examples = EXAMPLES(
 		{ "fleet results/", "a folder with one result per machine" },
 		{ "fleet results/ --golden results/node1.json", "differences from one of them" },
-		{ "fleet -", "a line of JSON a node, as pdsh, clush and ansible write it" },
-		{ "fleet history.db", "machines of a history (gputune since), as last seen" },
-		{ "fleet node1.tar node2.tar --only memory", "captures, one group" }),
+		{ "fleet -", "one line of JSON per node, from pdsh, clush or ansible" },
+		{ "fleet history.db", "the last state of machines in a history (gputune since)" },
+		{ "fleet node1.tar node2.tar --only memory", "captures, one group of settings" }),
 	.ask = &fleet_ask_shape,
 	.answer = fleet_answer_any,
 	.result = &fleet_result,

@@ -18,7 +18,7 @@ struct hang_ask {
 
 static const struct ask_row hang_ask_rows[] = {
 	{ "PID|FILE",
-	  "processes, with all below them, and dumps of PyTorch's flight recorder (one a rank)",
+	  "processes, with their children, and dumps of PyTorch's flight recorder (one per rank)",
 	  ASK_TEXTS(hang_ask, what), .argument = true, .files = true },
 };
 static const struct ask_shape hang_ask_shape = ASK_SHAPE(hang_ask, NULL, hang_ask_rows);
@@ -161,9 +161,9 @@ const struct verb diagnose_hang_verb = {
 	.name = "hang",
 	.summary = "find why a job is stuck: which rank, in which operation",
 	.about = "Reads Python stacks and system calls of a process and its children, without "
-		 "stopping them, and dumps of PyTorch's flight recorder. Names the rank that holds "
-		 "up the others, its line, the collective, and the kind of hang.",
-	.exits = "0: it makes progress; 1: the cause is named; 5: cannot tell",
+		 "stopping them, and dumps of PyTorch's flight recorder. Names the rank that the "
+		 "others wait for, its line of code, the collective, and the kind of hang.",
+	.exits = "0: it makes progress; 1: a cause was found; 5: undecided",
 	.examples = EXAMPLES(
 		{ "diagnose hang 4242", "the job that this process started" },
 		{ "diagnose hang nccl_trace_rank_0 nccl_trace_rank_1", "dumps of two ranks" }),

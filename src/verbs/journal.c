@@ -29,11 +29,12 @@ static int load(struct door *d, struct host *h, struct journal *j)
 
 	if (journal_load(h, d->arena, true, j, &e))
 		return door_fail(d, EXIT_STUCK, &e);
-	return j->files.redacted ? door_refuse(d, EXIT_BLIND,
-					       "%s: only root may read it; \"gputune status\" and "
-					       "\"history\" show what everybody may see",
-					       TXN_JOURNAL)
-				 : 0;
+	return j->files.redacted
+		       ? door_refuse(d, EXIT_BLIND,
+				     "%s: only root can read it; \"gputune status\" and "
+				     "\"history\" show the parts that other users may see",
+				     TXN_JOURNAL)
+		       : 0;
 }
 
 static int look(struct door *d, struct host *h, const char *action, struct journal_verb_answer *out)
@@ -166,10 +167,10 @@ VERB_HEAD(export_head, export_answer, m)
 
 static const struct verb check_verb = {
 	.name = "check",
-	.summary = "whether undo can rely on the journal",
-	.about = "Reads the journal, its copy and the history line by line.",
+	.summary = "check that undo can rely on the journal",
+	.about = "Reads every line of the journal, its copy and the history.",
 	.exits = "1: one file needs repair; 4: lines are lost in both",
-	.examples = EXAMPLES({ "journal check", "all of it" },
+	.examples = EXAMPLES({ "journal check", "everything" },
 			     { "journal check --format json", "for scripts" }),
 	.ask = &machine_ask_shape,
 	.answer = check_answer_any,
@@ -188,7 +189,7 @@ static const struct verb check_verb = {
 
 static const struct ask_row repair_ask_rows[] = {
 	JOURNAL_ROWS,
-	{ "force", "discard what both files have lost", ASK_FLAG(journal_ask, force) },
+	{ "force", "discard lines that both files have lost", ASK_FLAG(journal_ask, force) },
 };
 static const struct ask_shape repair_ask_shape = ASK_SHAPE(journal_ask, NULL, repair_ask_rows);
 
@@ -253,7 +254,7 @@ const struct verb journal_verb = {
 	.group = VERB_CHANGE,
 	.summary = "check and repair the files that undo relies on",
 	.about = "Every change is written to the journal and its copy before it is made.",
-	.examples = EXAMPLES({ "journal check", "whether undo can rely on it" },
+	.examples = EXAMPLES({ "journal check", "check that undo can rely on them" },
 			     { "sudo journal repair", "restore lost lines from the copy" }),
 	.subs = journal_subs,
 	.usual = &check_verb,

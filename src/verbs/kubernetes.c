@@ -58,7 +58,7 @@ static const struct ask_row kubernetes_ask_rows[] = {
 	  ASK_CHOICE(kubernetes_ask, taint, effects), .arg = "EFFECT" },
 	{ "features", "also write labels for Node Feature Discovery into this file",
 	  ASK_TEXT(kubernetes_ask, features), .arg = "FILE", .files = true },
-	{ "ready", "a file that exists while the API server has the latest report",
+	{ "ready", "file that exists only while the API server has the latest report",
 	  ASK_TEXT(kubernetes_ask, ready), .arg = "FILE", .files = true },
 	{ "server", "the API server (default: KUBERNETES_SERVICE_HOST and _PORT)",
 	  ASK_TEXT(kubernetes_ask, server), .arg = "URL" },
@@ -78,12 +78,12 @@ struct kubernetes_answer {
 /* clang-format off */
 static const struct shape_row kubernetes_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(kubernetes_answer, node) },
-	{ "status", "Of the condition " CONDITION ": True, False or Unknown.",
+	{ "status", "Status of the condition " CONDITION ": True, False or Unknown.",
 	  SHAPE_TEXT(kubernetes_answer, status) },
 	{ "message", NULL, SHAPE_TEXT(kubernetes_answer, message) },
 	{ "looks", NULL, SHAPE_COUNT(kubernetes_answer, looks) },
-	{ "writes", "Requests that changed something.", SHAPE_COUNT(kubernetes_answer, writes) },
-	{ "failures", "Requests that failed.", SHAPE_COUNT(kubernetes_answer, failures) },
+	{ "writes", "Number of requests that changed something.", SHAPE_COUNT(kubernetes_answer, writes) },
+	{ "failures", "Number of failed requests.", SHAPE_COUNT(kubernetes_answer, failures) },
 };
 static const struct shape kubernetes_shape = SHAPE(kubernetes_answer, kubernetes);
 
@@ -366,7 +366,7 @@ static const char *agent_look(struct agent *g, const char **message)
 	int r = apart_run(examine, g, LOOK_MS, &said, &g->stuck, NULL);
 
 	g->out->looks++;
-	*message = r == -ETIME ? "the look did not end in time" : "the look failed";
+	*message = r == -ETIME ? "the check did not end in time" : "the check failed";
 	if (r || said.len < 2)
 		return "Unknown";
 	*message = arena_strdup(g->a, said.s + 2);
@@ -500,7 +500,7 @@ VERB_PAGE_OF(node_page, kubernetes_page, kubernetes_answer)
 static const struct verb node_verb = {
 	.name = "node",
 	.summary = "update this node's condition, event and taint from its health",
-	.about = "Checks every --interval and writes the condition " CONDITION
+	.about = "Checks at each --interval, and writes the condition " CONDITION
 		 " and an event, only when the health has changed. With --taint it also taints the "
 		 "unhealthy node. Requests go through curl; failed ones are retried with growing "
 		 "delays.",
@@ -524,6 +524,6 @@ const struct verb kubernetes_verb = {
 		 "each node.",
 	.words = "k8s daemonset condition taint nfd",
 	.examples = EXAMPLES({ "kubernetes node --once", "check and report once" },
-			     { "kubernetes node --taint NoSchedule", "as an agent" }),
+			     { "kubernetes node --taint NoSchedule", "run as an agent" }),
 	.subs = kubernetes_subs,
 };

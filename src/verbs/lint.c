@@ -330,10 +330,10 @@ const struct verb lint_verb = {
 	.name = "lint",
 	.group = VERB_LOOK,
 	.summary = "find mistakes in NCCL and engine variables, scripts and command lines",
-	.about =
-		"Reads environments, shell and Slurm scripts, compose files and the command after "
-		"\"--\". Finds variables and options that the installed NCCL or engine ignores, or "
-		"that harm on this machine. Without FILE: this machine's own files. Runs nothing.",
+	.about = "Reads environments, shell and Slurm scripts, compose files and the command after "
+		 "\"--\". Finds variables and options that the installed NCCL or engine ignores, "
+		 "or that do harm on this machine. Without FILE: this machine's own files. Runs "
+		 "nothing.",
 	.exits = "1: an error or a warning was found",
 	.words = "env environment variables validate nccl",
 	.examples = EXAMPLES({ "lint", "this machine's own files and this shell" },

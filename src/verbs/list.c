@@ -40,7 +40,7 @@ struct list_ask {
 static const struct ask_row list_ask_rows[] = {
 	{ "WHAT", "the names to list", ASK_CHOICE(list_ask, what, listed_names), .argument = true },
 	{ ASK_PART(list_ask, settings, narrow_ask) },
-	{ "facts", "the same as \"list facts\"", ASK_FLAG(list_ask, facts) },
+	{ "facts", "same as \"list facts\"", ASK_FLAG(list_ask, facts) },
 };
 /* clang-format on */
 static const struct ask_shape list_ask_shape = ASK_SHAPE(list_ask, NULL, list_ask_rows);

@@ -39,8 +39,8 @@ static const struct shape_row added_rows[] = {
 	{ "row", "The entry, in the form of models.rows.", SHAPE_TEXT(model_added, row) },
 	{ "taken", "Values read and values assumed.", SHAPE_TEXT(model_added, taken) },
 	{ "written", NULL, SHAPE_FLAG(model_added, written) },
-	{ "replaced", "An earlier entry of that name was replaced.", SHAPE_FLAG(model_added, replaced) },
-	{ "uncertain", "Figures were assumed.", SHAPE_FLAG(model_added, guessed) },
+	{ "replaced", "true: an earlier entry with that name was replaced.", SHAPE_FLAG(model_added, replaced) },
+	{ "uncertain", "true: some figures were assumed.", SHAPE_FLAG(model_added, guessed) },
 };
 static const struct shape model_added_shape = SHAPE(model_added, added);
 
@@ -157,7 +157,7 @@ static int keep_row(struct door *d, struct host *h, struct model_added *out)
 	code = code ? code : host_put(h, out->path, text, strlen(text), 0644);
 	if (code)
 		return door_refuse(d, EXIT_NOT_APPLIED, "cannot write %s: %s", out->path,
-				   code == HOST_NOT_OURS ? "others may write to it"
+				   code == HOST_NOT_OURS ? "other users can write to it"
 							 : strerror(-code));
 	out->written = true;
 	return 0;
@@ -246,7 +246,7 @@ const struct verb model_verb = {
 	.about = "Adds models that are not built in, from their own files. \"gputune list models\" "
 		 "lists all.",
 	.words = "checkpoint config gguf catalogue catalog import",
-	.examples = EXAMPLES({ "model add ~/models/Acme-9B", "from its folder" },
+	.examples = EXAMPLES({ "model add ~/models/Acme-9B", "a model from its folder" },
 			     { "list models", "all models" }),
 	.subs = model_subs,
 };

@@ -234,19 +234,19 @@ static const struct ask_row train_ask_rows[] = {
 	  .units = byte_units, .example = "25MiB" },
 	{ "trained", "trainable parameters, for adapters (default: all)",
 	  ASK_REAL(train_ask, w.trained, 1, 1e14) },
-	{ "lora", "adapters of rank 16 on all matrices; --trained says how many parameters others have",
+	{ "lora", "adapters of rank 16 on all matrices; for other adapters, --trained gives their parameters",
 	  ASK_FLAG(train_ask, w.lora) },
-	{ "frozen", "with adapters, how the frozen weights are kept: bf16 (default), int8 or nf4 (QLoRA)",
+	{ "frozen", "with adapters, format of the frozen weights: bf16 (default), int8 or nf4 (QLoRA)",
 	  ASK_TEXT(train_ask, w.frozen), .arg = "FORMAT", TRAIN_NAMES(train_frozen_names) },
 	{ "framework", "pytorch, hf-trainer (also PEFT, TRL), unsloth, automodel, megatron, torchtitan or deepspeed",
 	  ASK_TEXT(train_ask, w.framework), .arg = "NAME", TRAIN_NAMES(train_framework_names) },
 	{ "loader", "measured time of one loader worker per sample",
 	  ASK_TIME(train_ask, w.loader_s), .check = loader_check },
 	{ "workers", "loader workers per rank", ASK_COUNT(train_ask, w.workers, 1, 10000) },
-	{ "network", "network bandwidth between machines, one way, per GPU (400 Gb/s are 50)",
+	{ "network", "network bandwidth between machines in GB/s, one direction, per GPU (50 for 400 Gb/s)",
 	  ASK_REAL(train_ask, w.network_gbs, 1e-3, 1e4), .arg = "GB/s", .unit = "GB/s",
 	  .units = rate_units, .example = "400Gb/s" },
-	{ "all-reduce", "measured bus bandwidth between these GPUs, or a table of it by size (nccl-tests)",
+	{ "all-reduce", "measured bus bandwidth between these GPUs in GB/s, or a table by size (nccl-tests)",
 	  ASK_TEXT(train_ask, all_reduce), .arg = "GB/s|FILE", .files = true },
 };
 const struct ask_shape train_ask_shape = ASK_SHAPE(train_ask, "Training", train_ask_rows);
@@ -352,7 +352,7 @@ static void stored_gemm(struct arena *a, const struct bench_facts *facts, struct
 	q->gemm_flops = train_gemm_usual(q) * s->s.median / ((s->band.low + s->band.high) / 2);
 	q->gemm_from = arena_printf(a,
 				    "gemm bf16:8192: %.4g TFLOP/s measured (%s), usual range %.4g "
-				    "to %.4g: matrix multiplications are scaled by that",
+				    "to %.4g: matrix multiplications are scaled accordingly",
 				    s->s.median, id, s->band.low, s->band.high);
 	if (q->n_notes < TRAIN_NOTES)
 		q->notes[q->n_notes++] = q->gemm_from;

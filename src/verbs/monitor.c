@@ -398,11 +398,11 @@ const struct verb monitor_verb = {
 	.name = "monitor",
 	.group = VERB_LOOK,
 	.summary = "show GPUs, CPUs, memory, network and disks continuously, as text or JSON lines",
-	.about = "Shows clocks, power, temperature, memory and the time that each GPU is slowed "
-		 "down, with the reason; CPUs, memory, networks and disks. In a pipe it writes "
-		 "lines of JSON. \"gputune top\" is the same on a screen with keyboard control.",
+	.about = "Shows clocks, power, temperature, memory and throttled time of each GPU with the "
+		 "reason; also CPUs, memory, networks and disks. In a pipe it writes lines of "
+		 "JSON. \"gputune top\" shows the same on an interactive screen.",
 	.words = "usage utilization utilisation dmon",
-	.examples = EXAMPLES({ "monitor", "a page each second, until Ctrl-C" },
+	.examples = EXAMPLES({ "monitor", "a page every second, until Ctrl-C" },
 			     { "monitor --once", "one reading" },
 			     { "monitor job.rec", "the last page of a recording" },
 			     { "monitor --once --format prom -o gputune.prom",

@@ -109,7 +109,7 @@ static int normal_answer(struct door *d, const struct normal_ask *ask, struct no
 		if (!text)
 			return -EXIT_USAGE;
 		if (memchr(text, '\0', len))
-			return door_refuse(d, EXIT_USAGE, "%s: not text: it holds NUL bytes", path);
+			return door_refuse(d, EXIT_USAGE, "%s: not text: contains NUL bytes", path);
 		normal_read(d->arena, strcmp(path, "-") == 0 ? "standard input" : path, text, &on,
 			    &out->items);
 	}
@@ -132,10 +132,10 @@ const struct verb normal_verb = {
 	.name = "normal",
 	.group = VERB_MEASURE,
 	.summary = "judge whether another program's result is normal for this hardware",
-	.about =
-		"Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, STREAM, "
-		"MLPerf, GEMM loops and engines' benchmarks. Each figure is normal, slow, or "
-		"impossible on this hardware. The GPU is that of the output, --on or this machine.",
+	.about = "Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, "
+		 "STREAM, MLPerf, GEMM loops and engines' benchmarks. Each figure is normal, slow, "
+		 "or impossible on this hardware. The GPU is that of --on, of the output, or of "
+		 "this machine.",
 	.exits = "1: a figure is slow or impossible. 5: no figure could be judged",
 	.words = "usual expected baseline reference busbw nccl-tests nvbandwidth perftest fio "
 		 "iperf3",

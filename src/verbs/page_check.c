@@ -325,8 +325,8 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 	}
 	node_drop_empty(t);
 	if (s->want)
-		doc_text(d, "On this machine the default's value may follow from its facts; the "
-			    "table shows the fallback.");
+		doc_text(d, "The default profile may derive its value from the machine's facts; "
+			    "the table shows the fallback.");
 }
 
 /* Beside the profiles: vendors, also those that the profile vendor does not take, and whether the
@@ -365,7 +365,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 		NODE_ROW(d, t, cell(c.owners[i].what),
 			 cell(c.owners[i].value ? c.owners[i].value : "?"),
 			 cell(!c.owners[i].at_boot ? "no"
-			      : c.owners[i].wins   ? "yes, and wins"
+			      : c.owners[i].wins   ? "yes, overwrites gputune's value"
 						   : "yes"));
 	node_drop_empty(t);
 }
@@ -423,7 +423,7 @@ static void check_page_figures(struct doc *d, const struct setting *s)
 static void check_page_numbers(struct doc *d, const struct setting *s)
 {
 	static const char *const kinds[] = { "a program", "while fresh",
-					     "until a boot or --since" };
+					     "until a reboot or an earlier reading (--since)" };
 	struct node *t;
 
 	if (strcmp(s->id, "gpu.xid") != 0)
@@ -453,12 +453,12 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 		  cell(s->read		      ? s->read
 		       : s->of		      ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
 		       : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
-					      : "derived from facts, see the evidence below"));
+					      : "derived from facts; see the evidence below"));
 	if (s->knob != KNOB_NONE) {
 		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
 		node_pair(d, n, "Kept", cell(knob_persistence(a, s->knob, s->name)));
 	} else {
-		node_pair(d, n, "Written", cell("not by gputune: it is a check"));
+		node_pair(d, n, "Written", cell("not set by gputune: it is only a check"));
 	}
 	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));

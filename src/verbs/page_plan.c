@@ -121,7 +121,7 @@ static void plan_page_changes(struct doc *d, const struct machine *m, const stru
 /* One line a daemon, with all that it may set again. */
 static void fights(struct doc *d, const struct plan *p)
 {
-	struct node *t = DOC_TABLE(d, "May be set again at any time by", "~Daemon", "~Sets");
+	struct node *t = DOC_TABLE(d, "Can be overwritten at any time by", "~Daemon", "~Sets");
 	struct map rows = { 0 }, seen = { 0 };
 
 	for (size_t i = 0; i < p->n; i++)
@@ -218,6 +218,6 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 			 machine_command(a, m, true, "%s", how->apply), changes_text(a, n_open),
 			 machine_command(a, m, true, "undo"), n_open == 1 ? "it" : "them");
 	if (n_open)
-		doc_text(d, "Gains are measured only where marked \"measured\".");
+		doc_text(d, "Only gains marked \"measured\" are measured.");
 	return d;
 }

@@ -86,9 +86,9 @@ const struct verb plan_verb = {
 	.name = "plan",
 	.group = VERB_CHANGE,
 	.summary = "preview the changes: order, risk, and what blocks them",
-	.about = "Turns the findings of check into changes: before and after, reason, risk, "
+	.about = "Turns the findings of check into changes: old and new value, reason, risk, "
 		 "effect, owner of the value, and refusals. -o FILE.json saves the plan for apply; "
-		 "--format shell prints a script. Writes nothing to the machine.",
+		 "--format shell prints a script. Changes nothing on the machine.",
 	.words = "preview dry-run dryrun simulate what-if",
 	.examples = EXAMPLES({ "plan", "what apply would change" },
 			     { "plan memory --verbose", "a group, with reasons" },

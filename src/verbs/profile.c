@@ -201,7 +201,7 @@ static int profile_policy_answer(struct door *d, const struct profile_verb_ask *
 			named ? arena_printf(d->arena, "%s may apply and undo", user)
 			: site.apply.users
 				? arena_printf(d->arena, "%s is not allowed to apply or undo", user)
-				: "users: not given: every user who can become root may apply")
+				: "users is not set: every user who can become root may apply")
 	};
 	return named ? EXIT_CLEAN : EXIT_NOT_APPLIED;
 }
@@ -222,17 +222,17 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 	if (host_exists(h, "/etc/slurm/slurm.conf") && gpus > 1)
 		out->result = (struct profile_view){
 			.name = "training",
-			.why = "a Slurm node with several GPUs: jobs of many "
-			       "ranks decide; inference suits a serving node"
+			.why = "a Slurm node with several GPUs, so training; for a serving node "
+			       "use inference"
 		};
 	else if (gpus)
-		out->result = (struct profile_view){
-			.name = "default",
-			.why = "its use is unknown; choose inference or training for that use"
-		};
-	else
 		out->result =
-			(struct profile_view){ .name = "default", .why = "no GPU was seen here" };
+			(struct profile_view){ .name = "default",
+					       .why = "the use of this machine is unknown; choose "
+						      "inference or training if you know it" };
+	else
+		out->result = (struct profile_view){ .name = "default",
+						     .why = "no GPU was found on this machine" };
 	out->result.purpose = profile_purpose(
 		strcmp(out->result.name, "training") == 0 ? PROFILE_TRAINING : PROFILE_DEFAULT);
 	host_close(h);
@@ -252,7 +252,7 @@ static int profile_active_answer(struct door *d, const struct profile_verb_ask *
 	if (code == 0) {
 		txn_status(h, d->arena, &j, &rows, &n);
 		out->result.name = "none";
-		out->result.why = "gputune holds no change on this machine";
+		out->result.why = "no change of gputune is in effect on this machine";
 		out->result.rows = arena_array(d->arena, n, sizeof(*out->result.rows));
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -292,7 +292,8 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 
 	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, "abcdefghijklmnopqrstuvwxyz"
 								     "0123456789-_")]))
-		code = door_refuse(d, EXIT_USAGE, "%s: only a to z, 0 to 9, - and _ in a name",
+		code = door_refuse(d, EXIT_USAGE,
+				   "%s: a name may only contain a to z, 0 to 9, - and _",
 				   ask->name);
 	if (code == 0 && !folder)
 		code = door_refuse(d, EXIT_USAGE, "neither XDG_CONFIG_HOME nor HOME is set");
@@ -379,7 +380,7 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 	if (v->why)
 		doc_text(d, "%s", v->why);
 	if (v->other && !v->n)
-		doc_text(d, "Both have the same targets here.");
+		doc_text(d, "Both have the same target values on this machine.");
 	if (!v->n)
 		return d;
 	t = v->other ? DOC_TABLE(d, NULL, "!Setting", "!On", "Now", v->name, v->other)
@@ -425,8 +426,8 @@ static const struct ask_row diff_rows[] = { NAME_ROW(name, "NAME"), NAME_ROW(oth
 static const struct ask_row name_rows[] = { NAME_ROW(name, "NAME") };
 static const struct ask_row machine_rows[] = { MACHINE_ROW };
 static const struct ask_row policy_rows[] = {
-	{ "USER", "whether this user may apply and undo (default: who runs this)",
-	  ASK_TEXT(profile_verb_ask, name), .argument = true },
+	{ "USER", "the user to check (default: the current user)", ASK_TEXT(profile_verb_ask, name),
+	  .argument = true },
 	MACHINE_ROW,
 };
 static const struct ask_row new_rows[] = {
@@ -457,9 +458,9 @@ static const struct verb show_verb =
 		     show_shape, show_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
 static const struct verb diff_verb = PROFILE_VERB(
-	"diff", "where two profiles differ on this machine",
-	"Lists the settings for which the two have different targets here.", diff_shape, diff_any,
-	{ "profile diff default max-performance", "before one is applied" },
+	"diff", "differences between two profiles on this machine",
+	"Lists settings that have different target values in the two profiles.", diff_shape,
+	diff_any, { "profile diff default max-performance", "before you apply one" },
 	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
 static const struct verb recommend_verb =
 	PROFILE_VERB("recommend", "the profile that fits this machine",
@@ -472,16 +473,16 @@ static const struct verb active_verb = PROFILE_VERB(
 	only_machine_shape, active_any, { "profile active", "here" },
 	{ "profile active --format json", "for scripts" });
 static const struct verb check_verb =
-	PROFILE_VERB("check", "whether a profile file is valid, and its waivers still hold",
+	PROFILE_VERB("check", "check that a profile file is valid and its waivers have not expired",
 		     "Reads the file, and names the first error and each expired waiver.",
 		     name_shape, check_any, { "profile check mine.ini", "before it is used" },
 		     { "profile check site", "of /etc/gputune/profiles" });
 static const struct verb policy_verb =
-	PROFILE_VERB("policy", "check the site's policy, and who is allowed to apply changes",
+	PROFILE_VERB("policy", "check the site's policy, and who may apply changes",
 		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
 		     "gputune-profile(5) has its keys.",
-		     policy_shape, policy_any, { "profile policy", "as who runs this" },
-		     { "profile policy root", "of another user" });
+		     policy_shape, policy_any, { "profile policy", "for the current user" },
+		     { "profile policy root", "for another user" });
 static const struct verb edit_verb = {
 	PROFILE_ROWS("edit", "open a profile in $EDITOR, then check it",
 		     "Opens the file of your profile.", name_shape, edit_any,

@@ -46,16 +46,16 @@ struct proposal_answer {
 };
 
 static const struct shape_row proposal_rows[] = {
-	{ "hash", "Names plan, machine, boot and expiry.", SHAPE_TEXT(proposal_answer, hash),
-	  .title = "plan" },
+	{ "hash", "Hash that names the plan, machine, boot and expiry.",
+	  SHAPE_TEXT(proposal_answer, hash), .title = "plan" },
 	{ "state", "waits: not yet approved; approved; used; nothing: no changes to make.",
 	  SHAPE_TEXT(proposal_answer, state), .title = "state" },
-	{ "changes", "Changes that would be made.", SHAPE_COUNT(proposal_answer, changes),
+	{ "changes", "Number of changes that would be made.", SHAPE_COUNT(proposal_answer, changes),
 	  .title = "changes" },
 	{ "plan", "Each change: setting, object, present and new value.",
 	  SHAPE_TEXT_LIST(proposal_answer, plan, n_plan), .title = "changes" },
-	{ "refused", "Changes that a gate refuses.", SHAPE_COUNT(proposal_answer, refused),
-	  .title = "refused" },
+	{ "refused", "Number of changes that a gate refuses.",
+	  SHAPE_COUNT(proposal_answer, refused), .title = "refused" },
 	{ "expires_s", "Seconds until the plan expires.", SHAPE_COUNT(proposal_answer, expires_s),
 	  .title = "expires in", .unit = "s" },
 	{ "command", "Command that approves the plan, or applies it.",
@@ -201,7 +201,7 @@ static int approve_answer(struct door *d, const struct approve_ask *ask,
 	int code;
 
 	if (!why && (d->agreed || !d->attended))
-		why = "--yes does not approve: a person must answer";
+		why = "--yes cannot approve: a person must answer";
 	if (why)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s", why);
 	code = door_check_overlay(d, &ask->machine, false);
@@ -232,8 +232,8 @@ const struct verb propose_verb = {
 		 "approve HASH\" approves it; \"gputune apply --approved HASH\" applies it once.",
 	.words = "request ask-for",
 	.examples = EXAMPLES(
-		{ "sudo propose memory", "a plan of one group" },
-		{ "propose --host demo:dgx-spark --overlay try", "of a captured machine" }),
+		{ "sudo propose memory", "a plan for one group of settings" },
+		{ "propose --host demo:dgx-spark --overlay try", "for a captured machine" }),
 	.ask = &propose_ask_shape,
 	.answer = propose_any,
 	.result = &propose_result,
@@ -246,14 +246,14 @@ const struct verb approve_verb = {
 	.group = VERB_CHANGE,
 	.summary = "approve a proposed plan: by root, at a terminal",
 	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this "
-		 "boot, until it expires. Approve in a terminal of your own, not in that of the "
-		 "agent or of its server.",
+		 "boot, until it expires. Approve in a terminal of your own, not in the terminal "
+		 "of the agent or its server.",
 	.words = "confirm permit agree",
 	.examples = EXAMPLES(
-		{ "sudo approve 0123456789abcdef0123456789abcdef", "the plan of that hash" },
+		{ "sudo approve 0123456789abcdef0123456789abcdef", "the plan with that hash" },
 		{ "sudo approve 0123456789abcdef0123456789abcdef --host demo:dgx-spark --overlay "
 		  "try",
-		  "of a captured machine" }),
+		  "for a captured machine" }),
 	.ask = &approve_ask_shape,
 	.answer = approve_any,
 	.result = &propose_result,

@@ -16,13 +16,13 @@ struct qualify_ask {
 
 /* clang-format off */
 static const struct ask_row qualify_ask_rows[] = {
-	{ "budget", "time for all of it: half for benches, the rest for links (10m)",
+	{ "budget", "total time: half for benches, the rest for links (default: 10m)",
 	  ASK_TIME(qualify_ask, budget_s), .arg = "TIME" },
-	{ "no-bench", "only health and links: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
-	{ "no-links", "test each node only by itself", ASK_FLAG(qualify_ask, no_links) },
+	{ "no-bench", "only check health and links: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
+	{ "no-links", "test each node separately, without links", ASK_FLAG(qualify_ask, no_links) },
 	{ "address", "test links only over this address of the node; repeatable", ASK_TEXTS(qualify_ask, addresses),
 	  .arg = "ADDRESS" },
-	{ "dir", "a folder on the disk to be measured; without it no disk is", ASK_TEXT(qualify_ask, dir),
+	{ "dir", "folder on the disk to measure; without it no disk is measured", ASK_TEXT(qualify_ask, dir),
 	  .arg = "DIR", .files = true },
 	{ ASK_PART(qualify_ask, ranks, ranks_ask) },
 };
@@ -101,13 +101,14 @@ VERB_PAGE_OF(qualify_page, page_qualify, qualify)
 const struct verb qualify_verb = {
 	.name = "qualify",
 	.group = VERB_MANY,
-	.summary = "which nodes and links are fit for a job, and which nodes to drain",
-	.about = "Judges this node by its health and short benches; in a launcher's processes "
-		 "(srun, mpirun, torchrun) all nodes, each beside its peers, then the links "
-		 "between them by exchanges of groups and pairs. Changes nothing.",
-	.exits = "1: a node is to be drained or a link is faulty; 5: not all could be judged",
+	.summary = "find nodes and links that are unfit for a job",
+	.about = "Judges this node by its health and short benches. Started on several nodes by "
+		 "srun, mpirun or torchrun, it compares each node with its peers and tests the "
+		 "links between groups and pairs. Changes nothing.",
+	.exits = "1: a node should be drained, or a link is faulty; 5: some nodes or links could "
+		 "not be judged",
 	.words = "burn-in acceptance preflight prolog drain sdc corruption straggler nodes",
-	.examples = EXAMPLES({ "qualify --no-bench", "this node's health, as a prolog does it" },
+	.examples = EXAMPLES({ "qualify --no-bench", "this node's health, as in a prolog" },
 			     { "qualify --budget 2m", "with short benches" },
 			     { "qualify --budget 10m --format json -o qualify.json",
 			       "under srun: rank 0 writes one result" }),

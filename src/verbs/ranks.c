@@ -10,11 +10,11 @@
 #include "many/ranks/talk.h"
 
 static const struct ask_row ranks_ask_rows[] = {
-	{ "ranks", "1: check only this machine, although a launcher started several processes",
+	{ "ranks", "1: only check this machine, even if a launcher started several processes",
 	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
-	{ "token", "in a launcher's processes: the secret they share (default: one of your own)",
+	{ "token", "with a launcher: the token that its processes share (default: your own)",
 	  ASK_TEXT(ranks_ask, token), .arg = "FILE", .files = true },
-	{ "ranks-wait", "in a launcher's processes: how long rank 0 waits for the others (60s)",
+	{ "ranks-wait", "with a launcher: how long rank 0 waits for the others (default: 60s)",
 	  ASK_TIME(ranks_ask, wait_s), .arg = "TIME" },
 };
 const struct ask_shape ranks_ask_shape = ASK_SHAPE(ranks_ask, "Several processes", ranks_ask_rows);

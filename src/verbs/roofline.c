@@ -26,7 +26,7 @@ struct roofline_ask {
 
 static const struct ask_row roofline_ask_rows[] = {
 	{ ASK_PART(roofline_ask, target, target_ask) },
-	{ "from-bench", "use saved gputune bench results of this machine",
+	{ "from-bench", "use saved results of gputune bench on this machine",
 	  ASK_FLAG(roofline_ask, from_bench) },
 	{ "nsys", "SQLite export of nsys (nsys export --type sqlite)", ASK_TEXT(roofline_ask, nsys),
 	  .arg = "FILE", .files = true },
@@ -100,9 +100,10 @@ static void roof_of(struct arena *a, const struct bench_facts *f, const struct t
 	more_sheets(out, g);
 	/* Within the GPU each byte is read and written. */
 	if (out->memory.value > 0)
-		out->copy[COPY_D2D] =
-			(struct roof_limit){ out->memory.value / 2, out->memory.measured,
-					     "half of the memory bandwidth, read and written" };
+		out->copy[COPY_D2D] = (struct roof_limit){
+			out->memory.value / 2, out->memory.measured,
+			"half of the memory bandwidth, since bytes are read and written"
+		};
 	sheet(&out->copy[COPY_P2P], g->link, g->source);
 }
 
@@ -161,7 +162,7 @@ static void roofline_product(struct arena *a, const struct record_case *c, struc
 	p->math = roofline_math_of(t);
 	p->time_ms = p->ops / (rate * 1e12) * 1e3;
 	p->launches = 1;
-	p->counted = "from its sizes; each matrix is read or written once";
+	p->counted = "computed from its sizes; each matrix is read or written once";
 }
 
 /* A rate of memory or of a copy, as a second of it. */
@@ -186,7 +187,7 @@ static void streamed(struct arena *a, const struct record_case *c, struct roof_p
 	p->copy = copy;
 	if (copy)
 		p->way = ways[i].way;
-	p->counted = "from its sizes, per second";
+	p->counted = "computed from its sizes, per second";
 }
 
 /* The newest result of each case alone. */
@@ -358,10 +359,10 @@ const struct verb roofline_verb = {
 	.name = "roofline",
 	.group = VERB_MEASURE,
 	.summary = "what limits GPU kernels: memory bandwidth, compute, or neither",
-	.about = "Places measured work under the roofline of this GPU, or of --on: limits are "
-		 "measured by bench or come from the data sheet. Kernels come from gputune's "
-		 "benches, or from a profile: --nsys reads the SQLite export of nsys, --ncu the "
-		 "CSV of ncu.",
+	.about = "Places measured kernels under the roofline of this GPU, or of --on. Limits are "
+		 "those that bench measured, or the data sheet's. Kernels are those of gputune's "
+		 "benches, or of a profile: --nsys reads the SQLite export of nsys, --ncu the CSV "
+		 "of ncu.",
 	.words = "kernels flops intensity nsys ncu nsight",
 	.examples = EXAMPLES(
 		{ "roofline --from-bench", "benches of this machine" },

@@ -17,10 +17,10 @@ struct serving_ask {
 
 static const struct ask_row serving_ask_rows[] = {
 	{ "URL|FILE",
-	  "the engine's metrics: http://HOST:PORT/metrics, or one or two files of them; and its "
+	  "the engine's metrics (http://HOST:PORT/metrics, or one or two files of them) and its "
 	  "logs",
 	  ASK_TEXTS(serving_ask, files), .argument = true, .files = true },
-	{ "for", "time between two looks at a URL", ASK_TIME(serving_ask, for_s), .min = 0.1,
+	{ "for", "time between two readings of a URL", ASK_TIME(serving_ask, for_s), .min = 0.1,
 	  .max = 3600, .fallback = "10s" },
 };
 static const struct ask_shape serving_ask_shape = ASK_SHAPE(serving_ask, NULL, serving_ask_rows);
@@ -42,7 +42,7 @@ static char *fetched(struct arena *a, const char *url, struct err *e)
 	if (!body || strncmp(answer, "HTTP/1.", 7) != 0 || strncmp(answer + 8, " 200", 4) != 0) {
 		err_set(e, -EIO, "%s: %s", url,
 			body ? utf8_clean(a, arena_strndup(a, answer, strcspn(answer, "\r\n")))
-			     : "no answer of HTTP");
+			     : "no HTTP answer");
 		return NULL;
 	}
 	return body + 4;
@@ -83,7 +83,7 @@ static int from_file(struct door *d, const char *path, struct serving_texts *out
 	if (!text)
 		return -EXIT_USAGE;
 	if (memchr(text, '\0', len))
-		return door_refuse(d, EXIT_USAGE, "%s: not text: it holds NUL bytes", path);
+		return door_refuse(d, EXIT_USAGE, "%s: not text: contains NUL bytes", path);
 	if (!serving_is_metrics(text)) {
 		out->logs = arena_grow(d->arena, out->logs, out->n_logs, sizeof(*out->logs));
 		out->logs[out->n_logs++] = text;
@@ -142,15 +142,14 @@ VERB_PAGE(serving_page_any, serving_page, serving_ask, serving_view)
 const struct verb diagnose_serving_verb = {
 	.name = "serving",
 	.summary = "find what slows down an engine, from its metrics and log",
-	.about = "Reads the metrics end point of vLLM, SGLang or TensorRT-LLM twice, --for apart, "
-		 "or "
-		 "files of it, and lines of the log: queue, KV cache, preemption, prefill, prefix "
-		 "cache, speculative tokens, CUDA graphs, kernels.",
-	.exits = "0: no bottleneck; 1: a cause is named; 5: cannot tell",
-	.examples = EXAMPLES(
-		{ "diagnose serving http://localhost:8000/metrics", "an engine that runs" },
-		{ "diagnose serving before.prom after.prom vllm.log",
-		  "two looks that were saved, and the log" }),
+	.about = "Reads the metrics of vLLM, SGLang or TensorRT-LLM twice, at an interval of "
+		 "--for, or from files; and log lines. Judges queue, KV cache, preemption, "
+		 "prefill, prefix cache, speculative tokens, CUDA graphs and kernels.",
+	.exits = "0: no bottleneck; 1: a cause was found; 5: undecided",
+	.examples =
+		EXAMPLES({ "diagnose serving http://localhost:8000/metrics", "a running engine" },
+			 { "diagnose serving before.prom after.prom vllm.log",
+			   "two saved readings, and the log" }),
 	.ask = &serving_ask_shape,
 	.answer = serving_ask_any,
 	.result = &serving_result,

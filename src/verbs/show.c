@@ -39,7 +39,7 @@ static const struct ask_row show_ask_rows[] = {
 	{ "SUBJECT", "a subject, such as gpu or memory", ASK_TEXT(show_ask, subject), .argument = true,
 	  .proposal = subject_proposal, .meant = subject_meant, .strict = true },
 	{ ASK_PART(show_ask, machine, machine_ask) },
-	{ "as", "format of the topology, svg-tall for 360 pixels (default: matrix)",
+	{ "as", "format of the topology; svg-tall is 360 pixels wide (default: matrix)",
 	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
 	{ DEEP_ROW(show_ask) },
 };
@@ -105,14 +105,14 @@ const struct verb show_verb = {
 	.group = VERB_LOOK,
 	.common = true,
 	.summary = "facts of this machine: GPUs, CPUs, memory, links, disks, software",
-	.about = "Prints the facts of a machine: without SUBJECT one screen, with one its table or "
-		 "tree. Root is not required; values that only root can read are marked.",
+	.about = "Prints the facts of a machine: one screen, or with SUBJECT its table or tree. "
+		 "Root is not required; values that only root can read are marked.",
 	.words = "info inventory facts hardware specs nvidia-smi lspci fastfetch",
-	.examples = EXAMPLES({ "show", "this machine on one screen" },
-			     { "show gpu", "clocks, power, health and links of each GPU" },
-			     { "show topology --as tree",
-			       "which device is attached to which CPU and PCIe bridge" },
-			     { "show --format json -o facts.json", "all facts, for a script" }),
+	.examples =
+		EXAMPLES({ "show", "this machine on one screen" },
+			 { "show gpu", "clocks, power, health and links of each GPU" },
+			 { "show topology --as tree", "devices under their CPUs and PCIe bridges" },
+			 { "show --format json -o facts.json", "all facts, for a script" }),
 	.ask = &show_ask_shape,
 	.answer = show_answer_any,
 	.result = &show_result,

@@ -109,9 +109,9 @@ static const struct shape since_refused_shape = SHAPE(since_refused, refused);
 
 static const struct shape_row stored_rows[] = {
 	{ "path", "The history.", SHAPE_TEXT(since_stored, path), .title = "history" },
-	{ "documents", "Results that were added.", SHAPE_COUNT(since_stored, sum.documents), .title = "documents" },
-	{ "facts", "Facts in the results.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
-	{ "changes", "Added rows: facts that differ from the previous ones.",
+	{ "documents", "Number of added results.", SHAPE_COUNT(since_stored, sum.documents), .title = "documents" },
+	{ "facts", "Number of facts in the results.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
+	{ "changes", "Number of added rows: facts that differ from the previous ones.",
 	  SHAPE_COUNT(since_stored, sum.changes), .title = "changes" },
 	{ "figures", "Measured.", SHAPE_COUNT(since_stored, sum.figures), .title = "figures" },
 	{ "size_bytes", NULL, SHAPE_COUNT(since_stored, bytes), .title = "size", .unit = "MB" },
@@ -135,10 +135,10 @@ struct since_add_ask {
 
 static const struct ask_row add_rows[] = {
 	{ "FILE",
-	  "results, ledgers, dpkg logs, or folders of them; -: standard input, where a line may "
-	  "begin with its machine's name (pdsh)",
+	  "results, ledgers, dpkg logs, or folders of them; -: standard input, where lines may "
+	  "begin with a machine's name (pdsh)",
 	  ASK_TEXTS(since_add_ask, files), .argument = true, .required = true, .files = true },
-	{ "machine", "machine of files that name none, such as a dpkg log",
+	{ "machine", "machine for files without a machine's name, such as a dpkg log",
 	  ASK_TEXT(since_add_ask, machine), .arg = "NAME" },
 	{ DB_ROW(since_add_ask) },
 	{ ASK_PART(since_add_ask, state, state_ask) },
@@ -204,7 +204,7 @@ struct since_file_ask {
 static const struct ask_row file_rows[] = {
 	{ DB_ROW(since_file_ask) },
 	{ ASK_PART(since_file_ask, state, state_ask) },
-	{ "keep", "keep every measurement of this many days, and one a week of older ones",
+	{ "keep", "keep every measurement of this many days, and one per week of older ones",
 	  ASK_COUNT(since_file_ask, keep_days, 1, 36500), .arg = "DAYS", .fallback = "365" },
 };
 static const struct ask_shape since_compact_ask_shape = ASK_SHAPE(since_file_ask, NULL, file_rows);
@@ -314,7 +314,7 @@ static const struct verb add_verb = {
 	.about = "Reads results of check, status, verify, bench, show and history, ledgers of "
 		 "proofs, and dpkg logs. An unchanged fact adds no row. Refused results are listed "
 		 "with the reason; the rest is added in one transaction.",
-	.exits = "5: something was refused",
+	.exits = "5: a result was refused",
 	.examples = EXAMPLES({ "since add results/", "a folder with results of many machines" },
 			     { "since add /var/log/dpkg.log --machine node7", "package changes" },
 			     { "since add - --db fleet.db", "lines of JSON from pdsh" }),
@@ -328,8 +328,8 @@ static const struct verb add_verb = {
 static const struct verb compact_verb = {
 	.name = "compact",
 	.summary = "drop most old measurements and shrink the file",
-	.about = "Of measurements older than --keep days, keeps the median one of each week. Keeps "
-		 "all changes.",
+	.about = "Of measurements older than --keep days, only keeps the median of each week. "
+		 "Keeps all changes.",
 	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
 			     { "since compact --keep 90 --db fleet.db", "keep 90 days" }),
 	.ask = &since_compact_ask_shape,
@@ -362,8 +362,8 @@ const struct verb since_verb = {
 	.group = VERB_MANY,
 	.summary = "what changed since a date or an upgrade, and what each change cost",
 	.about = "Compares measured figures before and after each change in the history. Machines "
-		 "that changed at different times separate the causes; changes that always came "
-		 "together stay one row.",
+		 "that changed at different times separate the causes; changes that always "
+		 "occurred together are one row.",
 	.exits = "1: a change made a figure worse",
 	.words = "regression blame bisect database history upgrade",
 	.examples = EXAMPLES({ "since upgrade", "after the newest driver, kernel or package" },

@@ -34,7 +34,7 @@ static const struct ask_row slurm_ask_rows[] = {
 	{ ASK_PART(slurm_ask, settings, profile_ask) },
 	{ "dry-run", "show the changes without writing anything", ASK_FLAG(slurm_ask, dry_run),
 	  .letter = 'n' },
-	{ "exit-only", "ask Slurm for nothing: a prolog's exit code 1 drains the node",
+	{ "exit-only", "do not run scontrol: a prolog's exit code 1 drains the node",
 	  ASK_FLAG(slurm_ask, exit_only) },
 	{ "scontrol", "path of scontrol, if not in /usr/bin or /usr/sbin",
 	  ASK_TEXT(slurm_ask, scontrol), .arg = "PATH", .files = true, .check = scontrol_check },
@@ -57,8 +57,7 @@ static const struct shape slurm_shape = SHAPE(slurm_answer, slurm);
 const struct result_shape slurm_result = {
 	.name = "slurm",
 	.title = "gputune slurm",
-	.meaning =
-		"Whether this node is healthy enough for Slurm jobs, and what was done about it.",
+	.meaning = "Health of this Slurm node, and the action taken.",
 	.shape = &slurm_shape,
 	.exit_codes = 1u << EXIT_CLEAN | 1u << EXIT_FINDINGS,
 };
@@ -140,8 +139,8 @@ static int act(struct slurm *s, bool dry, const char *reason, const char **done)
 		break;
 	case NODE_THEIRS:
 		*done = now.drained
-				? "was drained by another user and is left unchanged"
-				: "was taken out of service by another user and is left unchanged";
+				? "was drained by another user, and is left unchanged"
+				: "was taken out of service by another user, and is left unchanged";
 		break;
 	case NODE_LEAVE:
 		*done = now.drained ? "stays drained" : *done;
@@ -267,8 +266,8 @@ static struct doc *slurm_page(struct arena *a, const void *ask, const void *answ
 static const struct verb healthcheck_verb = {
 	.name = "healthcheck",
 	.summary = "drain this node if it is unhealthy, resume it if healthy",
-	.about = "A HealthCheckProgram: drains the node when a health check of high severity "
-		 "fails (with --only: any of those). Resumes it only if gputune drained it. "
+	.about = "A HealthCheckProgram: drains the node when a health check of high severity fails "
+		 "(with --only: when any of those fails). Resumes it only if gputune drained it. "
 		 "Unreadable checks never drain or resume a node.",
 	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "preview first" },
 			     { "slurm healthcheck --only gpu", "GPUs alone" }),
@@ -302,7 +301,7 @@ const struct verb slurm_verb = {
 	.summary = "drain and resume this Slurm node by its health",
 	.about = "Checks the machine without disturbing jobs, and drains or resumes the node.",
 	.words = "drain scontrol hpc",
-	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "what would be done now" },
+	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "show what would be done" },
 			     { "slurm prolog --dry-run", "the same before a job" }),
 	.subs = slurm_subs,
 };

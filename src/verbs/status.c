@@ -13,7 +13,7 @@ struct status_ask {
 static const struct ask_row status_ask_rows[] = {
 	{ ASK_PART(status_ask, machine, machine_ask) },
 	{ "exit-code",
-	  "exit 0 only if no change of gputune remains, now or for the next boot, and every "
+	  "exit with 0 only if no change of gputune remains (now or for the next boot) and every "
 	  "journal line is readable",
 	  ASK_FLAG(status_ask, exit_code) },
 };
@@ -128,7 +128,7 @@ VERB_HEAD(status_head, status_verb_answer, m)
 const struct verb status_verb = {
 	.name = "status",
 	.group = VERB_CHANGE,
-	.summary = "whether applied changes are still in effect",
+	.summary = "show whether applied changes are still in effect",
 	.about = "Shows each change that is not undone: in effect, changed since, restored, lost "
 		 "at a reboot, or waiting for one.",
 	.exits = "1: a value changed since it was applied; 4: a transaction is incomplete",

@@ -23,7 +23,7 @@ static const struct ask_row undo_ask_rows[] = {
 	  ASK_COUNT(undo_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(undo_ask, machine, machine_ask) },
 	{ ASK_PART(undo_ask, settings, only_ask) },
-	{ "approved", "what apply --approved made of this hash in this boot",
+	{ "approved", "undo the approved plan with this hash, applied in this boot",
 	  ASK_TEXT(undo_ask, approved), .arg = "HASH" },
 	{ "all", "undo all transactions", ASK_FLAG(undo_ask, all), .letter = 'a' },
 	{ "force", "also restore values changed by others since", ASK_FLAG(undo_ask, force) },
@@ -181,8 +181,8 @@ const struct verb undo_verb = {
 	.common = true,
 	.summary = "restore the old values",
 	.about = "Undoes the newest transaction, the one with the given number, the settings of "
-		 "--only, or with --all everything. A value changed since is left unchanged unless "
-		 "--force. Changes on absent devices stay pending.",
+		 "--only, or with --all everything. A value that was changed since is left "
+		 "unchanged unless --force. Changes on absent devices stay pending.",
 	.exits = "3: nothing was undone; 4: some changes remain to be undone",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },

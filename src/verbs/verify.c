@@ -117,13 +117,13 @@ const struct verb verify_verb = {
 	.group = VERB_CHANGE,
 	.summary = "compare requested values with current ones",
 	.about = "Compares the values of PLAN, or of the journal, with the current ones, and lists "
-		 "those that wait for a reboot. --boot compares the values that persist keeps. "
+		 "those that wait for a reboot. --boot compares the values kept by persist. "
 		 "--reboot reboots and reports afterwards.",
 	.exits = "1: a value differs",
 	.words = "validate confirm",
 	.examples = EXAMPLES({ "verify", "all applied changes" },
 			     { "verify plan.json", "the values of a plan" },
-			     { "verify --boot", "values set at every boot" }),
+			     { "verify --boot", "values that are set at every boot" }),
 	.ask = &verify_ask_shape,
 	.answer = verify_answer_any,
 	.result = &verify_result,

@@ -33,7 +33,7 @@ def test(t, gputune, arm, work):
             ("a wrong list", {"only": [1]}, '"only"'), ("a list that hides one", {"only": ["a,b"]}, "only"),
             ("an empty list", {"only": []}, "only"), ("an empty word", {"only": [""]}, "only"),
             ("a template of nothing", {"only": " , "}, "only: no ids in"), ("an undo of nothing", {"state": "undo", "only": []}, "only"),
-            ("a list that is skipped", {"state": "check", "only": ["nic"], "skip": ["nic"]}, "no setting is selected: the profile has \"only\" ("),
+            ("a list that is skipped", {"state": "check", "only": ["nic"], "skip": ["nic"]}, "no setting is selected: the profile only has "),
             ("a wrong number", {"state": "undo", "transaction": 0}, "TRANSACTION"),
             ("a text of the wrong type", {"profile": {}}, '"profile" is a text'),
             ("an argument that means nothing there", {"state": "status", "only": ["cpu"]}, "nothing with state=status"),

@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("a file that is something else is left", code == 2 and mine.read_text() == "precious\n" and str(mine) in err,
            (code, err))
     code, out, err = run("bench", SHORT[0], "--runs", "3", *state)
-    expect("too few samples for compare", code == 0 and "needs 5 a case: --runs 5" in out, (code, out, err))
+    expect("too few samples for compare", code == 0 and "needs 5 per case: --runs 5" in out, (code, out, err))
     code, out, err = run("bench", SHORT[0], "--runs", "3", "--state", "/proc/nowhere")
     expect("a state folder that cannot be made", code == 3 and "/proc/nowhere" in err and not out, (code, err))
 

@@ -245,7 +245,7 @@ def wrong(tmp):
     run = json.loads((seeds / "logs.vllm.json").read_text()) | {"mean_tpot_ms": 29, "output_throughput": 4 * 256 / (.5 + 255 * .029)}
     j = follows("one run", 0, "calibrate", put("run.json", json.dumps(run)), *on, "--weights", "nvfp4")
     g = next(g for g in j["groups"] if g["runs"])
-    expect("nothing is left to try it on", not g["error_left_out"] and "fitted on one run, so no held-out run is left" in g["reason"], g["reason"])
+    expect("nothing is left to try it on", not g["error_left_out"] and "fitted on one run, so no run is left to test it" in g["reason"], g["reason"])
     # 16 GB of BF16 weights cannot be read in 18 ms: no constants explain that.
     j = follows("runs of something else", 1, "calibrate", seeds / "logs.vllm.json", *on, "--weights", "bf16")
     g = next(g for g in j["groups"] if g["runs"])
@@ -372,7 +372,7 @@ def database(tmp, on):
         return
     p = {x["name"]: x for x in j["points"]}
     k = p["long_kernel(float *)"]
-    expect("a name tells no operations", k["operations"] is None and k["bytes"] is None and "no counts" in k["reason"] and "ncu" in k["next"], k)
+    expect("a name tells no operations", k["operations"] is None and k["bytes"] is None and "not counted" in k["reason"] and "ncu" in k["next"], k)
     expect("short kernels", p["tiny"]["bound"] == "latency", p["tiny"])
     expect("kernels", k["launches"] == 100 and abs(k["time_ms"] - 30) < 1e-6 and k["blocks"] == 48 and k["bound"] == "unknown", k)
     expect("copies", abs(p["[CUDA memcpy Host-to-Device]"]["gb_per_s"] - 50) < .1)

@@ -190,7 +190,7 @@ class Case:
         code, after, _ = self.plan(o)
         self.law("the plan is what it was", without_limit(after) == without_limit(before))
         left = [r for r in report["rows"] if r["id"] == limit_of_zfs]
-        self.law("undo says that a limit of ZFS is not 0 again", all("the limit is restored; the parameter, which was 0, keeps the" in r["sentence"] for r in left), left)
+        self.law("undo says that a limit of ZFS is not 0 again", all("the limit is restored; the parameter was 0 before, but shows the" in r["sentence"] for r in left), left)
         self.ask("history", o)
         code, _, err = self.ask("undo", o, "--all", "--yes")
         self.law("nothing is left to undo", code == 0 and "nothing to undo" in err, (code, err))
@@ -257,8 +257,8 @@ class Case:
         told.write_text(json.dumps({c["knob"]["object"]: {c["knob"]["name"]: {"error": "ENOENT"}} for c in pools}))
         for argv in (("--all",), ("--all", "--dry-run")):
             code, report, err = self.ask("undo", o, "--yes", *argv)
-            self.law("undo leaves open what is not there now", code == 4 and report["rows"] and
-                     all(r["outcome"] == "stuck" and "not there now" in r["sentence"] for r in report["rows"]), (code, report, err))
+            self.law("undo leaves open what is missing now", code == 4 and report["rows"] and
+                     all(r["outcome"] == "stuck" and "missing now" in r["sentence"] for r in report["rows"]), (code, report, err))
         code, now, _ = self.ask("status", o)
         self.law("status names it", code == 4 and len(now["rows"]) == len(report["rows"]), (code, now))
         told.write_text(with_pool)

@@ -397,7 +397,7 @@ try:
     expect("is refused by the node that asked for it", j and "address-taken" in [r["code"] for r in j["nodes"][1]["refusals"]], j and j["nodes"][1])
     d.run("ip", "address", "flush", "dev", "br0")
     j = plan("a switch that carries no large frames", "--topology", "switch", "--apply", "--yes", nodes=[a, c], code=3)
-    expect("is found by the echo", j and j["failure"] and "echo of 9000 bytes" in j["failure"], j and j["failure"])
+    expect("is found by the echo", j and j["failure"] and "ping of 9000 bytes" in j["failure"], j and j["failure"])
     expect("taken back on both", j and all(n["state"] == "taken-back" for n in j["nodes"]), j)
     expect("as they were", [a.state(), c.state()] == before)
     d.run("ip", "link", "set", "br0", "down")

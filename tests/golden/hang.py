@@ -237,7 +237,7 @@ def libraries(base):
         time.sleep(0.3)
         _, j, _ = hang(pid)
         text = "\n".join(j["evidence"])
-        expect("builds of NCCL differ", "NCCL 2.29.7" in text and "need the same NCCL build" in text, text)
+        expect("builds of NCCL differ", "NCCL 2.29.7" in text and "need the same build" in text, text)
         expect("what RAS says", "rank 3: MISMATCH" in text and "INCOMPLETE" in text, text)
     del os.environ["NCCL_RAS_ADDR"]
     ras.close()
@@ -269,7 +269,7 @@ for n in range(120):
         q = subprocess.run([gputune, "diagnose", "training", "bad.stacks"], cwd=base, capture_output=True, text=True)
         expect(f"stacks that are {name}", q.returncode in (2, 5), (q.returncode, q.stderr))
     q = subprocess.run([gputune, "record", "--stacks", "--for", "1s", "-o", "x.rec"], cwd=base, capture_output=True, text=True)
-    expect("stacks of no command", q.returncode == 2 and "--stacks looks into a COMMAND" in q.stderr, q.stderr)
+    expect("stacks of no command", q.returncode == 2 and "--stacks traces a COMMAND" in q.stderr, q.stderr)
 
 
 with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:

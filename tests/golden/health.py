@@ -120,7 +120,7 @@ PLANTED = [
     ("a port that is down", "rdma.state", "mlx5_3/1", "one rail less", lambda n: port(n, "mlx5_3", state="1: DOWN", phys_state="2: Polling")),
     ("a slow port", "rdma.rate", "mlx5_2/1", "slower", lambda n: port(n, "mlx5_2", rate="200 Gb/sec (2X NDR)")),
     ("symbol errors", "rdma.errors", "mlx5_7/1", "many errors", lambda n: port(n, "mlx5_7", counters__symbol_error=40000)),
-    ("other firmware", "rdma.firmware", "mlx5_1/1", "behave differently by firmware", lambda n: n.write("/sys/class/infiniband/mlx5_1/fw_ver", "28.36.1010\n")),
+    ("other firmware", "rdma.firmware", "mlx5_1/1", "with different firmware behave differently", lambda n: n.write("/sys/class/infiniband/mlx5_1/fw_ver", "28.36.1010\n")),
     ("PCIe errors", "pcie.errors", "0000:63:00.0", "failed since boot",
      lambda n: n.write(f"{DEVICES}/0000:63:00.0/aer_dev_fatal", "Undefined 0\nDLP 1\nTOTAL_ERR_FATAL 1\n")),
 ]
@@ -199,7 +199,7 @@ SPARK = [
     ("a hot NIC", "fail", "nic.temperature", "0000:01:00.0", "at or above", lambda n: n.write("/sys/class/hwmon/hwmon8/temp1_input", "106000\n")),
     ("1.5 of 121 GiB available", "fail", "memory.available", "", "can freeze the machine", lambda n: meminfo(n, MemAvailable=1572864, MemFree=1048576)),
     ("more available than there is", "unknown", "memory.available", "", "available memory exceeds total memory", lambda n: meminfo(n, MemAvailable=999999999)),
-    ("page cache in the way", "fail", "memory.page-cache", "", "programs that ask CUDA for free memory do not count page",
+    ("page cache in the way", "fail", "memory.page-cache", "", "CUDA does not count page",
      lambda n: meminfo(n, MemFree=8000000, Cached=90000000)),
     ("full swap", "fail", "memory.swap-area", "", "swap is full", lambda n: meminfo(n, SwapFree=100000)),
     ("swap on a ZFS volume", "fail", "memory.swap-area", "", "lock up", lambda n: n.write(

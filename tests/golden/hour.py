@@ -100,7 +100,7 @@ def demo(user, home):
     says("persist, without more", ["persist", *on], 0, "keeps nothing", "No change is applied", f"persist install --only ID {' '.join(on)}", **user)
     says("nothing to keep", ["persist", "install", "--yes", *on], 0, "Nothing to install", "No change is applied", **user)
     says("one change to keep", ["apply", "memory.dirty-ratio", "--yes", *on], 0, f"gputune undo 5 {' '.join(on)}", **user)
-    says("what is not kept", ["persist", *on], 0, "1 change applied and not kept for the next boot: memory.dirty-ratio", f'"gputune persist install {" ".join(on)}" keeps it', **user)
+    says("what is not kept", ["persist", *on], 0, "1 change applied but not kept for the next boot: memory.dirty-ratio", f'"gputune persist install {" ".join(on)}" keeps it', **user)
     says("it is kept", ["persist", "install", "--yes", *on], 0, "changes made", **user)
     says("then all is kept", ["persist", *on], 0, "in effect", **user)
     says("a number warns of what remains", ["undo", "5", "--dry-run", *on], 0, "values kept for the next boot remain", **user)
@@ -123,13 +123,13 @@ def demo(user, home):
 
 def profiles(user, home):
     says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
-    says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same targets")
+    says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same target values")
     says("what one wants", ["profile", "show", "published", "--host", "demo:dgx-spark"], 0, "memory.dirty-ratio", "40 %")
-    says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "its use is unknown")
+    says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "the use of this machine is unknown")
     says("a profile of one's own", ["profile", "new", "mine", "--base", "inference"], 0, str(home / ".config/gputune/profiles/mine.ini"), **user)
     says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
-    refuses("a name that is none", ["profile", "new", "../x"], 2, "only a to z", **user)
+    refuses("a name that is none", ["profile", "new", "../x"], 2, "a name may only contain a to z", **user)
     path = home / ".config/gputune/profiles/mine.ini"
     path.write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision\nexpires = 2020-01-01\n")
     says("a waiver that is over is said", ["profile", "check", "mine"], 1, "expired on 2020-01-01", **user)
@@ -351,7 +351,7 @@ def policy(user):
     path.write_text("[agents]\nchanges = no\n")
     refuses("agents may change nothing", ["mcp", "--allow-changes"], 3, "agents may change nothing")
     path.chmod(0o666)
-    refuses("whoever may write it", ["plan"], 2, "others than root")
+    refuses("whoever may write it", ["plan"], 2, "users other than root")
     subprocess.run(["umount", "/etc"], check=True)
 
 

@@ -153,13 +153,13 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = m.run("undo", "--all", "--yes")
     expect("undone all the same", code == 4 and not m.values(), (code, out, err, m.values()))
     code, out, err = m.run("status")
-    expect("and nothing is denied afterwards", code == 4 and "Open changes of gputune are unknown" in out and "No change" not in out, (code, out))
+    expect("and nothing is denied afterwards", code == 4 and "Which changes of gputune are in effect is unknown" in out and "No change" not in out, (code, out))
     code, out, err = m.run("journal", "repair", "--yes")
     expect("repair says what it cannot", code == 4 and "repair --force" in err, (code, out, err))
     code, j = m.ask("repair", "--force", "--yes")
     expect("until it is given up", code == 0 and not j["bad_lines"], (code, j))
     code, out, err = m.run("status")
-    expect("then nothing is held", code == 0 and "No change of gputune is open" in out, (code, out, err))
+    expect("then nothing is held", code == 0 and "No change of gputune is in effect" in out, (code, out, err))
 
     # What is over, and all of it.
     expect("one that stays", m.apply("memory.swappiness")[0] == 0)

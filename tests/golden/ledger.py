@@ -85,12 +85,12 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("another machine's is not ours", finding(check, "disk.scheduler")["measured"] is None)
     m = finding(check, "net.tcp-fastopen")["measured"]
     expect("a workload's", m and m["bench"] is None and m["text"].startswith("no difference (less than 0.6 %)"), m)
-    expect("bad lines are named", ":2: skipped" in err and ":6: skipped: it was truncated" in err, err)
+    expect("bad lines are named", ":2: skipped" in err and ":6: skipped: the ledger was truncated" in err, err)
     expect("and nothing is written", (folder / "ledger.jsonl").read_bytes() == kept)
 
     code, out, err = run("check", "--host", machine)
     expect("the page has them", "measured here" in out and "+3.1 % [2.4, 3.9]" in out, out)
-    expect("and counts what is not", "Not measured here: " in out, out)
+    expect("and counts what is not", "not measured on this machine" in out, out)
     code, out, err = run("explain", "disk.read-ahead", "--host", machine)
     expect("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
     e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])
@@ -108,7 +108,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
         [("disk.read-ahead", False), ("net.tcp-rmem", True)] and a["settings"][0]["ratio"] == 1.031, (a["settings"], err))
     out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
-    expect("advise says on what", "+3.1 % [2.4, 3.9]" in out and "prove it again" in out and "not on this model" in out, out)
+    expect("advise says on what", "+3.1 % [2.4, 3.9]" in out and "measure it again" in out and "not with this model" in out, out)
 
     # A verdict on another value than the one that counts: not before one on that, and never as if it were on it.
     (folder / "ledger.jsonl").write_text("\n".join([

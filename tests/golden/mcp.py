@@ -431,7 +431,7 @@ def approvals():
     h = r["hash"]
     expect("a proposal", r["state"] == "waits" and r["changes"] == 2 and h in r["command"], r)
     expect("nobody approved it", "is not approved" in c.call("apply", approved=h, target=SPARK)["result"]["content"][0]["text"])
-    expect("--yes does not approve", run("approve", h, "--yes", *on).code == 3)
+    expect("--yes cannot approve", run("approve", h, "--yes", *on).code == 3)
     expect("nor does a pipe", run("approve", h, *on).code == 3)
     expect("a declined question", b"ended with 3" in approve([h, *on], b"n\n"))
     expect("it is still not approved", refused(c.call("apply", approved=h, target=SPARK)))
@@ -440,7 +440,7 @@ def approvals():
     said = orphan(lambda: approve([h, *on]))
     expect("approved elsewhere", b"ended with 0" in said and b"memory.swappiness" in said, said[-400:])
     own = run("apply", "--approved", h, "--yes", *on)
-    expect("root without a login session of its own is not served by it", own.code == 3 and "was approved from where" in own.err, own)
+    expect("root without a login session of its own is not served by it", own.code == 3 and "was approved in the login session" in own.err, own)
     over.joinpath("root/var/lib/gputune/approvals", h + ".plan").chmod(0o666)
     expect("not what others may write", refused(c.call("apply", approved=h, target=SPARK)))
     over.joinpath("root/var/lib/gputune/approvals", h + ".plan").chmod(0o600)

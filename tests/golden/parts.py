@@ -66,7 +66,7 @@ expect("--compact and --fields are of JSON without --format", run("check", *spar
 with tempfile.TemporaryDirectory() as tmp:
     path = os.path.join(tmp, "plan.json")
     run("plan", *spark, "--compact", "-o", path)
-    refuses("a compact plan is not applied", ["apply", path, *spark, "--dry-run"], 2, path, "lacks the key")
+    refuses("a compact plan is not applied", ["apply", path, *spark, "--dry-run"], 2, path, "does not have the key")
 
 # --- fields ---------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ FIRMWARE = [
     ({"product_name": "MS-C931", "sys_vendor": "MSI", "board_name": "EdgeXpert (MS-C931)"}, "dgx-spark", "MSI EdgeXpert"),
     ({"product_name": "HP ZGX Nano G1n AI Station", "sys_vendor": "HP", "board_name": "8EA3"}, "dgx-spark", "HP ZGX Nano G1n"),
     ({"product_name": "Veriton GN100", "sys_vendor": "Acer"}, "dgx-spark", "Acer Veriton GN100"),
-    ({"product_name": "Something New", "sys_vendor": "Somebody", "product_family": " DGX  SPARK "}, "dgx-spark", "DGX Spark from another vendor"),
+    ({"product_name": "Something New", "sys_vendor": "Somebody", "product_family": " DGX  SPARK "}, "dgx-spark", "DGX Spark design from another vendor"),
     ({"product_name": "NVIDIA IGX Thor Developer Kit", "sys_vendor": "NVIDIA"}, "generic", "NVIDIA IGX Thor"),
     ({"product_name": "NVIDIA IGX Orin Developer Kit", "sys_vendor": "NVIDIA"}, "igx-orin", "NVIDIA IGX Orin"),
     ({"product_name": "AGX10 Station", "sys_vendor": "Somebody"}, "generic", None),

@@ -117,7 +117,7 @@ def four():
         j = verdict("nothing planted", ranks(names), codes=(0, 1))
         expect("no link is named", not links(j), j["faults"])
         j = verdict("a rank that never comes", ranks(names, missing=(3,)), codes=(1, 5))
-        expect("it is named", [n["reasons"] for n in j["nodes"] if n["node"] == "rank 3"] == [["did not come"]], j["nodes"])
+        expect("it is named", [n["reasons"] for n in j["nodes"] if n["node"] == "rank 3"] == [["did not connect"]], j["nodes"])
         all_ = ranks(names)
         time.sleep(0.7)
         all_[1].kill()
@@ -137,8 +137,8 @@ def pair():
         before = [ports(i, eth0={"speed": 1000, "mtu": 1500}, eth1={"mtu": 1300 if i else 1500}) for i in range(2)]
         j = verdict("two nodes", ranks(names, before=before))
         evidence = "; ".join(f["evidence"] for f in j["faults"])
-        expect("a port below its speed", "where 0.6 are expected (60 % of the ports' 1 Gbit/s" in evidence, j["faults"])
-        expect("large packets", "packets of 1500 bytes from n0 get lost on the way to n1" in evidence and "the MTU there is 1300" in evidence,
+        expect("a port below its speed", "expected 0.6 (60 % of the ports' 1 Gbit/s" in evidence, j["faults"])
+        expect("large packets", "packets of 1500 bytes from n0 to n1 get lost" in evidence and "the MTU at the destination is 1300" in evidence,
                (j["faults"], j["networks"], j.get("notes")))
         expect("no node is blamed for what either can be", not j["drain"], j["drain"])
         if "full" not in sys.argv:

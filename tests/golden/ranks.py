@@ -263,8 +263,8 @@ for argv, words in [
     (["collectives", "--ranks", "2", "--rank", "0"], "address of rank 0 missing"),
     (["collectives", "--ranks", "2", "--rank", "0", "--peer", "127.0.0.1"], "--token FILE"),
     (["collectives", "--ranks", "2", "--rank", "0", "--peer", "no address!", "--token", good], "no address"),
-    (["memory-latency", "collectives", "--local-processes"], "only collectives"),
-    (["memory-latency", "--ranks", "2", "--rank", "1"], "only collectives"),
+    (["memory-latency", "collectives", "--local-processes"], "can only measure collectives"),
+    (["memory-latency", "--ranks", "2", "--rank", "1"], "can only measure collectives"),
 ]:
     code, out, err = finish(start(bench(*argv)))
     expect(f"{argv}", code in (2, 5) and words in err and not out, (code, err))

@@ -202,7 +202,7 @@ def several(tmp):
     said = " ".join("".join(p.text).split())
     expect("a section a machine", {"m1", "m2", "m3", "m1-findings", "m3-findings"} <= {a.get("id") for _, a, _ in p.all})
     expect("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
-    expect("facts alone say so", "settings not contained in facts" in said and "Report of 3 machines" in said)
+    expect("facts alone say so", "facts do not contain settings" in said and "Report of 3 machines" in said)
     expect("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
     # One machine, and the file of a result.
     code, text, err = run("report", "--host", machines / "dgx-spark", foreign)

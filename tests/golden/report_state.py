@@ -25,7 +25,7 @@ def case(seed, bench, name, unit, values, limit=None, better="higher", band=None
         if band else {"known": False, "source": "nobody has published one"}
     c.update(bench=bench, case=name, method="as the test has it", setup="", placement="all", variant="",
              limit={"known": True, f"limit_{key}": limit, "source": "data sheet of the test"} if limit else
-             {"known": False, "source": "unknown: no data sheet states it"}, figures=[{
+             {"known": False, "source": "unknown: not in any data sheet"}, figures=[{
                  "key": "rate", "title": "median of the window", "unit": key, "unit_text": unit, "better": better, "n": n,
                  f"samples_{key}": [values * (1 + r.uniform(-0.02, 0.02)) for _ in range(n)], "band": band}])
     c.pop("observed", None)

@@ -89,7 +89,7 @@ def what_is_kept():
 
 def what_is_refused():
     before = rows("select count(*) from fact")
-    add(check("n2", T0), prefix="n1", code=5, words=("sent by n1, but it names n2",))
+    add(check("n2", T0), prefix="n1", code=5, words=("sent by n1, but the result names n2",))
     add(check("n1.example.org", T0, [("x.y", "pass", "1")]), prefix="n1", code=0)
     add(check("n1", time.time() + 9 * DAY), code=5, words=("in the future",))
     add({"schema": "gputune.plan/1"}, code=5, words=("gputune.plan/1 is not a result",))

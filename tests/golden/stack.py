@@ -144,7 +144,7 @@ def bad_wheels(tmp, house):
         ("beyond the end", name, patch_entry(good, 0, 42, "<I", 1 << 30), "beyond the end"),
         ("a bomb", name, patch_entry(good, 0, 24, "<I", 0xFFFFFFF0), "claims more data than its bytes can contain"),
         ("another check sum", name, patch_entry(good, 0, 16, "<I", 7), "its checksum does not match"),
-        ("unlisted", name, wheel(tag=tag, extra=[("tiny/more.py", b"")]), "not in its RECORD"),
+        ("unlisted", name, wheel(tag=tag, extra=[("tiny/more.py", b"")]), "not listed in its RECORD"),
         ("another hash", name, wheel(tag=tag, files=[("tiny/a.py", b"1")],
                                      record=lambda t: t.replace("tiny/a.py,sha256=", "tiny/a.py,sha256=x")), "RECORD"),
         ("no hash", name, wheel(tag=tag, files=[("tiny/a.py", b"1")],

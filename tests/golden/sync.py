@@ -173,7 +173,7 @@ def inside():
         says("no rsync on either side", ["sync", house, f"{HERE}:{tmp}/neither"], 0)
         says("no rsync and another folder", ["sync", house, tmp / "beside"], 2, "rsync")
         (tmp / "there/gputune").unlink()
-        says("nobody there to verify it", ["sync", house, f"{HERE}:{tmp}/unseen"], 5, "could not be verified there")
+        says("nobody there to verify it", ["sync", house, f"{HERE}:{tmp}/unseen"], 5, "could not be verified on that machine")
         left = [x for x in os.listdir("/tmp") if x.startswith(("gputune-sftp", "gputune-signer"))]
         expect("nothing is left behind", not left, left)
     finally:

@@ -288,7 +288,7 @@ static void says_what_is_wrong(void **state)
 	assert_false(r.cases[1].series[0].has_summary);
 	assert_true(!record_wrong(&r.cases[2]) && r.cases[2].series[0].has_summary);
 	record_judge(&a, &r);
-	assert_non_null(strstr(r.notes[1], "did not become steady"));
+	assert_non_null(strstr(r.notes[1], "not steady at the end"));
 	assert_false(r.cases[3].series[0].has_summary);
 	arena_free(&a);
 }
@@ -668,10 +668,10 @@ static void compares(void **state)
 	assert_non_null(strstr(c.rows[2].reason, "not verified"));
 	method->n = 0;
 	compare_records(&a, x, method, &c);
-	assert_non_null(strstr(c.rows[0].reason, "second has no such case"));
+	assert_non_null(strstr(c.rows[0].reason, "second result has no such case"));
 	compare_records(&a, method, x, &c);
 	assert_int_equal(c.n, 4);
-	assert_non_null(strstr(c.rows[0].reason, "first has no such case"));
+	assert_non_null(strstr(c.rows[0].reason, "first result has no such case"));
 	arena_free(&a);
 }
 

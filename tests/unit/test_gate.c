@@ -242,7 +242,7 @@ static const struct row rows[] = {
 	    "memory.dirty-ratio sysctl vm.dirty_bytes - 0 1000" },
 	  NULL,
 	  GATE_OVERRIDDEN,
-	  "which conflicts" },
+	  "conflict: " },
 	{ empty,
 	  { "memory.thp-enabled sysfs /sys/kernel/mm/transparent_hugepage/enabled - never madvise",
 	    "boot.arguments boot-argument transparent_hugepage - not~set always" },

@@ -255,7 +255,7 @@ static void gpu_rows(void **state)
 
 		{ ROW("gpu.remapped-rows",
 		      ONE("'remap_failed': 0, 'remap_pending': 0, 'remap_uncorrected': 513"), FAIL,
-		      DIFFERS, "too many rows were lost: replace the board") },
+		      DIFFERS, "too many rows were remapped: replace the board") },
 		{ ROW("gpu.remapped-rows",
 		      ONE("'remap_failed': 0, 'remap_pending': 0, 'remap_uncorrected': 512"), PASS,
 		      OK, NULL) },
@@ -328,9 +328,10 @@ static void rail_rows(void **state)
 		/* A port without a link names a low rate, and is a rail by its like all the same.
 		 */
 		{ ROW("pcie.rails", "{" TREE(RIGHT) ", " GPUS ", " PORTS("mlx5_0", "mlx5_1") "}",
-		      PASS, OK, "one each, numbered like the GPUs") },
+		      PASS, OK, "one port per GPU, numbered like the GPUs") },
 		{ ROW("pcie.rails", "{" TREE(RIGHT) ", " GPUS ", " PORTS("mlx5_10", "mlx5_9") "}",
-		      PASS, OK, "one each; not numbered like the GPUs: list them for NCCL in") },
+		      PASS, OK,
+		      "one port per GPU, but numbered differently: list them for NCCL in") },
 		{ ROW("pcie.rails", "{" TREE(WRONG) ", " GPUS ", " PORTS("mlx5_0", "mlx5_1") "}",
 		      FAIL, DIFFERS, "gpu1 has no fast port") },
 		{ ROW("pcie.rails",
@@ -391,7 +392,8 @@ static void growth_rows(void **state)
 		  AT(4600, "'ecc_uncorrected': 2, 'ecc_volatile': 2"), VERDICT_PASS,
 		  "none of them new" },
 		{ "gpu.nvlink-errors", AT(1000, COUNTED("5", "0", "0")),
-		  AT(1010, COUNTED("1005", "0", "0")), VERDICT_PASS, "grew slower than the limit" },
+		  AT(1010, COUNTED("1005", "0", "0")), VERDICT_PASS,
+		  "the errors grew slower than the limit" },
 		{ "gpu.nvlink-errors", AT(1000, COUNTED("5", "0", "0")),
 		  AT(1010, COUNTED("1006", "0", "0")), VERDICT_FAIL,
 		  "link 3: 1001 CRC errors (1e+02 a second)" },
@@ -442,10 +444,10 @@ static void growth_rows(void **state)
 		  AER_AT(2000, "'aer_fatal': 1, 'aer_nonfatal': 10"), VERDICT_FAIL, "failed" },
 		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 3), VERDICT_PASS, "no failure" },
 		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 4), VERDICT_FAIL,
-		  "above it, p" },
+		  "upstream port, p" },
 		/* Counted from nought after a reset: what it has now is new. */
 		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 1), VERDICT_FAIL,
-		  "above it, p" },
+		  "upstream port, p" },
 		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 0), VERDICT_PASS, "no failure" },
 	};
 

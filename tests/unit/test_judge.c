@@ -349,7 +349,7 @@ static void test_vendors(void **state)
 		struct recommendation room;
 
 		if (!s)
-			fail_msg("there is no setting %s", w->setting);
+			fail_msg("unknown setting %s", w->setting);
 		if ((vendor_stand(s, w) == VENDOR_DIFFERS) != (w->differs != NULL))
 			bad++, print_error("%s by %s, %s: the default %s, and differs is %s",
 					   w->setting, w->by, w->where,

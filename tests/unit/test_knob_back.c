@@ -68,7 +68,7 @@ static void test_arc_limit(void **state)
 	set(b, &max, before);
 	assert_string_equal(get(b, &max), "64000");
 	assert_non_null(strstr(knob_remains(&max, get(b, &max), before),
-			       "the limit is restored; the parameter, which was 0, keeps the"));
+			       "the limit is restored; the parameter was 0 before, but shows the"));
 	assert_string_equal(knob_command(&b->a, &max, before), "printf %s 64000 > " ARC_MAX);
 	assert_int_equal(knob_set(b->h, &b->a, &max, "0", &b->e), -EOPNOTSUPP);
 	assert_non_null(strstr(b->e.text, "ZFS does not accept 0 again for"));
@@ -217,7 +217,7 @@ static int set_in_linked(struct bench *b)
 		if (host_put(h, files[i], "ro\n", 3, 0644) || link(files[i], "/etc/other") < 0 ||
 		    knob_set(h, &b->a, i ? &args : &hosts, i ? "" : "0644:10.0.0.1 a\\n", &b->e) !=
 			    -EMLINK ||
-		    !strstr(b->e.text, files[i]) || !strstr(b->e.text, "2 names") ||
+		    !strstr(b->e.text, files[i]) || !strstr(b->e.text, "2 hard links") ||
 		    host_read(h, files[i], 100, &b->a, &text, NULL) || strcmp(text, "ro\n") != 0 ||
 		    unlink("/etc/other") < 0 ||
 		    knob_set(h, &b->a, i ? &args : &hosts, i ? "" : "0644:10.0.0.1 a\\n", &b->e))

@@ -182,7 +182,7 @@ static void report_pages(void **state)
 	r.rows[3].command = "printf %s powersave > /sys/x";
 	r.rows[2].outcome = OUTCOME_CLAMPED;
 	s = term(&f.a, page_apply(&f.a, f.m, &r, -EUCLEAN));
-	says(s, "2 interrupted transactions were found first and rolled back.\n");
+	says(s, "2 interrupted transactions were rolled back first.\n");
 	says(s, "cpu.governor  cpu0-3  powersave -> performance\n");
 	says(s, "cpu.governor  cpu4-7  powersave -> performance\n");
 	says(s, "printf %s powersave > /sys/x\n");
@@ -320,16 +320,16 @@ static void status_page(void **state)
 	says(s, "now: 30\n");
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "kept at boot by: /etc/udev/rules.d/90-gputune.rules\n");
-	says(s, "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, 1 as "
-		"before gputune, 1 lost at reboot, 1 unknown.\n");
+	says(s, "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, "
+		"1 as before gputune, 1 lost at reboot, 1 unknown.\n");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)),
-	     "No change of gputune is open on this machine.");
+	     "No change of gputune is in effect on this machine.");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)),
-	     "Open changes of gputune are unknown.");
+	     "Which changes of gputune are in effect is unknown.");
 	verify_holds(&f.a, rows, f.p.n, &v);
 	s = term(&f.a, page_verify(&f.a, f.m, &v));
-	says(s, "memory.of-old  10  30  not in effect  it was changed since by another program or "
-		"user\n");
+	says(s, "memory.of-old  10  30  not in effect  another program or user has changed it "
+		"since\n");
 	says(s, "22 requested: 17 in effect, 1 after a reboot, 3 not in effect, 1 unknown.\n");
 	arena_free(&f.a);
 }

@@ -453,7 +453,7 @@ static void test_losers(void **state)
 	/* An earlier file, and one that says the same. */
 	assert_null(b.p.rows[2].loses);
 	assert_null(b.p.rows[3].loses);
-	assert_non_null(strstr(b.p.rows[4].loses, "zzz-image.cfg drops"));
+	assert_non_null(strstr(b.p.rows[4].loses, "zzz-image.cfg resets"));
 	arena_free(&b.a);
 }
 
@@ -672,7 +672,7 @@ static void test_request_refuses(void **state)
 	refuses(HEAD "{}]}", "rows[0].id: missing");
 	refuses(HEAD
 		"{'exec': 'x', " REQUEST_KEYS("memory.swappiness", "sysctl", "x", "", "1") "}]}",
-		"row 1: it lacks the 9 keys");
+		"row 1: a row does not have the required 9 keys");
 	refuses(HEAD REQUEST("no.such", "sysctl", "vm.swappiness", "", "1") "]}", "no.such");
 	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}",
 		"rows[0].kind: not an allowed value");
@@ -689,17 +689,17 @@ static void test_request_refuses(void **state)
 			     "powersave") "]}",
 		"more than");
 	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "kernel.core_pattern", "", "1") "]}",
-		"no setting writes kernel.core_pattern");
+		"no setting may change kernel.core_pattern");
 	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "vm.swappiness", "", "201") "]}",
 		"row 1: memory.swappiness: vm.swappiness takes 0 to 200, not \"201\"");
 	refuses(HEAD REQUEST("memory.swappiness", "check", "", "", "1") "]}", "memory.swappiness");
 	refuses(HEAD REQUEST("memory.dirty-ratio", "sysctl", "vm.dirty_ratio", "", "x") "]}",
-		"not a number, nor a value of the alternative limit");
+		"neither a number nor a value of the alternative limit");
 	refuses("{'schema': 'gputune.boot/2', 'written_by': 'x', 'rows': [{"
 		"'id': 'memory.dirty-ratio', 'kind': 'sysctl', 'name': 'vm.dirty_ratio', "
 		"'object': '', 'numbers': '', 'value': '5', 'device': '', 'keeper': 'sysctl', "
 		"'by': '', 'before': 'x'}]}",
-		"not a number, nor a value of the alternative limit");
+		"neither a number nor a value of the alternative limit");
 }
 
 static void test_find(void **state)

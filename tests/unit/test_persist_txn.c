@@ -342,8 +342,9 @@ static void test_saved(void **state)
 		assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
 		assert_string_equal(lab_value(&l, KNOB_BLOCK, hosts), "absent");
 		assert_int_equal(l.report.n_leftovers, 1);
-		assert_non_null(strstr(l.report.leftovers[0],
-				       other ? "left unchanged; compare" : "removed /etc/hosts"));
+		assert_non_null(
+			strstr(l.report.leftovers[0],
+			       other ? "It was left unchanged: compare" : "removed /etc/hosts"));
 		assert_int_equal(host_exists(l.h, saved), other);
 		lab_close(&l);
 	}

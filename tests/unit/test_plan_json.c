@@ -150,7 +150,7 @@ static void refused(void **state)
 		{ "changes.0.id", "\"disk.root-local\"", "does not write" },
 		{ "changes.0.id", "\"memory.vfs-cache-pressure\"", "does not write" },
 		{ "changes.0.more", "1", "change 1: the change has an unknown key" },
-		{ "changes.0.before", NULL, "lacks the key \"before\"" },
+		{ "changes.0.before", NULL, "does not have the key \"before\"" },
 		{ "changes.0.before", "60", "\"before\" is not a text" },
 		{ "changes.0.after", "null", "\"after\" is not a text" },
 		{ "changes.0.after", "\"10\\n20\"", "control characters" },

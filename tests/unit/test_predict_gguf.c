@@ -564,7 +564,7 @@ static void test_keys_and_tensors_differ(void **state)
 	for (int i = 0; i < 2; i++)
 		small_attention(i, 16, 8);
 	end(&made);
-	says(&a, &f, "the tensors have 0.00629 G parameters of");
+	says(&a, &f, "tensors have 0.00629 G parameters of");
 	assert_true(f.arch.guessed);
 	close_to("bytes", "llama", bytes_of(&f), made.params * 34 / 32, 1e-9);
 	arena_free(&a);

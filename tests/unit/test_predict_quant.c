@@ -453,7 +453,7 @@ static void test_paths(void **state)
 	assert_int_equal(question_make(&a, &w, &fits, &q, &e), 0);
 	assert_string_equal(q.ask.weights->name, "bf16");
 	for (size_t i = 0; i < q.n_notes; i++)
-		said |= strstr(q.notes[i], "its path names fp8") != NULL;
+		said |= strstr(q.notes[i], "the path names fp8") != NULL;
 	assert_true(said);
 	w.file = NULL;
 	w.model = "Qwen3-8B-AWQ";

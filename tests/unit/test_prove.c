@@ -268,7 +268,7 @@ static void test_flake(void **state)
 		prove(&w);
 		assert_int_not_equal(w.proof.verdict, RULING_HURTS);
 		assert_int_not_equal(w.proof.verdict, RULING_HELPS);
-		if (strstr(w.proof.why, "failed once with it and not again")) {
+		if (strstr(w.proof.why, "failed once with the setting, and not again")) {
 			with++;
 			assert_int_equal(w.proof.verdict, RULING_UNDECIDED);
 			assert_non_null(strstr(w.proof.why, "the cable"));

@@ -291,7 +291,7 @@ static void test_damage(void **state)
 	ledger_load(&lab.a, lab.h, m, NULL, &l);
 	assert_true(l.n == 1 && l.n_bad == 6);
 	assert_int_equal(l.bad[0].line, 2);
-	assert_string_equal(l.bad[5].why, "it was truncated");
+	assert_string_equal(l.bad[5].why, "the ledger was truncated");
 	/* The next row is not glued to what was cut short. */
 	add(lab.h, &row);
 	ledger_load(&lab.a, lab.h, m, NULL, &l);

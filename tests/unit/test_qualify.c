@@ -163,7 +163,7 @@ static int play_ask(void *ctx, const char *what, json_t **with, int limit_ms,
 
 		if (!with[i])
 			continue;
-		replies[i] = (struct rsh_reply){ .failure = "did not come", .out = true };
+		replies[i] = (struct rsh_reply){ .failure = "did not connect", .out = true };
 		if ((int)i != p->silent) {
 			j = answer(p, i, what, with[i]);
 			if (j)
@@ -296,19 +296,19 @@ static void test_paths(void **state)
 		{ { SPARKS, .rdma = 45 },
 		  2,
 		  "port eth0 of n",
-		  "between n0 and n1: 45 Gbit/s where 88 are expected (healthy ones",
+		  "between n0 and n1: 45 Gbit/s, expected 88 (healthy ones",
 		  NULL },
 		/* The band of its kind; another machine's port by its speed; one without hardware.
 		 */
 		{ { HEALTHY, .platform = "dgx-spark", .mbps = 200000, .tcp = 13, .rdma = 97 },
 		  2,
 		  "port eth0 of n",
-		  "13 Gbit/s where 86 are expected (healthy ones",
+		  "13 Gbit/s, expected 86 (healthy ones",
 		  NULL },
 		{ { HEALTHY, .mbps = 200000, .tcp = 13 },
 		  2,
 		  "port eth0 of n",
-		  "where 15 are expected (60 % of the ports' 200 Gbit/s",
+		  "expected 15 (60 % of the ports' 200 Gbit/s",
 		  NULL },
 		{ { HEALTHY, .mbps = 200000, .tcp = 18 }, 2, NULL, NULL, NULL },
 		{ { HEALTHY, .mbps = 1000, .tcp = 0.4 }, 3, "port eth0 of n", "0.4 Gbit/s", NULL },
@@ -322,7 +322,7 @@ static void test_paths(void **state)
 		{ { HEALTHY, .mtu = 9000, .mtu_1 = 1500, .lost = true },
 		  2,
 		  "port eth0 of n",
-		  "the MTU there is 1500",
+		  "the MTU at the destination is 1500",
 		  NULL },
 		{ { HEALTHY, .mtu = 9000, .mtu_1 = 9000 }, 2, NULL, NULL, NULL },
 	};
@@ -366,7 +366,7 @@ static void test_nodes(void **state)
 	drained(&q, 2, 1);
 	assert_int_equal(q.nodes[2].state, QUALIFY_DRAIN);
 	assert_non_null(strstr(q.nodes[2].reasons[0], "differs from that of 4 equal GPUs"));
-	assert_string_equal(q.nodes[4].reasons[0], "did not come");
+	assert_string_equal(q.nodes[4].reasons[0], "did not connect");
 	assert_int_equal(q.unknown, 1);
 	/* Nobody was sent to where the liar pointed. */
 	assert_int_equal(q.rails[0].n, 4);

@@ -97,7 +97,7 @@ static void test_bar1(void **state)
 		      PASS, OK, "at least 1 GiB") },
 		{ ROW("gpu.bar1-size",
 		      "{'gpu': {'gpus': [{'bar1_bytes': 1073741824, 'memory_bytes': 1000000000}]}}",
-		      PASS, OK, "whole memory") },
+		      PASS, OK, "whole GPU memory") },
 		{ ROW("gpu.bar1-size",
 		      "{'gpu': {'gpus': [{'integrated': 1}, {'index': 1, 'integrated': 0, "
 		      "'bar1_bytes': "
@@ -278,7 +278,7 @@ static void test_power_and_clocks(void **state)
 		      GPU("'power_limit_mw': 700000, 'power_limit_default_mw': 700000, "
 			  "'power_limit_enforced_mw': "
 			  "400000"),
-		      FAIL, DIFFERS, "held to 400 W") },
+		      FAIL, DIFFERS, "limited to 400 W") },
 		{ ROW("gpu.power-limit",
 		      GPU("'power_limit_mw': 300000, 'power_limit_default_mw': 700000"), PASS, OK,
 		      "profile"),
@@ -294,7 +294,7 @@ static void test_power_and_clocks(void **state)
 
 		/* An idle GPU's low clock is no finding. */
 		{ ROW("gpu.working-clock", GPU(IDLE "'clock_sm_mhz': 210"), NA, NEEDS_LOAD,
-		      "the clock of an idle GPU is not a setting") },
+		      "the clock of an idle GPU says nothing") },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1900"), PASS, OK, NULL) },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1000"), FAIL, DIFFERS,
 		      "lock") },
@@ -468,7 +468,7 @@ static void test_throttle(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("gpu.throttle", GPU("'event_reasons': 1"), PASS, OK, "idle") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 0, 'integrated': 1"), PASS, OK,
-		      "hidden") },
+		      "limits that a GB10") },
 		/* A working GPU at its power limit is no fault. */
 		{ ROW("gpu.throttle", GPU("'event_reasons': 4"), PASS, OK, "power limit") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 16"), PASS, OK, "slowest") },
@@ -493,7 +493,7 @@ static void test_throttle(void **state)
 		{ ROW("gpu.throttle-history", SLOWED("0", "3600000000", "0") END, FAIL, HEAT,
 		      "software thermal throttled this GPU since driver") },
 		{ ROW("gpu.throttle-history", SLOWED("0", "903158", "0") END, PASS, OK,
-		      "no thermal or power brake throttling; a software") },
+		      "neither thermal nor power brake throttling; a software") },
 		/* On many GPUs only software's is asked: what it says counts. */
 		{ ROW("gpu.throttle-history", GPU("'event_sw_thermal_us': 3600000000"), FAIL, HEAT,
 		      "software thermal throttled this GPU since driver") },
@@ -537,7 +537,7 @@ static void test_throttle(void **state)
 		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 83, "
 			  "'temperature_margin_c': 13"),
 		      PASS, OK,
-		      "13 C below the first limit, from the driver's own margin; the "
+		      "13 C below the first limit, according to the driver's margin; the "
 		      "absolute limit contradicts it") },
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 95, "
@@ -569,7 +569,7 @@ static void test_throttle(void **state)
 		      PASS, OK, "30 C below") },
 		/* On many GPUs it is left out: then there is nothing to pass. */
 		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP,
-		      "its limit is slow to read, so it was skipped") },
+		      "its limit was skipped") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
 	};
@@ -627,7 +627,7 @@ static void test_other_heat(void **state)
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'USB', 'online': 0, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 20000000"),
-		      NA, NO_SUPPORT, "the power that the adapter negotiated is not") },
+		      NA, NO_SUPPORT, "the adapter's negotiated power is not") },
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'Battery', 'online': 1, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 20000000"),
@@ -639,7 +639,7 @@ static void test_other_heat(void **state)
 		{ ROW("gpu.power-adapter", "{}", NA, NOT_HERE, NULL) },
 		{ ROW("cpu.prochot", SPBM("'prochot': 0, 'power_level': 0"), PASS, OK, NULL) },
 		{ ROW("cpu.prochot", SPBM("'prochot': 1, 'power_level': 2"), FAIL, DIFFERS,
-		      "firmware throttles the processors for temperature or power,") },
+		      "firmware throttles the processors for temperature or power") },
 		{ ROW("cpu.prochot", SPBM("'prochot': '!absent'"), NA, NO_SUPPORT, "spbm") },
 	};
 
@@ -822,7 +822,8 @@ static void test_sizes(void **state)
 		{ ROW("disk.free-space", ROOT("1073741824", "2147483648"), NA, NO_SUPPORT, NULL) },
 		{ ROW("disk.free-space", ROOT("'!error'", "0"), UNKNOWN, ERROR, NULL) },
 		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT,
-		      "no file system with a size found where data is stored") },
+		      "none of the places where data is stored is a file system that reports its "
+		      "size") },
 	};
 
 	(void)state;

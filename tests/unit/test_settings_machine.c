@@ -136,7 +136,7 @@ static void test_usb(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("disk.usb-transport", USB("") "/dev/sdb1'}]}}", FAIL, DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB("") "/dev/sda1'}]}}", NA, NO_EFFECT,
-		      "bulk-only, but not used by this machine") },
+		      "bulk-only, but this machine does not use the disk") },
 		{ ROW("disk.usb-transport", USB(", 'content': 'zfs_member'") "/dev/sda1'}]}}", FAIL,
 		      DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB(", 'holders': 'dm-0'") "/dev/sda1'}]}}", FAIL,
@@ -157,8 +157,7 @@ static void test_superchip(void **state)
 	"'0009:01:00.0', 'path': '/sys/devices/pci0009:00/0009:00:00.0/0009:01:00.0', "            \
 	"'numa_node': 0}], 'gpu': {'gpus': [{'pci': '0009:01:00.0', 'c2c': " c2c "}]}}"
 	static const struct fake_row rows[] = {
-		{ ROW("pcie.gpu-nic-path", TWO("0"), FAIL, DIFFERS,
-		      "no active NIC behind its own") },
+		{ ROW("pcie.gpu-nic-path", TWO("0"), FAIL, DIFFERS, "no active NIC is behind") },
 		{ ROW("pcie.gpu-nic-path", TWO("1"), PASS, OK, "without a PCIe switch") },
 	};
 
@@ -212,7 +211,7 @@ static void test_memory_state(void **state)
 		{ ROW("memory.guard", "{" OWN "'software': {}}", NA, NO_EFFECT, NULL) },
 		{ ROW("memory.page-cache",
 		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': 50000"),
-		      FAIL, DIFFERS, "programs that ask CUDA for free memory do not") },
+		      FAIL, DIFFERS, "CUDA does not") },
 		/* What programs share cannot be freed. */
 		{ ROW("memory.page-cache",
 		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'shmem_kb': 600000, "

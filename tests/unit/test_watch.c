@@ -1095,9 +1095,10 @@ static void test_notify(void **state)
 	received(fd, &got);
 	assert_string_equal(
 		got.s,
-		"STATUS=1 settings watched, 0 changed, 0 left, 0 no longer re-applied\nREADY=1|"
+		"STATUS=1 settings watched, 0 changed, 0 left changed, 0 no longer "
+		"re-applied\nREADY=1|"
 		"WATCHDOG=1|"
-		"STATUS=1 settings watched, 1 changed, 0 left, 0 no longer re-applied|"
+		"STATUS=1 settings watched, 1 changed, 0 left changed, 0 no longer re-applied|"
 		"WATCHDOG=1|WATCHDOG=1|STOPPING=1|");
 	close(t.watch.notify_fd);
 	close(fd);

@@ -153,6 +153,6 @@ def prove(r):
         _, after = v.run(groups)
         r.check("control groups and processors as they were", after == before, f"{before} now {after}")
         code, out = lab.gputune(v, "status")
-        r.check("fitted on one run, so no held-out run is left", code == 0, out)
+        r.check("fitted on one run, so no run is left to test it", code == 0, out)
     for (wanted, got), n in sorted(counts.items(), key=str):
         r.note(f"{n} that should be {wanted}: {got}")

@@ -125,8 +125,7 @@ const struct result_file_kind result_file_kinds[] = {
 	{ .name = "predict", .verb = "predict inference", .part = "predictions",
 	  .says = "The figures are predicted, with intervals.",
 	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.batch|asked.tp|fits|"
-	  "ttft_ms|tpot_ms|throughput_tok_s|"
-		   "memory_bytes|memory.limit_bytes|limit_reason|calibration",
+	  "ttft_ms|tpot_ms|throughput_tok_s|memory_bytes|memory.limit_bytes|limit_reason|calibration",
 	  GIVEN_TABLES(predict_tables),
 	  .curve = { "curve", "Throughput over concurrency, predicted", "batch",
 	  "throughput_tok_s", "concurrency", "tokens/s" },

@@ -30,7 +30,7 @@ static const struct ask_row record_ask_rows[] = {
 	  .kind = ASK_KIND_NOTE },
 	{ "interval", "interval between samples", ASK_TIME(record_ask, interval_s), .min = 0.1,
 	  .max = 3600, .fallback = "500ms" },
-	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
+	{ "trace", "also trace the COMMAND's GPU work, in short samples (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
 	{ "tracer",
 	  "what --trace looks with: an object that CUDA's driver loads into the job (cupti), the "
@@ -38,8 +38,8 @@ static const struct ask_row record_ask_rows[] = {
 	  "(PATH-nsys.sqlite)",
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
-	  "also sample where its Python processes are, 20 times a second (PATH.stacks); --trace "
-	  "does so too",
+	  "also sample the stacks of its Python processes, 20 times a second (PATH.stacks); "
+	  "--trace includes it",
 	  ASK_FLAG(record_ask, stacks) },
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
@@ -235,7 +235,7 @@ static int verb_record(struct run *r)
 		return complain_text(EXIT_USAGE, "--for cannot be used with a command: recording "
 						 "ends when the command ends");
 	if ((ask->trace || ask->stacks) && !ask->command.n)
-		return complain_text(EXIT_USAGE, "%s looks into a COMMAND, and there is none",
+		return complain_text(EXIT_USAGE, "%s traces a COMMAND, and none is given",
 				     ask->trace ? "--trace" : "--stacks");
 	s.trace = ask->trace;
 	s.stacks = ask->stacks || ask->trace;
@@ -257,15 +257,15 @@ const struct verb record_verb = {
 	.name = "record",
 	.group = VERB_MEASURE,
 	.summary = "record GPUs, CPUs, memory, network and disks while a job runs",
-	.about = "Runs COMMAND and records the machine until it ends; without COMMAND until "
-		 "Ctrl-C or --for. One file (default: gputune-TIME.rec) holds all of it, readable "
-		 "also after a crash. The exit code is the command's. \"gputune top FILE\" "
+	.about = "Runs COMMAND and records the machine until it ends; without COMMAND until Ctrl-C "
+		 "or --for. One file (default: gputune-TIME.rec) holds everything and stays "
+		 "readable after a crash. The exit code is the command's. \"gputune top FILE\" "
 		 "plays it.",
 	.words = "trace sample tape rec",
 	.examples = EXAMPLES(
 		{ "record -o job.rec -- python3 train.py", "a job, from its start to its end" },
 		{ "record --trace -o job.rec -- python3 train.py",
-		  "also which kernels ran, and when the GPU waited" },
+		  "also shows which kernels ran, and when the GPU waited" },
 		{ "record --for 1s -o idle.rec", "one second of the idle machine" }),
 	.run = verb_record,
 	.output = OUTPUT_MADE,

@@ -46,7 +46,7 @@ static void report_part_changes(struct reporting *g)
 
 	if (!g->h) {
 		report_add(g, "changes", "What changed", NULL,
-			   cell("Facts do not show what gputune changed here."));
+			   cell("Facts do not include the changes that gputune made here."));
 		return;
 	}
 	if (journal_load(g->h, a, false, &now, &e) || journal_load(g->h, a, true, &all, &e)) {
@@ -307,8 +307,7 @@ static void findings_part(struct reporting *g)
 						  f->count[VERDICT_FAIL], f->score));
 	p->open = g->alone;
 	if (!g->h)
-		p->unseen =
-			"settings not contained in facts; a capture (\"gputune capture\") has them";
+		p->unseen = "facts do not contain settings; a capture (\"gputune capture\") does";
 	g->code = f->count[VERDICT_FAIL]      ? EXIT_FINDINGS
 		  : f->count[VERDICT_UNKNOWN] ? EXIT_BLIND
 					      : EXIT_CLEAN;

@@ -74,7 +74,7 @@ static void record_end(struct topping *s)
 	if (!s->out)
 		return;
 	snprintf(s->said, sizeof(s->said), "%s: %s", s->path,
-		 recorder_close(s->out, &end) ? "could not be written to its end" : "recorded");
+		 recorder_close(s->out, &end) ? "could not be written completely" : "recorded");
 	s->out = NULL;
 }
 
@@ -341,12 +341,12 @@ const struct verb top_verb = {
 	.name = "top",
 	.group = VERB_LOOK,
 	.summary = "live screen of GPUs, processes and findings, controlled by keyboard",
-	.about = "GPUs with history and the time that each is slowed down, by reason; links, "
-		 "processes with containers, CPUs, memory, networks, disks, findings and drift. "
-		 "Keys: h lists them. A RECORDING is played again.",
+	.about = "Shows GPUs with history and why each is slowed down; links, processes, "
+		 "containers, CPUs, memory, networks, disks, findings and drift. Key h lists the "
+		 "keys. A RECORDING is replayed.",
 	.words = "htop nvtop btop nvitop live stats stat",
 	.examples = EXAMPLES({ "top", "the screen, until q" },
-			     { "top job.rec", "a recording, with a bar for its time" }),
+			     { "top job.rec", "replay a recording, with a time bar" }),
 	.ask = &top_ask_shape,
 	.prints = PRINTS_PAGE,
 	.run = verb_top,

@@ -166,7 +166,7 @@ enum { N_KEYS = sizeof(keys) / sizeof(keys[0]) };
 static int part_check(const json_t *part, struct err *e)
 {
 	if (json_object_size(part) != 2 || !defect_text(part, "says"))
-		return err_set(e, -EINVAL, "a part has \"says\" and \"when\"");
+		return err_set(e, -EINVAL, "a part must have \"says\" and \"when\"");
 	return defect_condition_check(json_object_get(part, "when"), e);
 }
 
@@ -201,7 +201,7 @@ static int example_check(struct arena *a, const json_t *row, json_t *example, st
 
 	return want && strcmp(want, is) == 0
 		       ? 0
-		       : err_set(e, -EINVAL, "an example gives \"%s\", not \"%.20s\"", is,
+		       : err_set(e, -EINVAL, "an example results in \"%s\", not \"%.20s\"", is,
 				 want ? want : "");
 }
 

@@ -228,12 +228,13 @@ void image_take(struct seeing *w, struct defect_place *p)
 		const char *path = blob_path(&scratch, layer);
 
 		if (i >= LAYERS_MAX || !path || !layer_take(&l, root, path))
-			world_left_out(w, "layer %zu of the image, which is packed in another way",
+			world_left_out(w,
+				       "layer %zu of the image, whose compression is not supported",
 				       i + 1);
 	}
 	if (clock_mono_ms() >= l.until)
 		world_left_out(w, "layers of the image after %d s", IMAGE_MS / 1000);
-	world_left_out(w, "the insides of the image's libraries and files");
+	world_left_out(w, "the contents of the image's libraries and files");
 	w->seen->images++;
 	json_decref(index);
 	json_decref(manifest);

@@ -155,7 +155,7 @@ static enum answer3 pip_build(struct leaf_look *l, const struct defect_place *p,
 		return ANSWER_YES;
 	has = key_text(json_object_get(p->holds, "tags"), name);
 	return has ? answer_of(any_fits(tag, has))
-		   : unseen(l, arena_printf(l->a, "for what %s was built", name));
+		   : unseen(l, arena_printf(l->a, "target of the build of %s", name));
 }
 
 static enum answer3 pip_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
@@ -391,7 +391,7 @@ static enum answer3 library_words(struct leaf_look *l, const struct defect_place
 			r = better(r, library_holds(l, p, lib, rules[i].what, t));
 		if (r == ANSWER_UNKNOWN)
 			return unseen(
-				l, arena_printf(l->a, "the inside of %s", key_text(lib, "path")));
+				l, arena_printf(l->a, "the contents of %s", key_text(lib, "path")));
 		if ((r == ANSWER_YES) != rules[i].there)
 			return ANSWER_NO;
 		prove(l,
@@ -591,7 +591,7 @@ static enum answer3 file_meets(struct leaf_look *l, const json_t *c, const char 
 	if (!found)
 		return ANSWER_NO;
 	l->own = l->own || p == l->p;
-	prove(l, contains ? arena_printf(l->a, "\"%s\"", text_at(contains, 0)) : "it is there",
+	prove(l, contains ? arena_printf(l->a, "\"%s\"", text_at(contains, 0)) : "it is present",
 	      arena_printf(l->a, "%s%s", p->prefix ? p->prefix : "", path));
 	return ANSWER_YES;
 }

@@ -28,15 +28,16 @@ static const struct shape_row defect_found_rows[] = {
 	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
-	{ "unseen", "Deciding fact that is unreadable.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
+	{ "unseen", "Fact that would decide it, and is unreadable.", SHAPE_TEXT(defect_found, unseen),
+	  .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_found, s.only), .unknown = SHAPE_NULL },
-	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_found, s.but), .unknown = SHAPE_NULL },
+	{ "but", "Conditions under which it may not apply.", SHAPE_TEXT(defect_found, s.but), .unknown = SHAPE_NULL },
 	{ "fix", NULL, SHAPE_TEXT(defect_found, s.fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_found, s.command), .unknown = SHAPE_NULL },
-	{ "setting", "A setting of gputune that covers it.",
+	{ "setting", "Setting of gputune that covers it.",
 	  SHAPE_TEXT(defect_found, s.setting), .unknown = SHAPE_NULL },
-	{ "date", "When it was last true.", SHAPE_TEXT(defect_found, s.date) },
+	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(defect_found, s.date) },
 	{ "source", NULL, SHAPE_TEXT(defect_found, s.source) },
 };
 static const struct shape defect_found_shape = SHAPE(defect_found, defect_found);
@@ -45,22 +46,23 @@ static const struct shape_row baseline_found_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(baseline_found, id) },
 	{ "title", NULL, SHAPE_TEXT(baseline_found, title) },
 	{ "verdict",
-	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: so by the maker.",
+	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: pinned by the "
+	  "manufacturer.",
 	  SHAPE_CHOICE(baseline_found, verdict, baseline_verdicts) },
 	{ "here", "Evidence of its version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
 	{ "why", "What is missing, outdated or unreadable; end of support.",
 	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
-	{ "date", "When it was last true.", SHAPE_TEXT(baseline_found, date) },
+	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(baseline_found, date) },
 	{ "source", NULL, SHAPE_TEXT(baseline_found, source) },
 };
 static const struct shape baseline_found_shape = SHAPE(baseline_found, baseline_found);
 
 static const struct shape_row defects_rows[] = {
-	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
+	{ "rows", "Number of known defects.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
 	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Days since the entries were collected.", SHAPE_COUNT(defects_view, rows_age_days),
+	{ "rows_age_days", "Age of the entries in days.", SHAPE_COUNT(defects_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "processes", NULL, SHAPE_COUNT(defects_view, seen.processes) },
 	{ "containers", NULL, SHAPE_COUNT(defects_view, seen.containers) },
@@ -72,7 +74,7 @@ static const struct shape_row defects_rows[] = {
 	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
 	{ "orderless", "Versions that cannot be ordered: no entry applies to them.",
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
-	{ "releases", "Of makers, and whether they are here as a whole.",
+	{ "releases", "Software stacks as their makers released them, and whether each is complete here.",
 	  SHAPE_LIST(defects_view, baseline.items, baseline.n, baseline_found) },
 	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) },
 };
@@ -80,7 +82,7 @@ static const struct shape defects_shape = SHAPE(defects_view, defects);
 
 const struct result_shape defects_result = {
 	.name = "defects", .title = "gputune defects check",
-	.meaning = "Which known defects are on this machine, and where.",
+	.meaning = "Known defects that this machine has, and where.",
 	.host = &host_shape, .shape = &defects_shape, .list = "defects",
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
@@ -99,7 +101,7 @@ static const struct shape_row defect_shown_rows[] = {
 	{ "command", NULL, SHAPE_TEXT(defect_shown, command), .unknown = SHAPE_NULL },
 	{ "setting", NULL, SHAPE_TEXT(defect_shown, setting), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_shown, only), .unknown = SHAPE_NULL },
-	{ "but", "When it possibly does not apply.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
+	{ "but", "Conditions under which it may not apply.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
 	{ "confirmed_by", NULL, SHAPE_TEXT(defect_shown, confirmed_by) },
 	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
@@ -111,7 +113,7 @@ static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown)
 static const struct shape_row defects_list_rows[] = {
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
 	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
-	{ "rows_age_days", "Days since the entries were collected.", SHAPE_COUNT(defects_listing, rows_age_days),
+	{ "rows_age_days", "Age of the entries in days.", SHAPE_COUNT(defects_listing, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
 };
@@ -130,14 +132,14 @@ static const struct shape_row problem_rows[] = {
 static const struct shape defect_problem_shape = SHAPE(defect_problem, problem);
 
 static const struct shape_row defects_lint_rows[] = {
-	{ "rows", "Rows that are right.", SHAPE_COUNT(defects_linted, rows) },
+	{ "rows", "Number of valid rows.", SHAPE_COUNT(defects_linted, rows) },
 	{ "problems", NULL, SHAPE_LIST(defects_linted, problems, n, defect_problem) },
 };
 static const struct shape defects_lint_shape = SHAPE(defects_linted, defects_lint);
 
 const struct result_shape defects_lint_result = {
 	.name = "defects-lint", .title = "gputune defects lint",
-	.meaning = "Whether files of known defects are right, by their own examples.",
+	.meaning = "Whether files of known defects are valid, tested by their own examples.",
 	.shape = &defects_lint_shape, .list = "problems", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 /* clang-format on */
@@ -320,7 +322,7 @@ static void page_baseline(struct doc *d, const struct baseline *b)
 
 	if (!b->n)
 		return;
-	t = DOC_TABLE(d, "Is this machine whole?", "~Release", "Verdict", "~Evidence", "~Here",
+	t = DOC_TABLE(d, "Is this machine complete?", "~Release", "Verdict", "~Evidence", "~Here",
 		      "Support ends", "As of");
 	for (size_t i = 0; i < b->n; i++) {
 		const struct baseline_found *f = &b->items[i];
@@ -345,10 +347,10 @@ static void page_seen(struct doc *d, const struct defects_view *v)
 	struct node *list;
 
 	doc_text(d,
-		 "Looked at: %zu packages in %zu environments and %zu containers, %zu libraries, "
-		 "%zu processes.",
+		 "Checked: %zu packages in %zu environments and %zu containers, %zu libraries, %zu "
+		 "processes.",
 		 s->packages, s->environments, s->containers, s->libraries, s->processes);
-	doc_text(d, "%zu defects are known, of %s; the newest of %s.", v->rows, v->rows_from,
+	doc_text(d, "%zu known defects, from %s; the newest is dated %s.", v->rows, v->rows_from,
 		 v->rows_date ? v->rows_date : "no date");
 	page_age(d, v->rows_age_days);
 	if (!s->n_left_out && !v->n_orderless)
@@ -370,23 +372,26 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 	struct node *list;
 
 	doc_heading(d, 1, "Known defects");
-	doc_verdict(d,
-		    broken	  ? STYLE_BAD
-		    : v->security ? STYLE_WARN
-				  : STYLE_GOOD,
-		    arena_printf(a,
-				 "%zu here, %zu covered, %zu in range, %zu of security, %zu "
-				 "are unknown",
-				 broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED],
-				 v->security, v->count[DEFECT_POSSIBLE]),
-		    NULL);
+	doc_verdict(
+		d,
+		broken	      ? STYLE_BAD
+		: v->security ? STYLE_WARN
+			      : STYLE_GOOD,
+		arena_printf(
+			a,
+			"%zu here, %zu covered, %zu in range, %zu security bulletins, %zu unknown",
+			broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED], v->security,
+			v->count[DEFECT_POSSIBLE]),
+		NULL);
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < v->n; i++)
 		if (shown_first(&v->items[i]))
 			page_found(d, list, &v->items[i]);
-	page_more(d, v, "Bulletins of security", keeps_security);
+	page_more(d, v, "Security bulletins", keeps_security);
 	if (v->all) {
-		page_more(d, v, "In range: only what is named sets them off", keeps_exposed);
+		page_more(d, v,
+			  "In range: the version is affected, but only under the named condition",
+			  keeps_exposed);
 		page_more(d, v, "Unreadable", keeps_possible);
 	}
 	page_baseline(d, &v->baseline);

@@ -161,21 +161,21 @@ static int row_values(const json_t *row, struct err *e)
 	if (defect_keys_check(row, row_keys, N_ROW_KEYS, e))
 		return -EINVAL;
 	if (!word_good(defect_text(row, "id")) || !word_good(defect_text(row, "component")))
-		return err_set(e, -EINVAL, "id and component are small letters, digits, - and .");
+		return err_set(e, -EINVAL,
+			       "id and component allow lower-case letters, digits, - and .");
 	if (!str_has_word(effects, defect_text(row, "effect")) ||
 	    package_age_days(defect_text(row, "date"), 0) < 0)
 		return err_set(e, -EINVAL, "effect or date is invalid");
 	if (!text_good(json_object_get(fix, "says")))
-		return err_set(e, -EINVAL, "fix says nothing");
+		return err_set(e, -EINVAL, "fix is empty");
 	if (defect_text(fix, "setting") && !setting_find(defect_text(fix, "setting")))
-		return err_set(e, -EINVAL, "there is no setting %.60s",
-			       defect_text(fix, "setting"));
+		return err_set(e, -EINVAL, "unknown setting %.60s", defect_text(fix, "setting"));
 	json_array_foreach(
 		json_object_get(row, "signatures"), i,
 		v) if (literal(json_string_value(v)) < 8 ||
 		       strlen(json_string_value(v)) >
 			       400) return err_set(e, -EINVAL,
-						   "signature %zu is shorter than 8 letters",
+						   "signature %zu is shorter than 8 characters",
 						   i + 1);
 	return 0;
 }
@@ -195,8 +195,8 @@ static int row_examples(struct arena *a, const json_t *row, struct err *e)
 				       i + 1);
 		is = defect_example(a, row, v);
 		if (strcmp(want, is) != 0)
-			return err_set(e, -EINVAL, "example %zu gives \"%s\", not \"%.20s\"", i + 1,
-				       is, want);
+			return err_set(e, -EINVAL, "example %zu results in \"%s\", not \"%.20s\"",
+				       i + 1, is, want);
 		yes = yes || strcmp(want, "yes") == 0 || strcmp(want, "exposed") == 0;
 		no = no || strcmp(want, "no") == 0;
 	}
@@ -232,7 +232,7 @@ static int rows_add(struct arena *a, const char *name, const json_t *list, bool 
 			return err_set(e, -EINVAL, "%s, entry %zu (%.60s): %s", name, i + 1,
 				       id ? id : "no id", arena_strdup(a, e->text));
 		if (defect_row(out, id))
-			return err_set(e, -EINVAL, "%s: the id %s stands twice", name, id);
+			return err_set(e, -EINVAL, "%s: duplicate id %s", name, id);
 		if (out->n == DEFECT_ROWS_MAX)
 			return err_set(e, -E2BIG, "more than %d rows", DEFECT_ROWS_MAX);
 		out->rows = arena_grow(a, (void *)out->rows, out->n, sizeof(*out->rows));

@@ -57,7 +57,7 @@ static void stored_take(struct seeing *w)
 	}
 	if (left)
 		world_left_out(w, "%zu stored layers and images%s", left,
-			       w->how->deep ? "" : ": --deep looks into them");
+			       w->how->deep ? "" : ": --deep reads them");
 	arena_free(&scratch);
 }
 
@@ -174,7 +174,7 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 		processes_take(w, host);
 		captured_take(w, host);
 		world_left_out(w,
-			       "containers, and what else of software the capture does not hold");
+			       "containers, and other software that the capture does not contain");
 	}
 	all = arena_array(a, w->n, sizeof(*all));
 	for (size_t i = 0; i < w->n; i++)

@@ -175,14 +175,13 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 	for (size_t i = 0; i < v->n; i++)
 		contrast_page_table_of(d, v, i, &stood);
 	if (stood)
-		doc_text(d, "%zu quantit%s had the same constant value on both sides.", stood,
+		doc_text(d, "%zu quantit%s had the same constant value in both recordings.", stood,
 			 stood == 1 ? "y" : "ies");
-	doc_text(
-		d,
-		"Totals are rates per second. Intervals are of the difference of the means, at "
-		"%.2f %% each: together all rows are wrong in one of 20 comparisons. Consecutive "
-		"samples that correlate count as fewer. A difference below %.0f %% counts as none.",
-		100 * v->level, 100 * CONTRAST_THRESHOLD);
+	doc_text(d,
+		 "Totals are rates per second. Intervals are of the difference of the means, at "
+		 "%.2f %% each: at most one comparison in 20 has a wrong row. Consecutive samples "
+		 "that correlate count as fewer. A difference below %.0f %% counts as none.",
+		 100 * v->level, 100 * CONTRAST_THRESHOLD);
 	if (v->n_differs)
 		doc_heading(d, 2, "Other differences");
 	list = doc_bullets(d);

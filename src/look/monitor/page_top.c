@@ -201,12 +201,12 @@ static bool overlay(struct look_page *p, const struct top_view *v)
 		"space     pause or continue",
 		"+ -       interval, or speed of a replay",
 		"s         sort processes by memory, GPU, name or pid",
-		"/         show only processes and containers with these letters",
+		"/         show only processes and containers that contain this text",
 		"n         next finding",
-		"e         explain that finding",
-		"f         how to fix it",
+		"e         explain the selected finding",
+		"f         plan the fix of the selected finding",
 		"r         record to a file, and end the recording",
-		"< >       10 s back and on in a replay (arrow keys too)",
+		"< >       10 s back and forward in a replay (or arrow keys)",
 		"q         quit",
 		"",
 		"held: P power cap, W too warm, B power brake; of the last interval",
@@ -226,7 +226,7 @@ static bool overlay(struct look_page *p, const struct top_view *v)
 	if (v->over == TOP_HELP)
 		return true;
 	if (!f) {
-		paragraph(p, "There is no finding now.");
+		paragraph(p, "No findings now.");
 		return true;
 	}
 	look_addf(p, STYLE_STRONG, "%s: ", f->s->id);

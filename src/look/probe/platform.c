@@ -69,7 +69,7 @@ static const struct product {
 	{ PRODUCT, "zgx nano", "dgx-spark", "HP ZGX Nano G1n" },
 	{ PRODUCT | BOARD, "gn100", "dgx-spark", "Acer Veriton GN100" },
 	/* Every maker of these says so, whatever else it calls them. */
-	{ FAMILY, "dgx spark", "dgx-spark", "DGX Spark from another vendor" },
+	{ FAMILY, "dgx spark", "dgx-spark", "DGX Spark design from another vendor" },
 };
 
 /* Lower-case words with one blank between them: firmware has "NVIDIA_DGX_Spark", "MS-C931" and

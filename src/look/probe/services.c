@@ -41,10 +41,11 @@ static const struct {
 	{ "nvidia-spark-mlnx-firmware-manager.service", "ConnectX-7 of a DGX Spark" },
 	{ "rc-local.service", "the commands in /etc/rc.local" },
 	/* Left behind by the published scripts. */
-	{ "dgx-optimize.service", "GPU clock lock, vboost and idle states by a published script" },
-	{ "gpu-max-clocks.service", "GPU clock lock by a published recipe" },
-	{ "cpu-performance.service", "CPU governor by a published recipe" },
-	{ "nic-mrrs.service", "NIC read request size by a published recipe" },
+	{ "dgx-optimize.service",
+	  "GPU clock lock, vboost and idle states, set by a published script" },
+	{ "gpu-max-clocks.service", "GPU clock lock, set by a published recipe" },
+	{ "cpu-performance.service", "CPU governor, set by a published recipe" },
+	{ "nic-mrrs.service", "NIC read request size, set by a published recipe" },
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 

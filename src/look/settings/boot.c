@@ -143,7 +143,7 @@ static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 			}
 	if (blocked)
 		verdict_fail(
-			v, arena_printf(q->a, "none (required to change %s)", id),
+			v, arena_printf(q->a, "no write access (required to change %s)", id),
 			arena_printf(
 				q->a,
 				"PCI configuration space is not writable (%s, for %s); only "
@@ -245,7 +245,7 @@ static void isolation(const struct rule_ctx *q, struct verdict *v)
 	else if (idset_contains(&isolated, &c->online.v))
 		verdict_fail(v, "at least one CPU that is not isolated", "every CPU is isolated");
 	else if (parse_cpus(q, "irqaffinity", &irq) && idset_intersects(&irq, &isolated))
-		verdict_fail(v, "irqaffinity without CPUs of isolcpus",
+		verdict_fail(v, "irqaffinity contains no CPU of isolcpus",
 			     "irqaffinity allows interrupts on isolated CPUs");
 	else if (parse_cpus(q, "nohz_full", &nohz) && !idset_equal(&nohz, &isolated))
 		verdict_fail(v, "nohz_full same as isolcpus", "nohz_full differs from isolcpus");

@@ -129,7 +129,8 @@ static void of_a_part(const struct machine *m, const char *target, struct verdic
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v->code, absences[i]) == 0) {
 			verdict_unknown(v, CODE_NOT_CAPTURED,
-					"what it depends on is not in this partial capture");
+					"this partial capture does not contain the facts that it "
+					"depends on");
 			return;
 		}
 }
@@ -376,10 +377,10 @@ static const char *rule_check_nothing_to_write(const struct setting *s)
 	if (s->by_hand)
 		return s->by_hand;
 	if (s->effect == EFFECT_FIRMWARE)
-		return "set by firmware: change it in firmware setup, with the machine out of "
+		return "firmware sets it: change it in firmware setup while the machine is out of "
 		       "service";
 	return s->health ? "a fault to find and repair: no setting fixes it"
-			 : "no knob for it: fix it at its source";
+			 : "gputune cannot change it: fix it at its source";
 }
 
 static void remediate_to_target(const struct rule_ctx *q, struct remediations *out)

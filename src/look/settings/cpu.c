@@ -12,7 +12,7 @@ static bool one_node(const struct rule_ctx *q, struct verdict *v)
 {
 	if (is_numa(q->m))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "one NUMA node: no page migration possible");
+	verdict_na(v, CODE_NO_EFFECT, "only one NUMA node: pages cannot migrate");
 	return false;
 }
 
@@ -21,7 +21,7 @@ static bool has_cpus_to_spare(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->cpu.online.f) || idset_count(&q->m->cpu.online.v) > 1)
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "one CPU: none can be reserved");
+	verdict_na(v, CODE_NO_EFFECT, "only one CPU: none can be reserved");
 	return false;
 }
 
@@ -409,7 +409,7 @@ static void cppc(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!(q->platform & ON_SPARK)) {
-		verdict_na(v, CODE_NOT_HERE, "known to matter on GB10 only");
+		verdict_na(v, CODE_NOT_HERE, "known to matter only on GB10");
 		return;
 	}
 	if (!has_target(q, v))

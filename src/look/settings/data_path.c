@@ -74,7 +74,7 @@ static void nfs_connections(const struct rule_ctx *q, struct verdict *v)
 			fastest = nic->speed_mbps.v;
 	v->current = arena_printf(q->a, "%lld", n);
 	if (n >= 4)
-		verdict_pass(v, "several connections share the load");
+		verdict_pass(v, "several connections to the server share the load");
 	else if (fastest < 25000)
 		verdict_na(v, CODE_NO_EFFECT,
 			   "no link of this machine is faster than one connection");
@@ -101,7 +101,8 @@ static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
 	if (r >= 262144 && w >= 262144)
 		verdict_pass(v, "large transfers");
 	else
-		verdict_fail(v, ">= 262144 both", "small transfers: more requests to the server");
+		verdict_fail(v, ">= 262144 both",
+			     "small transfers cost more requests to the server");
 }
 
 static bool has_lustre(const struct machine *m, const void *object)
@@ -122,8 +123,7 @@ static void lustre_read_ahead(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MiB", mb->v);
 	if (mb->v <= 0)
 		verdict_fail(v, "> 0",
-			     "read-ahead is off: a sequential reader waits for every "
-			     "request");
+			     "read-ahead is off: a sequential reader waits for every request");
 	else
 		verdict_pass(v, "on");
 }
@@ -185,7 +185,7 @@ static void overlay(const struct rule_ctx *q, struct verdict *v)
 	else
 		verdict_fail(v, "a volume for models and data",
 			     "all files are on the image's overlay: the first write to a file "
-			     "copies all of it, and written data is lost with the container");
+			     "copies the whole file, and written data is lost with the container");
 }
 
 static bool has_cufile(const struct machine *m)
@@ -230,7 +230,7 @@ static void gds(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "no cuFile library is installed");
 	else if (!compat)
 		verdict_fail(v, "nvidia-fs loaded, or allow_compat_mode",
-			     "cufile.json forbids the path through host memory, and no other path "
+			     "cufile.json forbids reads through host memory, and no direct path "
 			     "exists: cuFile calls fail");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
@@ -273,8 +273,8 @@ static const char *sizes_clash(const struct rule_ctx *q)
 		if (seen_ok(&sizes[i]->f) && (sizes[i]->v <= 0 || sizes[i]->v % 4))
 			return "a size is not a multiple of 4 KiB";
 	if (fact_or(&s->cufile_buffer_kb, 0) > cache)
-		return "one bounce buffer exceeds the limit for all: cuFile reads through host "
-		       "memory";
+		return "one bounce buffer exceeds the limit for all of them: cuFile reads through "
+		       "host memory";
 	if (fact_or(&s->cufile_pinned_kb, cache) < cache)
 		return "the bounce buffers exceed the limit of pinned memory per GPU";
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
@@ -323,7 +323,8 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 				     away));
 	else if (!*addresses && remote)
 		verdict_fail(v, "addresses of the storage network's interfaces",
-			     arena_printf(q->a, "%s is read through host memory without them",
+			     arena_printf(q->a,
+					  "without these addresses %s is read through host memory",
 					  remote->name));
 	else if (s->cufile_direct_kb.v != CUFILE_DIRECT_KB || cache != CUFILE_CACHE_KB)
 		verdict_na(v, CODE_LEFT_ALONE,

@@ -42,7 +42,7 @@ static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 		if (!holds_zfs(d) && !is_usb(d)) {
 			*o = (struct recommendation){
 				.rel = WANT_LEAVE,
-				.because = "the published rule is for ZFS members"
+				.because = "the published rule applies to members of ZFS pools"
 			};
 			return true;
 		}
@@ -120,12 +120,12 @@ static void nr_requests(const struct rule_ctx *q, struct verdict *v)
 			verdict_pass(v, "as published");
 		else if (fact_is(&d->scheduler, "none"))
 			verdict_na(v, CODE_NO_EFFECT,
-				   "with scheduler none the kernel rejects more than the device's "
-				   "own depth: the published 256 cannot be set");
+				   "with scheduler none the kernel rejects values above the "
+				   "device's depth: the published 256 cannot be set");
 		else
 			verdict_fail(v, "256",
-				     "published claim: more parallel requests; it is lost when the "
-				     "scheduler changes");
+				     "published claim: more parallel requests; a change of "
+				     "scheduler resets it");
 		return;
 	}
 	if (d->nr_requests.v <= 2 && is_usb(d))
@@ -151,7 +151,7 @@ static void remediate_nr_requests(const struct rule_ctx *q, struct remediations 
 		remediate_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
 	else if (offers(d, "none"))
 		remediate_by_hand(out, "no value to write: with the published scheduler none, the "
-				       "kernel rejects more than the device's own depth");
+				       "kernel rejects values above the device's depth");
 	else
 		remediate_value(q, out, "256");
 }
@@ -185,7 +185,8 @@ static const char *read_above(const struct rule_ctx *q, const struct disk *d)
 		if (word_in(d->holders.v, above->name) && seen_ok(&above->read_ahead_kb.f))
 			text_printf(&t, "%s%s (%lld KiB)", t.len ? ", " : "", above->name,
 				    above->read_ahead_kb.v);
-	return arena_printf(q->a, "read-ahead of its files is that of %s, which is on it",
+	return arena_printf(q->a,
+			    "its files are read with the read-ahead of %s, which is stacked on it",
 			    t.len ? t.s : d->holders.v);
 }
 
@@ -203,22 +204,22 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 		else
 			*o = (struct recommendation){
 				.rel = WANT_LEAVE,
-				.because = "the published rule is for ZFS members"
+				.because = "the published rule applies to members of ZFS pools"
 			};
 		return true;
 	}
 	if (holds_zfs(d))
 		*o = (struct recommendation){
 			.rel = WANT_LEAVE,
-			.because = "ZFS does not read through the page cache: it has no effect"
+			.because = "no effect: ZFS does not read through the page cache"
 		};
 	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
 		*o = (struct recommendation){ .rel = WANT_LEAVE, .because = read_above(q, d) };
 	else if (q->platform & ON_HOST)
 		*o = (struct recommendation){
 			.rel = WANT_LEAVE,
-			.because = "helps sequential reads of large files and hurts random reads, "
-				   "as of a database: depends on the workload"
+			.because = "helps sequential reads of large files and hurts random reads "
+				   "(databases): depends on the workload"
 		};
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
 		*o = (struct recommendation){ .rel = WANT_AT_LEAST,
@@ -240,12 +241,12 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s at %lld Mb/s", fact_text(&d->transport, "?"),
 				  fact_or(&d->usb_speed_mbps, 0));
 	if (fact_is(&d->transport, "usb-uas")) {
-		verdict_pass(v, "many parallel requests");
+		verdict_pass(v, "UAS: many parallel requests");
 		return;
 	}
 	/* Sticks, card readers, what a management controller shows as a disk. */
 	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
-		verdict_na(v, CODE_NO_EFFECT, "bulk-only, but not used by this machine");
+		verdict_na(v, CODE_NO_EFFECT, "bulk-only, but this machine does not use the disk");
 		return;
 	}
 	verdict_fail(v, "usb-uas",
@@ -282,7 +283,8 @@ static void local_root(const struct rule_ctx *q, struct verdict *v)
 	if (strstr(root->type.v, "nfs") || strstr(root->type.v, "9p") ||
 	    strstr(root->type.v, "cifs"))
 		verdict_fail(v, "a local file system",
-			     "models and libraries are loaded over the network");
+			     "the root file system is on the network, and so are its models and "
+			     "libraries");
 	else
 		verdict_pass(v, "local");
 }

@@ -125,7 +125,7 @@ int findings_nagios(FILE *out, const struct findings *f)
 		fprintf(out, "%zu health checks failed", unfit);
 		findings_names(out, f, VERDICT_FAIL, true);
 	} else if (fail) {
-		fprintf(out, "%zu not at target value", fail);
+		fprintf(out, "%zu settings not at target value", fail);
 		findings_names(out, f, VERDICT_FAIL, false);
 	} else if (unknown) {
 		fprintf(out, "%zu unreadable", unknown);
@@ -292,7 +292,7 @@ static const struct shape_row setting_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(setting, id) },
 	{ "title", NULL, SHAPE_TEXT(setting, title) },
 	{ "group", NULL, SHAPE_TEXT_MADE(group_of) },
-	{ "kind", "Kind of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
+	{ "kind", "Kind of knob of the setting.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
 	{ "risk", NULL, SHAPE_CHOICE_BY(setting, risk, risk_name, RISK_DANGER + 1) },
 	{ "effect", NULL, SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1) },
 	{ "health", NULL, SHAPE_FLAG(setting, health) },
@@ -321,7 +321,7 @@ static const struct shape_row listed_name_rows[] = {
 };
 static const struct shape listed_name_shape = SHAPE(listed_name, listed_name);
 static const struct shape_row list_names_rows[] = {
-	{ "kind", "Subject of the names: models, machines, ...", SHAPE_TEXT(listing, kind) },
+	{ "kind", "Kind of the listed names: models, machines, ...", SHAPE_TEXT(listing, kind) },
 	{ "names", NULL, SHAPE_LIST(listing, names, n_names, listed_name) },
 };
 static const struct shape list_names_shape = SHAPE(listing, list_names);

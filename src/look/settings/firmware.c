@@ -22,11 +22,13 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &on->f, "not reported by the kernel"))
 		return;
 	v->current = on->v ? "on" : "off";
-	verdict_na(v, CODE_LEFT_ALONE,
-		   q->platform & ON_HOST ? "many threads gain from it, microsecond latency does not"
-		   : on->v ? "DGX systems ship with it on; AMD's table for GPU servers disables "
-			     "it. Data loaders gain from it, microsecond latency does not"
-			   : "off, as in AMD's table for GPU servers; DGX systems ship with it on");
+	verdict_na(
+		v, CODE_LEFT_ALONE,
+		q->platform & ON_HOST
+			? "throughput of many threads gains from it; microsecond latency does not"
+		: on->v ? "DGX systems ship with it on; AMD's table for GPU servers disables it. "
+			  "Data loaders gain from it; microsecond latency does not"
+			: "off, as in AMD's table for GPU servers; DGX systems ship with it on");
 }
 
 /* Nodes with processors: those of memory alone (HBM, CXL, a GPU's) are no part of a socket. */
@@ -56,12 +58,9 @@ static void per_socket(const struct rule_ctx *q, struct verdict *v)
 			     "firmware interleaves memory across sockets: half of all accesses go "
 			     "to the other socket, and nothing can be placed near its GPU");
 	else
-		verdict_pass(
-			v,
-			nodes == c->sockets.v
-				? "one node per socket"
-				: "sockets are divided (NPS, SNC): bind each process near its GPU "
-				  "and NIC");
+		verdict_pass(v, nodes == c->sockets.v ? "one node per socket"
+						      : "sockets are divided (NPS, SNC): bind each "
+							"process near its GPU and NIC");
 }
 
 /* POLL is no state of the processor. */
@@ -82,7 +81,7 @@ static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "cpu.idle-states checks how the offered idle states are used");
 	else if (!seen_ok(&c->idle_driver.f))
 		verdict_unseen(q, v, &c->idle_driver.f,
-			       "the kernel was built or started without idle states");
+			       "the kernel was built or booted without idle states");
 	else
 		verdict_fail(v, "Global C-state Control: Auto",
 			     "no core can sleep: other cores get less power and thermal headroom "
@@ -101,7 +100,8 @@ static void platform_profile(const struct rule_ctx *q, struct verdict *v)
 	for (size_t i = 0; i < sizeof(slow_profiles) / sizeof(slow_profiles[0]); i++)
 		if (strcmp(now->v, slow_profiles[i]) == 0) {
 			verdict_fail(v, "balanced or performance",
-				     "firmware limits fans and power of the whole machine");
+				     "the firmware's profile limits fans and power of the whole "
+				     "machine");
 			return;
 		}
 	verdict_pass(v, "unlimited");

@@ -87,8 +87,7 @@ enum { BAR1_LEAST_MIB = 1024 };
 
 static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
-	static const char small[] =
-		"limits how much of the GPU's memory a NIC can map at the same time";
+	static const char small[] = "limits how much GPU memory a NIC can map at once";
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
 	long long mib, most = p ? fact_or(&p->rebar_max_bytes, 0) >> 20 : 0;
@@ -102,7 +101,7 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 	v->wanted = ">= 1024 MiB";
 	if (mib >= BAR1_LEAST_MIB)
 		verdict_pass(v, seen_ok(&g->memory_bytes.f) && g->bar1_bytes.v >= g->memory_bytes.v
-					? "maps the whole memory"
+					? "maps the whole GPU memory"
 					: "at least 1 GiB");
 	else if (!has_rdma(q->m))
 		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger BAR");
@@ -187,11 +186,11 @@ static void judge_cap(struct verdict *v, long long want, long long now)
 {
 	/* Clocks move in steps of 15 MHz; a cap between two takes the next. */
 	if (now > want + 15)
-		verdict_fail(v, v->wanted, "no cap is in effect: the clock is above it");
+		verdict_fail(v, v->wanted, "no cap is in effect: the clock is above the cap");
 	else
 		verdict_unknown(
 			v, CODE_NEEDS_LOAD,
-			"caps are not readable from the driver, and only load could exceed it");
+			"the driver does not report caps, and only a busy GPU could exceed one");
 }
 
 /*
@@ -210,18 +209,16 @@ static bool judge_own_lock(const struct rule_ctx *q, struct verdict *v, const st
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a, "gputune locked it to %lld to %lld MHz", lo, hi));
 	else if (now >= 0 && (now > hi + 15 || (is_resting(g) && now < lo * 7 / 10)))
-		verdict_fail(
-			v, v->wanted,
-			arena_printf(q->a,
-				     "gputune locked it to %lld to %lld MHz (%s), but the lock "
-				     "is lost: the clock is %lld MHz",
-				     lo, hi, fact_from(q->a, &lock->f), now));
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a,
+					  "gputune locked it to %lld to %lld MHz (%s), but the "
+					  "lock is no longer in effect: the clock is %lld MHz",
+					  lo, hi, fact_from(q->a, &lock->f), now));
 	else
 		verdict_pass(
-			v, arena_printf(
-				   q->a,
-				   "locked by gputune (%s); locks are not readable from the driver",
-				   fact_from(q->a, &lock->f)));
+			v, arena_printf(q->a,
+					"locked by gputune (%s); the driver does not report locks",
+					fact_from(q->a, &lock->f)));
 	return true;
 }
 
@@ -258,8 +255,8 @@ static void sm_clock_lock(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (!is_resting(g) || (reasons & held_back))
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"locks are not readable from the driver, and the clock of a busy "
-				"GPU neither proves nor excludes one");
+				"the driver does not report locks, and the clock of a busy GPU "
+				"neither proves nor excludes one");
 	else if (now < (integrated ? want / 2 : want * 9 / 10))
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
@@ -267,12 +264,12 @@ static void sm_clock_lock(const struct rule_ctx *q, struct verdict *v)
 					  "lock would raise it",
 					  now));
 	else if (now >= (integrated ? want * 3 / 4 : want * 9 / 10))
-		verdict_pass(v, "the clock stays high when idle, as under a lock; locks are not "
-				"readable from the driver");
+		verdict_pass(v, "the clock stays high when idle, as under a lock; the driver does "
+				"not report locks");
 	else
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"locks are not readable from the driver, and the present clock "
-				"neither proves nor excludes one");
+				"the driver does not report locks, and the current clock neither "
+				"proves nor excludes one");
 }
 
 static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
@@ -302,12 +299,12 @@ static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 	if (now + 10 < want)
 		verdict_fail(v, v->wanted, "no lock is in effect: the memory clock is below it");
 	else if (is_resting(g))
-		verdict_pass(v, "the clock stays high when idle, as under a lock; locks are not "
-				"readable from the driver");
+		verdict_pass(v, "the clock stays high when idle, as under a lock; the driver does "
+				"not report locks");
 	else
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"at its maximum while the GPU is busy; whether a lock holds it is "
-				"not readable");
+				"at its maximum while the GPU is busy; the driver does not report "
+				"whether it is locked");
 }
 
 /* "V,V" holds the clock there, "0,V" caps it. What the profile names may be the GPU's own maximum.
@@ -417,8 +414,8 @@ static void power_limit(const struct rule_ctx *q, struct verdict *v)
 	else if (enforced >= 0 && enforced < want)
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
-					  "set to %lld W, but the board is held to %lld W: another "
-					  "limit (power supply, platform, a service) is in effect",
+					  "set to %lld W, but the board is limited to %lld W by "
+					  "something else (power supply, platform, a service)",
 					  now->v / 1000, enforced / 1000));
 	else
 		verdict_pass(v, "at the board's default or above");
@@ -459,7 +456,7 @@ static void working_clock(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
 	if (util < 80) {
 		v->current = "idle";
-		verdict_na(v, CODE_NEEDS_LOAD, "the clock of an idle GPU is not a setting");
+		verdict_na(v, CODE_NEEDS_LOAD, "the clock of an idle GPU says nothing");
 	} else if (g->event_reasons.v & power_held_back)
 		verdict_na(v, CODE_NO_EFFECT, "limited by power or temperature: see gpu.throttle");
 	else if (now < max * 3 / 4)

@@ -119,8 +119,8 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 	    !machine_bus_gpus(q->m, true)) {
 		v->current = "0";
 		verdict_fail(v, "1",
-			     "this machine has a GPU, but none is on the PCI bus: it fell off, or "
-			     "firmware left it out. Power off, wait, and start again");
+			     "this machine type has a GPU, but none is on the PCI bus: it fell "
+			     "off, or firmware left it out. Power off, wait, and start again");
 		return;
 	}
 	if (lost) {
@@ -148,7 +148,8 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
 	else if ((q->platform & ON_HGX) && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
 		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
-		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than are on the bus");
+		verdict_fail(v, "4, 8 or 16",
+			     "GPUs are missing from the bus: an HGX baseboard has more");
 	else
 		verdict_pass(v, "the driver reports every GPU on the bus");
 }
@@ -204,8 +205,8 @@ static void gpu_driver_alike(const struct rule_ctx *q, struct verdict *v)
 			v->current = arena_printf(q->a, "gpu%u %s, gpu%u %s", first->index,
 						  first->vbios.v, g->index, g->vbios.v);
 			verdict_fail(v, "one version",
-				     "GPUs of one model with different firmware may clock and fail "
-				     "differently");
+				     "GPUs of one model with different firmware may differ in "
+				     "clocks and faults");
 			return;
 		}
 	verdict_pass(v, "the same on every GPU");
@@ -271,10 +272,12 @@ static void gpu_driver_link_growth(const struct rule_ctx *q, struct verdict *v,
 
 	if ((double)n->crc > crc_most * (double)growth_seconds(q->m) ||
 	    (double)n->recovery > recovery_most)
-		verdict_fail(v, "link errors did not grow",
-			     "the errors grow: the link is failing, and jobs over it may end");
+		verdict_fail(
+			v, "link errors did not grow",
+			"the errors grow: the link is failing, and jobs that use it may abort");
 	else
-		verdict_pass(v, is_none(n) ? "did not grow" : "grew slower than the limit");
+		verdict_pass(v, is_none(n) ? "the errors did not grow"
+					   : "the errors grew slower than the limit");
 }
 
 /* One reading gives no rate: what training a link leaves behind is no fault. */
@@ -287,7 +290,8 @@ static void gpu_driver_link_total(const struct rule_ctx *q, struct verdict *v,
 			     "many errors since driver load: check with --since whether they grow");
 	else
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "few, and only growth is a fault: compare an earlier reading (--since)");
+			   "few errors, and only growth is a fault: compare with an earlier "
+			   "reading (--since)");
 }
 
 /* The link with the most errors; *unseen: a counter that could not be read. */
@@ -481,7 +485,8 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 	else if (other)
 		verdict_fail(
 			v, "one clique",
-			arena_printf(q->a, "in clique %lld, gpu%u in %lld: no NVLink connects them",
+			arena_printf(q->a,
+				     "it is in clique %lld, gpu%u in %lld: no NVLink connects them",
 				     g->fabric_clique.v, other->index, other->fabric_clique.v));
 	else if (first_untold(&mask, 1) && !*summary)
 		verdict_unseen(q, v, mask, NULL);
@@ -519,8 +524,8 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 			"the GPU is not part of an NVSwitch fabric, or a virtual machine hides it");
 	else if (strcmp(g->fabric_state.v, "in-progress") == 0)
 		verdict_fail(v, "completed",
-			     "the GPU is still registering, and CUDA starts only after that; "
-			     "several minutes after boot this means a Fabric Manager problem");
+			     "the GPU is still registering, and CUDA starts only afterwards. "
+			     "Several minutes after boot, suspect Fabric Manager");
 	else if (strcmp(g->fabric_state.v, "not-started") == 0)
 		verdict_fail(
 			v, "completed",
@@ -571,7 +576,7 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 			verdict_na(v, CODE_NO_SUPPORT,
 				   "these GPUs have no direct access: copies go through the host");
 		else
-			verdict_fail(v, "ok to every peer",
+			verdict_fail(v, "OK to every peer",
 				     "no direct access to that GPU's memory: copies go through the "
 				     "host");
 		return;

@@ -39,24 +39,22 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 				"the GPU is too hot: fix cooling first, clocks later");
 	else if (mask & EVENT_HW_POWER)
 		verdict_fail_by(v, CODE_POWER, "none",
-				"hardware holds the GPU below its clock: power supply or cable; no "
-				"clock setting fixes that");
+				"hardware limits the clock: power supply or cable; no clock "
+				"setting fixes that");
 	/* nvml.h: it may be told while the clock changes, too. */
 	else if (mask & EVENT_HW_SLOWDOWN)
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "hardware slowdown without thermal or power brake; it also appears "
-			   "briefly at every clock change: an earlier reading (--since) shows how "
-			   "long it lasts");
+			   "hardware slowdown, neither thermal nor power brake. Clock changes "
+			   "cause short ones: an earlier reading (--since) shows for how long");
 	else if (mask & EVENT_SW_POWER)
 		verdict_pass(v,
 			     "at its power limit, normal for a busy GPU; no clock lock lifts it");
 	else if (mask & EVENT_SYNC_BOOST)
 		verdict_pass(v, "synchronized with the slowest GPU of its group, as configured");
 	else
-		verdict_pass(
-			v, fact_or(&g->integrated, 0)
-				   ? "none reported; hidden limits of a GB10 only appear under load"
-				   : "clocks are not throttled now");
+		verdict_pass(v, fact_or(&g->integrated, 0) ? "none reported; limits that a GB10 "
+							     "does not report only show under load"
+							   : "clocks are not throttled now");
 }
 
 /* What takes clocks away for heat or power, each with its counter. Software slows down first, at a
@@ -121,9 +119,9 @@ static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const s
 				  growth_span(q->a, q->m));
 	/* A tenth for clocks that are read a moment apart. */
 	if (worst > 110)
-		verdict_unknown(v, CODE_ERROR,
-				"the counter grew by more than the time between the two readings: "
-				"it jumped or wrapped");
+		verdict_unknown(
+			v, CODE_ERROR,
+			"the counter grew by more than the time that passed: it jumped or wrapped");
 	else if (worst > most)
 		verdict_fail_by(v, slowdowns[by].code, arena_printf(q->a, "<= %.0f %%", most),
 				arena_printf(q->a, "this GPU is throttled now: check %s",
@@ -191,15 +189,15 @@ static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail_by(v, slowdowns[worst].code, "0 s of thermal and power brake",
 				arena_printf(q->a,
 					     "%s throttled this GPU since driver load: check %s, "
-					     "then watch whether it grows",
+					     "then watch whether this time grows",
 					     slowdowns[worst].name, slowdowns[worst].mend));
 	else if (unseen)
 		verdict_unseen(q, v, unseen, "not counted by the driver on this GPU");
 	else if (seen < SLOWDOWNS)
 		verdict_pass(v, "none of the driver's counters shows throttling");
 	else
-		verdict_pass(v, "no thermal or power brake throttling; a software power cap under "
-				"load is normal");
+		verdict_pass(v, "neither thermal nor power brake throttling; a software power cap "
+				"under load is normal");
 }
 
 /* Degrees left. The driver's own margin (T.Limit) comes first: it is of the hottest part, and on
@@ -231,7 +229,7 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 		if (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
 		    g->temperature_margin_c.f.seen == SEEN_UNASKED)
 			verdict_na(v, CODE_NEEDS_DEEP,
-				   "its limit is slow to read, so it was skipped (--deep reads "
+				   "its limit was skipped because reading it is slow (--deep reads "
 				   "it); gpu.throttle shows thermal throttling");
 		else
 			verdict_na(v, CODE_NO_SUPPORT,
@@ -241,7 +239,7 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 	}
 	below = arena_printf(
 		q->a, "%lld C below the %s%s", h.left_c,
-		h.has_margin ? "first limit, from the driver's own margin" : "slow-down limit",
+		h.has_margin ? "first limit, according to the driver's margin" : "slow-down limit",
 		h.disagree     ? "; the absolute limit contradicts it"
 		: h.odd_margin ? "; the driver's margin matches no limit and is ignored"
 			       : "");
@@ -345,8 +343,8 @@ static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "none pending", "a remap is waiting for a GPU reset");
 	else if ((double)fact_or(&g->remap_uncorrected, 0) >
 		 health_figure(q->s->id, "uncorrected", NULL, 1e18))
-		verdict_fail(v, "few after uncorrected errors",
-			     "too many rows were lost: replace the board");
+		verdict_fail(v, "few remapped rows",
+			     "too many rows were remapped: replace the board");
 	else if (unread)
 		verdict_unseen(q, v, unread, NULL);
 	else
@@ -425,9 +423,10 @@ static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 			v, "errors over its lifetime; the rows were remapped and none is pending");
 	else {
 		v->slight = n.now == 0;
-		verdict_fail(v, "0 uncorrected",
-			     "uncorrected memory errors over its lifetime that no remapped row "
-			     "explains: only growth is a fault, check again after a day of work");
+		verdict_fail(
+			v, "0 uncorrected",
+			"uncorrected memory errors over its lifetime, and no remapped row explains "
+			"them. Only growth is a fault: check again after a day of work");
 	}
 }
 
@@ -502,16 +501,16 @@ static void xid_verdict(const struct rule_ctx *q, struct verdict *v, const struc
 	const struct xid_row *row = worst ? xid_find(worst->index) : NULL;
 
 	if (!worst)
-		verdict_pass(v, "none in the kernel's log of this boot");
+		verdict_pass(v, "none in the kernel log of this boot");
 	else if (heavy == 0 && row && row->kind == XID_PROGRAM)
 		verdict_pass(v, "caused by programs: not a GPU fault");
 	else if (heavy == 0 && came_before(q, worst))
 		verdict_pass(v, arena_printf(q->a, "none %s: the last hardware Xid (%u) is older",
 					     growth_span(q->a, q->m), worst->index));
 	else if (heavy == 0)
-		verdict_pass(v,
-			     arena_printf(q->a, "the last hardware Xid (%u) was survived long ago",
-					  worst->index));
+		verdict_pass(v, arena_printf(q->a,
+					     "the GPU survived its last hardware Xid (%u) long ago",
+					     worst->index));
 	else if (!row)
 		verdict_fail(
 			v, "none from hardware",
@@ -580,7 +579,7 @@ static void sxid(const struct rule_ctx *q, struct verdict *v)
 	else
 		verdict_pass(v, fact_or(&g->sxid_nonfatal, 0) > 0
 					? "none that ends jobs; watch whether the others grow"
-					: "none in the kernel's log of this boot");
+					: "none in the kernel log of this boot");
 }
 
 static void replays(const struct rule_ctx *q, struct verdict *v)
@@ -611,10 +610,11 @@ static void replays(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "the generation of the link is unknown");
 	else if ((double)n > most)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f", most),
-			     "the link replays more than the limit of its generation: card, slot "
-			     "or riser");
+			     "more replays than the limit for its link generation: check card, "
+			     "slot and riser");
 	else
-		verdict_pass(v, n ? "within the limit of its link generation" : "did not grow");
+		verdict_pass(v, n ? "within the limit of its link generation"
+				  : "the errors did not grow");
 }
 
 #include "look/settings_gpu_health_rows.h"

@@ -21,12 +21,10 @@ static bool want_relaxed_ordering(const struct rule_ctx *q, struct recommendatio
 	const char *name = g ? fact_text(&g->name, "") : "";
 
 	if ((strstr(name, "A100") || strstr(name, "A800")) && (q->platform & ON_HGX))
-		*o = (struct recommendation){
-			.rel = WANT_IS,
-			.value = "1",
-			.because =
-				"DGX OS sets it on A100: PCIe writes need not wait for each other"
-		};
+		*o = (struct recommendation){ .rel = WANT_IS,
+					      .value = "1",
+					      .because = "DGX OS sets it on A100: PCIe writes do "
+							 "not have to wait for each other" };
 	else
 		*o = (struct recommendation){ .rel = WANT_LEAVE,
 					      .because =
@@ -48,7 +46,7 @@ static void module_limit(const struct rule_ctx *q, struct verdict *v)
 		  usual = fact_or(&g->module_limit_default_mw, 0);
 
 	if (!is_superchip(q->m)) {
-		verdict_na(v, CODE_NOT_HERE, "the GPU shares its power budget with no processor");
+		verdict_na(v, CODE_NOT_HERE, "the GPU has its own power budget");
 		return;
 	}
 	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver reports no limit for the module"))
@@ -78,14 +76,15 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = arena_printf(q->a, "requested: %s; in effect: %s", asked, enforced);
 	if (strcmp(asked, enforced) != 0 && strcmp(asked, "none") != 0)
-		verdict_fail(v, asked,
-			     "the requested profile is not in effect: another one excludes it");
+		verdict_fail(
+			v, asked,
+			"the requested profile is not in effect: another profile has priority");
 	else if (word_in(enforced, "max-q") && q->profile == PROFILE_MAX_PERFORMANCE)
 		verdict_fail(v, "not max-q", "max-q trades speed for efficiency");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
 			   strcmp(enforced, "none") == 0
-				   ? "none: the default suits mixed work; a profile suits one type "
+				   ? "no profile, which suits mixed work; a profile suits one type "
 				     "of job"
 				   : "chosen for one type of job; \"nvidia-smi power-profiles\" "
 				     "changes it");
@@ -137,8 +136,7 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "no unused part",
 			     arena_printf(q->a,
 					  "%lld of %lld compute slices and %lld eighths of the "
-					  "memory are "
-					  "unused",
+					  "memory are unused",
 					  compute, fact_or(&g->slices_max, 7), memory));
 	else
 		verdict_pass(v, "instances use the whole GPU");
@@ -163,7 +161,7 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 			     "no program may use this GPU, with or without MPS");
 	else
 		verdict_fail(v, "exclusive-process",
-			     "programs of another user or without the daemon's environment bypass "
+			     "programs of other users, or without the daemon's environment, bypass "
 			     "the server and time-share the GPU");
 }
 
@@ -208,14 +206,13 @@ static void mps_limits(const struct rule_ctx *q, struct verdict *v)
 		verdict_unknown(v, CODE_ERROR,
 				"the share of threads is not a number from 1 to 100");
 	else if (seen_ok(&memory->f) && !limits_memory(q->m, memory->v, &known))
-		known ? verdict_fail(v, "less than the GPU has",
+		known ? verdict_fail(v, "a limit below the GPU's memory",
 				     "a limit as large as the GPU's memory has no effect: one "
 				     "program can use all of it")
 		      : verdict_unknown(v, CODE_ERROR, "the memory limit is not GPU=SIZE");
 	else if (percent < 100 || seen_ok(&memory->f))
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "chosen for programs that share a GPU; a single program gets no more "
-			   "than that");
+			   "set for programs that share a GPU; it also limits a single program");
 	else
 		verdict_pass(v, "no limit: a program may use the whole GPU");
 }

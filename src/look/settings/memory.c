@@ -15,8 +15,8 @@ static bool want_thp(const struct rule_ctx *q, struct recommendation *o)
 		return false;
 	*o = (struct recommendation){ .rel = WANT_ONE_OF,
 				      .value = "madvise never",
-				      .because = "with 64 KiB pages a huge page is 512 MiB, which "
-						 "always would give to any program",
+				      .because = "with 64 KiB pages a huge page is 512 MiB, and "
+						 "\"always\" would give one to any program",
 				      .source = "NVIDIA Grace performance tuning guide" };
 	return true;
 }
@@ -101,8 +101,8 @@ static void shm(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "larger than a container's default");
 	else
 		verdict_fail(v, "> 64 MiB",
-			     "a container's default of 64 MiB: data loaders with workers and NCCL "
-			     "fail or fall back");
+			     "a container's default of 64 MiB: data loaders and NCCL fail or use a "
+			     "slower path");
 }
 
 /* Explicit huge pages: asked for, granted, mounted. Only packet-processing programs need them. */
@@ -117,8 +117,9 @@ static void granted(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
 	if (!seen_ok(&p->requested.f)) {
 		verdict_na(v, CODE_OPT_IN,
-			   p->total.v ? "set at run time: none requested at boot"
-				      : "none requested: only DPDK and similar programs need them");
+			   p->total.v
+				   ? "none requested at boot; the pages were reserved at run time"
+				   : "none requested: only DPDK and similar programs need them");
 		return;
 	}
 	v->wanted = arena_printf(q->a, "%lld pages", p->requested.v);
@@ -153,11 +154,11 @@ static void rule_memory_sizes(const struct rule_ctx *q, struct verdict *v)
 			v->current = arena_printf(q->a, "no pool of %s", arg->value.v);
 			verdict_fail(
 				v, arena_printf(q->a, "%s=%s in effect", arg->name, arg->value.v),
-				arena_printf(
-					q->a,
-					"the kernel has no huge pages of %s and ignored the "
-					"request without a message (its page size is %lld KiB)",
-					arg->value.v, fact_or(&q->m->memory.page_size, 0) / 1024));
+				arena_printf(q->a,
+					     "the kernel has no huge pages of %s (its page size is "
+					     "%lld KiB) and silently ignored the request",
+					     arg->value.v,
+					     fact_or(&q->m->memory.page_size, 0) / 1024));
 			return;
 		}
 	}
@@ -227,7 +228,7 @@ static void mounted(const struct rule_ctx *q, struct verdict *v)
 	v->current = "no mount";
 	verdict_fail(v, arena_printf(q->a, "hugetlbfs with pagesize=%lldM", need / 1024),
 		     "the pages are reserved, but no mount gives access to them; use a mount unit, "
-		     "never fstab without nofail");
+		     "or fstab with nofail");
 }
 
 /* How much may wait to be written to disk: two limits, each a ratio or a number of bytes. */
@@ -358,14 +359,15 @@ static void rule_memory_dirty(const struct rule_ctx *q, struct verdict *v)
 				      "MiB");
 	/* Above the start of writing in the background, which may be zero. */
 	if (have.ratio == 0 && strcmp(q->s->name, "vm.dirty_ratio") == 0)
-		verdict_fail(
-			v, v->wanted,
-			"the limit is 0, in percent and bytes: every writer waits for the disk");
+		verdict_fail(v, v->wanted,
+			     "both limits (percentage and bytes) are 0: every writer waits for the "
+			     "disk");
 	else if (have.bytes < 0 && !is_percent(q->wish, &want))
 		verdict_unseen(q, v, &q->m->memory.available_kb.f, NULL);
 	else if (dirty_met(q, &have, want))
-		verdict_pass(v, is_percent(q->wish, &want) ? "at target value"
-							   : "the dirty limit drains in seconds");
+		verdict_pass(v, is_percent(q->wish, &want)
+					? "at target value"
+					: "the disk writes the allowed dirty data in seconds");
 	else
 		verdict_fail(v, v->wanted,
 			     is_percent(q->wish, &want)

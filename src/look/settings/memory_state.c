@@ -41,7 +41,7 @@ static void available(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s (%lld %%)", v->current,
 				  percent_of_total(m, m->available_kb.v));
 	if (m->available_kb.v >= least)
-		verdict_pass(v, "enough for the host itself");
+		verdict_pass(v, "enough memory is left for the host");
 	else
 		verdict_fail(v, arena_printf(q->a, ">= %lld MiB", least / 1024),
 			     has_unified_memory(q->m)
@@ -81,8 +81,8 @@ static void guard(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = idle.len ? arena_strdup(q->a, idle.s) : "none";
 	verdict_fail(v, "earlyoom or systemd-oomd active",
-		     "no service kills a program that uses up memory, and GPU driver memory does "
-		     "not count against limits: the machine freezes");
+		     "no service stops a program that uses up memory, and memory of the GPU driver "
+		     "is in no limit: the machine freezes");
 }
 
 long long freeable_cache_kb(const struct memory *m)
@@ -111,11 +111,11 @@ static void page_cache(const struct rule_ctx *q, struct verdict *v)
 				  freeable_cache_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
 	if (free < (long long)health_figure(q->s->id, "free", NULL, 0) &&
 	    cached > (long long)health_figure(q->s->id, "cache", NULL, 0))
-		verdict_fail(v, "more free before a large allocation",
-			     "programs that ask CUDA for free memory do not count page cache, and "
-			     "fail to start");
+		verdict_fail(v, "more free memory before a large allocation",
+			     "CUDA does not count page cache as free: programs that check free "
+			     "memory fail to start");
 	else
-		verdict_pass(v, "page cache blocks no program");
+		verdict_pass(v, "page cache does not block any program");
 }
 
 /* Reserved huge pages that are unused cannot be used for anything else. */
@@ -180,8 +180,8 @@ static void swap_area(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, "<= %lld %% used", most),
 			     "swap is full: the next allocation fails, or the machine stalls");
 	else
-		verdict_pass(v,
-			     "some swap is free; swapped-out data costs time only while it moves");
+		verdict_pass(
+			v, "some swap is free; swapped-out data only costs time when it is moved");
 }
 
 /* Groups with a limit of their own: how near what programs hold is, and who was killed. */
@@ -225,7 +225,7 @@ static void group_limits(const struct rule_ctx *q, struct verdict *v)
 				  fact_or(&worst->oom_kills, 0));
 	verdict_fail(v, arena_printf(q->a, "<= %lld %% used, none killed", most),
 		     fact_or(&worst->oom_kills, 0) > 0
-			     ? "the kernel killed programs in it at its limit"
+			     ? "the kernel killed programs at its limit"
 			     : "at its limit: the next allocation kills a program in it");
 }
 

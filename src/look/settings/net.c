@@ -36,7 +36,7 @@ static void tcp_mem(const struct rule_ctx *q, struct verdict *v)
 		fast = fast || fact_or(&n->speed_mbps, 0) >= 25000;
 	if (!fast) {
 		verdict_na(v, CODE_NO_EFFECT,
-			   "no interface of 25 Gb/s or more is up: the kernel's default covers its "
+			   "no interface of 25 Gb/s or more is up: the kernel's default covers the "
 			   "bandwidth-delay product");
 		return;
 	}
@@ -109,7 +109,7 @@ static void no_function(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&n->cable_present, 0) == 1) {
 		verdict_fail(v, four,
-			     "a cable is detected and the NIC is absent: a hot-plug fault. Shut "
+			     "a cable is detected, but the NIC is absent: a hot-plug fault. Shut "
 			     "down and disconnect all power for a minute; never rescan the bus");
 	} else if (fact_or(&n->hotplug_enabled, 1) == 0) {
 		verdict_fail(v, four,
@@ -178,13 +178,13 @@ static void late_cable(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (!is_seen(q, v, &n->f, "this kernel does not manage hot plug of the NIC"))
 		return;
-	v->current = arena_printf(q->a, "%lld plugged in since boot", n->v);
+	v->current = arena_printf(q->a, "%lld cables plugged in since boot", n->v);
 	if (n->v > 0)
 		verdict_fail(v, "plugged in since boot",
 			     "the NIC was hot-plugged: such a link carries about 13 Gb/s until "
 			     "both machines boot with the cable in");
 	else
-		verdict_pass(v, "the cable was in at boot, as far back as the kernel's log goes");
+		verdict_pass(v, "the cable was in at boot, as far as the kernel log shows");
 }
 
 static void drivers(const struct rule_ctx *q, struct verdict *v)
@@ -295,9 +295,9 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, least == p ? "the NIC's maximum"
 					   : "the maximum of all devices below its root port");
 	else if (!whole)
-		verdict_unknown(
-			v, CODE_ERROR,
-			"below the NIC's maximum; limits of the devices around it are unreadable");
+		verdict_unknown(v, CODE_ERROR,
+				"below the NIC's maximum; the limits of the other devices on its "
+				"path are unreadable");
 	else
 		verdict_fail(v, v->wanted,
 			     "firmware set the payload below the maximum of all devices below the "
@@ -314,7 +314,7 @@ static void relaxed_ordering(const struct rule_ctx *q, struct verdict *v)
 	if (p->relaxed_ordering.v)
 		verdict_pass(v, "on");
 	else
-		verdict_fail(v, "on", "writes wait for each other on some hosts");
+		verdict_fail(v, "on", "on some hosts writes wait for each other");
 }
 
 #include "look/settings_net_rows.h"

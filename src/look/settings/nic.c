@@ -61,20 +61,21 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 	v->wanted = recommendation_text(q->a, q->wish, "bytes");
 	roce = rdma_mtu(n->mtu.v);
 	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", n->mtu.v)))
-		verdict_pass(v, "both ends and the switch must agree, which only an active test "
-				"shows");
+		verdict_pass(v, "both ends and the switch must use the same MTU, which only a test "
+				"with traffic shows");
 	else if (is_beyond(q))
 		verdict_na(v, CODE_NO_SUPPORT,
 			   arena_printf(q->a, "the hardware's largest MTU is %lld bytes",
 					n->max_mtu.v));
 	else
-		verdict_fail(v, v->wanted,
-			     rdma_of(q->m, n)
-				     ? arena_printf(q->a,
-						    "RoCE uses an RDMA MTU of %lld of 4096. Change "
-						    "both ends and the switch together",
-						    roce)
-				     : "small frames. Change both ends and the switch together");
+		verdict_fail(
+			v, v->wanted,
+			rdma_of(q->m, n)
+				? arena_printf(q->a,
+					       "RoCE uses an RDMA MTU of %lld of 4096. Change "
+					       "both ends and the switch together",
+					       roce)
+				: "the frames are small. Change both ends and the switch together");
 }
 
 /* The half without a link beside one that has it: the cable is in, so it is no resting port. */
@@ -157,12 +158,12 @@ static void rule_nic_errors(const struct rule_ctx *q, struct verdict *v)
 				  missed < 0 ? 0 : missed);
 	if (crc > 10)
 		verdict_fail(v, "few CRC errors",
-			     "damaged frames since boot: cable, module or port, if the count still "
-			     "grows");
+			     "damaged frames since boot: if the count still grows, check cable, "
+			     "module and port");
 	else if (missed > 1000)
 		verdict_fail(v, "few missed",
-			     "packets were dropped for lack of receive buffers since boot: use "
-			     "larger rings or more queues, if the count still grows");
+			     "packets were dropped for lack of receive buffers since boot: if the "
+			     "count still grows, use larger rings or more queues");
 	else
 		verdict_pass(v, crc > 0 || missed > 0 ? "few since boot: only growth is a fault"
 						      : "none since boot");
@@ -261,8 +262,8 @@ static void rings(const struct rule_ctx *q, struct verdict *v)
 			     has_room_to_send(n) ? arena_printf(q->a, "rx %lld, tx %lld",
 								n->rx_ring_max.v, n->tx_ring_max.v)
 						 : arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
-			     "packets were dropped for lack of receive buffers. Changing it resets "
-			     "the link");
+			     "packets were dropped for lack of receive buffers. A larger ring "
+			     "helps, but changing it resets the link");
 	else
 		verdict_na(v, CODE_NO_SUPPORT,
 			   "packets were dropped, but the ring is at its maximum: use more queues "
@@ -336,7 +337,7 @@ static bool irqs_matter(const struct rule_ctx *q, struct verdict *v)
 
 	if (!q->m->gpu.gpus.n && !has_rdma(q->m))
 		verdict_na(v, CODE_NO_EFFECT,
-			   "neither a GPU nor RDMA: the CPUs that process its data are unknown");
+			   "without a GPU or RDMA it is unknown which CPUs process the data");
 	else if (!is_numa(q->m) && !has_isolated_cpus(q->m))
 		verdict_na(v, CODE_NO_EFFECT, "one NUMA node, and no CPU is reserved");
 	else if (is_numa(q->m) && fact_or(&n->numa_node, -1) < 0)
@@ -380,15 +381,14 @@ static void irq_placement(const struct rule_ctx *q, struct verdict *v)
 	else if (!away)
 		verdict_pass(v, "every interrupt is served near the adapter");
 	else
-		verdict_fail(
-			v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
-			is_numa(q->m)
-				? arena_printf(
-					  q->a,
-					  "data crosses to another socket before a CPU sees it%s",
-					  has_isolated_cpus(q->m) ? ", or disturbs reserved CPUs"
+		verdict_fail(v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
+			     is_numa(q->m) ? arena_printf(q->a,
+							  "data crosses to another socket before a "
+							  "CPU processes it%s",
+							  has_isolated_cpus(q->m)
+								  ? ", or disturbs reserved CPUs"
 								  : "")
-				: "interrupts disturb reserved CPUs");
+					   : "interrupts disturb reserved CPUs");
 }
 
 /* Only those that are away: where the driver put the others is its own choice. */
@@ -404,8 +404,8 @@ static void remediate_irqs(const struct rule_ctx *q, struct remediations *out)
 		return;
 	}
 	if (!near.n) {
-		remediate_by_hand(out, "every CPU of the adapter's node is reserved: reserve other "
-				       "CPUs, or leave one for its interrupts");
+		remediate_by_hand(out, "every CPU of the adapter's NUMA node is reserved: reserve "
+				       "other CPUs, or leave one for its interrupts");
 		return;
 	}
 	for (const char *p = n->irqs_away.v; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
@@ -443,14 +443,14 @@ static void address(const struct rule_ctx *q, struct verdict *v)
 		v->current = NULL;
 		verdict_unseen(q, v, &n->ipv4.f, NULL);
 	} else if (!*n->ipv4.v && !rdma_of(q->m, n)) {
-		verdict_na(v, CODE_LEFT_ALONE, "no RDMA device requires an address on it");
+		verdict_na(v, CODE_LEFT_ALONE, "no RDMA device uses it, so it needs no address");
 	} else if (!*n->ipv4.v) {
 		verdict_fail(v, "a private IPv4 address",
-			     "RDMA connections and RoCE v2 GIDs are derived from it");
+			     "RDMA connections and RoCE v2 GIDs need this address");
 	} else if (is_published_example(n->ipv4.v) && q->profile != PROFILE_PUBLISHED) {
 		verdict_fail(v, "a private range, one /24 per path",
-			     "1.1.1.0/24 and 2.2.2.0/24 are public networks of others: the "
-			     "published example makes them unreachable from this machine");
+			     "1.1.1.0/24 and 2.2.2.0/24 are public networks: the published example "
+			     "makes them unreachable from this machine");
 	} else {
 		verdict_pass(v, "set");
 	}
@@ -513,7 +513,7 @@ static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)
 			     "a systemd-networkd file names it, but NetworkManager runs instead: "
 			     "the file has no effect");
 	else
-		verdict_pass(v, "changes must be saved there, or they are lost at the next boot");
+		verdict_pass(v, "save changes there, or they are lost at the next boot");
 }
 
 #include "look/settings_nic_rows.h"

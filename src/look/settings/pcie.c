@@ -46,7 +46,7 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 		return arena_printf(
 			q->a,
 			"lanes are missing: the adapter's other half, %.*s, has x%lld. The adapter "
-			"is soldered: update the BIOS, then ask the vendor's support",
+			"is soldered in: update the BIOS, then ask the vendor's support",
 			(int)strcspn(best->twin->name, "."), best->twin->name, best->width);
 	if (machine_soldered(q->m, q->object))
 		return "lanes are missing on a soldered part: update the BIOS, then ask the "
@@ -96,14 +96,14 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 	    (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
 	     (fact_or(&g->event_reasons, 0) & EVENT_IDLE))) {
 		verdict_na(v, CODE_NEEDS_LOAD,
-			   "the width is right; an idle GPU lowers the speed, so judge the speed "
+			   "the width is right. An idle GPU lowers the link speed: check the speed "
 			   "under load");
 		return;
 	}
 	if ((narrow || slow) && (!is_placed(q->m, p) || (up && (!seen_ok(&up->max_speed_mts.f) ||
 								!seen_ok(&up->max_width.f)))))
 		verdict_unknown(v, CODE_ERROR,
-				"below the device's maximum; the maximum of the port above it is "
+				"below the device's maximum; the maximum of its upstream port is "
 				"unreadable");
 	else if (narrow)
 		verdict_fail(v, v->wanted, missing_lanes(q, &best));
@@ -129,7 +129,7 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&g->integrated, 0) == 1) {
 		verdict_na(v, CODE_INTEGRATED,
-			   "NIC data is written to the memory that this GPU uses");
+			   "the GPU uses host memory, so a NIC writes directly to it");
 		return;
 	}
 	if (!has_rdma(q->m)) {
@@ -159,8 +159,8 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "the nearest NIC is reachable without crossing the processor");
 	else if ((q->platform & ON_HGX) && !is_superchip(q->m))
 		verdict_fail(v, "PIX or PXB",
-			     "this GPU has no active NIC behind its own switch: its traffic "
-			     "crosses the processor");
+			     "no active NIC is behind this GPU's PCIe switch: its traffic crosses "
+			     "the processor");
 	else if (best == PATH_SYS)
 		verdict_fail(v, "NODE or nearer", "the nearest NIC is on the other socket");
 	else if ((q->platform & ON_IGX))
@@ -198,19 +198,20 @@ static const struct pci_function *failed_above(const struct machine *m,
 static void judge_above(const struct rule_ctx *q, struct verdict *v, const struct pci_function *up,
 			const char *span)
 {
-	const char *after = is_connectx(q->object) ? ". The kernel's recovery of a ConnectX can "
-						     "then hang the host: reboot before using it"
-						   : "";
+	const char *after = is_connectx(q->object)
+				    ? ". The kernel's recovery of a ConnectX can then hang the "
+				      "host: reboot before using the adapter"
+				    : "";
 
 	v->current = arena_printf(q->a, "%lld fatal at %s", fact_or(&up->aer_fatal, 0), up->name);
 	/* A link that goes away under its port is such an error. */
 	if (!q->m->earlier && is_connectx(q->object) && seen_ok(&q->m->net.spark_hotplug.f))
 		verdict_na(v, CODE_NEEDS_EARLIER,
 			   "this machine removes the adapter when no cable is plugged in, which "
-			   "also counts; an earlier reading (--since) shows the difference");
+			   "counts as an error; compare with an earlier reading (--since)");
 	else
 		verdict_fail(v, "0 fatal",
-			     arena_printf(q->a, "the port above it, %s, lost a transfer %s%s",
+			     arena_printf(q->a, "its upstream port, %s, lost a transfer %s%s",
 					  up->name, span, after));
 }
 
@@ -224,20 +225,21 @@ static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 		  fixed = growth(&p->aer_correctable, &before->aer_correctable);
 	const char *span = growth_span(q->a, q->m);
 
-	v->current = arena_printf(q->a, "%lld fatal, %lld non-fatal, %lld corrected more %s",
+	v->current = arena_printf(q->a, "%lld more fatal, %lld non-fatal, %lld corrected %s",
 				  fatal < 0 ? 0 : fatal, nonfatal < 0 ? 0 : nonfatal,
 				  fixed < 0 ? 0 : fixed, span);
 	if (fatal <= 0 && failed_above(q->m, p, true))
 		judge_above(q, v, failed_above(q->m, p, true), span);
 	else if (fatal > 0 || nonfatal > 0)
-		verdict_fail(v, "0 uncorrected",
-			     arena_printf(q->a,
-					  "accesses over this link failed %s: card, slot or "
-					  "riser",
-					  span));
+		verdict_fail(
+			v, "0 uncorrected",
+			arena_printf(
+				q->a,
+				"accesses over this link failed %s: check card, slot and riser",
+				span));
 	else if ((double)fixed > health_figure(q->s->id, "corrected", NULL, 0))
 		verdict_fail(v, "few corrected",
-			     "the link often corrects errors: card, slot or riser");
+			     "the link often corrects errors: check card, slot and riser");
 	else
 		verdict_pass(v, arena_printf(q->a, "no failure %s", span));
 }
@@ -261,8 +263,8 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 		judge_above(q, v, failed_above(q->m, p, false), "since boot");
 	else if (nonfatal)
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "accesses over this link failed since boot: some at startup are "
-			   "harmless, growth is not; compare an earlier reading (--since)");
+			   "accesses over this link failed since boot. A few at startup are "
+			   "harmless, growth is not: compare with an earlier reading (--since)");
 	else if ((double)fixed > few)
 		verdict_na(v, CODE_NEEDS_EARLIER,
 			   "the link corrected errors since boot: a count is not a rate; an "
@@ -349,8 +351,7 @@ static const char *harmless(const struct machine *m, const struct pci_function *
 
 	*code = CODE_NO_EFFECT;
 	if (fact_or(&b->port_type, 0) == PORT_ROOT)
-		return "a root port: traffic between its devices and others passes the root "
-		       "anyway";
+		return "a root port: peer traffic of its devices passes the root complex anyway";
 	LIST_FOR_EACH (struct pci_function, p, &m->pci) {
 		if (!is_below(p, top))
 			continue;
@@ -396,11 +397,11 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 	}
 	why_not = harmless(q->m, b, &code);
 	if (!(b->acs_ctrl.v & REDIRECT))
-		verdict_pass(v, "peers behind one switch reach each other directly");
+		verdict_pass(v, "peers behind this switch reach each other directly");
 	else if (why_not)
 		verdict_na(v, code, why_not);
 	else
-		verdict_fail(v, "redirect off on bare metal",
+		verdict_fail(v, "redirect off (bare metal only)",
 			     "traffic between GPU and NIC behind this switch goes up to the "
 			     "processor and back. Disabling redirect weakens device isolation");
 }
@@ -473,8 +474,8 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
 		verdict_na(v, CODE_NOT_HERE,
 			   arena_printf(q->a,
-					"Arm: left as in the image, %s; domains are %s. Both reach "
-					"full speed on some machines",
+					"on Arm it stays as in the image, %s; domains are %s. Both "
+					"modes reach full speed on some machines",
 					passthrough_text(q), fact_text(f, "unknown")));
 		return;
 	}
@@ -617,14 +618,14 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 	if (lacks) {
 		verdict_fail(v, arena_printf(q->a, "%zu of %zu", n, n),
 			     arena_printf(q->a,
-					  "%s has no fast port behind its own switch%s%s: its rail "
-					  "crosses the processor",
+					  "%s has no fast port behind its own PCIe switch%s%s: its "
+					  "rail crosses the processor",
 					  lacking.s, stray.len ? ", and without its own GPU: " : "",
 					  stray.len ? stray.s : ""));
 	} else {
-		verdict_pass(v, in_order(own, n) ? "one each, numbered like the GPUs"
-						 : "one each; not numbered like the GPUs: list "
-						   "them for NCCL in the order of the GPUs");
+		verdict_pass(v, in_order(own, n) ? "one port per GPU, numbered like the GPUs"
+						 : "one port per GPU, but numbered differently: "
+						   "list them for NCCL in the order of the GPUs");
 	}
 }
 

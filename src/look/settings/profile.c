@@ -111,7 +111,7 @@ static int parse_want(struct profile_file *l, struct profile_override *o, const 
 			       "[%s]: want must be a whole number after >= or <=, not \"%s\"",
 			       o->s->id, value);
 	if (o->s->judge && !o->s->n_opinions)
-		return ini_bad(&l->ini, "[%s] is a check without a target value; it can be waived",
+		return ini_bad(&l->ini, "[%s] has no target value to set; it can only be waived",
 			       o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
@@ -300,8 +300,8 @@ int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
 	}
 	if (!met)
 		return err_set(e, -EINVAL,
-			       "no setting is selected: the profile has \"only\" (%.120s), and "
-			       "none of these matches %.120s",
+			       "no setting is selected: the profile only has %.120s, and none of "
+			       "these matches %.120s",
 			       profile_joined(a, p->within, p->n_within),
 			       profile_joined(a, only, n));
 	err_set(e, -EINVAL, "no setting is selected: \"skip\" (%.120s) removes all of %s%.120s%s",

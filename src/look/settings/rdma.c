@@ -52,8 +52,7 @@ static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 	if (fact_is(&p->phys_state, "Disabled"))
 		return fact_is(&p->link_layer, "InfiniBand")
 			       ? "administratively down"
-			       : "no cable, the far end is off, or the interface is "
-				 "administratively down";
+			       : "no cable, the far end is off, or the interface is disabled";
 	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
 }
 
@@ -75,8 +74,8 @@ static void rule_rdma_state(const struct rule_ctx *q, struct verdict *v)
 	else
 		verdict_fail(v, "ACTIVE",
 			     (q->platform & ON_HGX) && is_rail(q->m, p)
-				     ? "the link is down on a port near a GPU: one rail less for "
-				       "every job"
+				     ? "the link is down on a port near a GPU: every job has one "
+				       "rail less"
 				     : "the link is down");
 }
 
@@ -88,7 +87,7 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 
 	if (!is_active(p)) {
 		v->current = "not active";
-		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
+		verdict_na(v, CODE_NO_EFFECT, "the port is not in state ACTIVE");
 		return;
 	}
 	if (!is_seen(q, v, &p->rate_mbps.f, NULL))
@@ -105,9 +104,9 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 	if (p->rate_mbps.v >= best)
 		verdict_pass(v, "as fast as the other ports of its model on this machine");
 	else
-		verdict_fail(
-			v, arena_printf(q->a, "%lld Gb/s", best / 1000),
-			"slower than the other ports of its model: cable, module or switch port");
+		verdict_fail(v, arena_printf(q->a, "%lld Gb/s", best / 1000),
+			     "slower than the other ports of its model: check cable, module and "
+			     "switch port");
 }
 
 /* Integrity errors do not come on a healthy link, and a link in use does not go down. */
@@ -119,17 +118,19 @@ static void error_growth(const struct rule_ctx *q, struct verdict *v, const stru
 		  down = growth(&p->link_downed, &old->link_downed);
 	const char *span = growth_span(q->a, q->m);
 
-	v->current =
-		arena_printf(q->a, "%lld symbol, %lld receive, %lld link-down more %s",
-			     symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down, span);
+	v->current = arena_printf(
+		q->a, "%lld more symbol errors, %lld receive errors, %lld link-downs %s",
+		symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down, span);
 	if ((double)down > health_figure(q->s->id, "flaps", NULL, 0))
-		verdict_fail(v, "no increase",
-			     arena_printf(q->a,
-					  "the link went down %s: cable, module or switch port",
-					  span));
+		verdict_fail(
+			v, "no increase",
+			arena_printf(q->a,
+				     "the link went down %s: check cable, module and switch port",
+				     span));
 	else if (symbol > 0 || rcv > 0)
 		verdict_fail(v, "no increase",
-			     arena_printf(q->a, "integrity errors grew %s: cable or module", span));
+			     arena_printf(q->a, "integrity errors grew %s: check cable and module",
+					  span));
 	else
 		verdict_pass(v, arena_printf(q->a, "no increase %s", span));
 }
@@ -161,14 +162,16 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 			     "then replace cable or module");
 	else if ((double)down > downs)
 		verdict_fail(v, "few link-down events",
-			     "the link often went down since driver load: cable, module or switch "
-			     "port, if it continues");
+			     "the link often went down since driver load: if it continues, check "
+			     "cable, module and switch port");
 	else if (unread)
-		verdict_unseen(q, v, unread, "not all of them are counted by the driver");
+		verdict_unseen(q, v, unread, "the driver does not count all of them");
 	else
-		verdict_pass(v, symbol > 0 || rcv > 0 ? "few since the counters were reset: only "
-							"growth is a fault"
-						      : "no integrity error counted");
+		verdict_pass(
+			v,
+			symbol > 0 || rcv > 0
+				? "few errors since the counters were reset: only growth is a fault"
+				: "no integrity error counted");
 }
 
 static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
@@ -253,7 +256,7 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!is_active(p)) {
-		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
+		verdict_na(v, CODE_NO_EFFECT, "the port is not in state ACTIVE");
 		return;
 	}
 	if (!p->gids.n) {
@@ -269,14 +272,13 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(
 			v, "a RoCE v2 GID for each IPv4 address",
 			any ? arena_printf(q->a,
-					   "%s has none: RDMA from that address reaches no peer",
+					   "%s has no GID: RDMA from that address reaches no peer",
 					   lacks)
 			    : "RoCE v2 falls back to link-local addresses, which do not reach "
 			      "other subnets");
 	else if (any)
-		verdict_pass(
-			v,
-			"a RoCE v2 GID from IPv4 exists; its index moves, so let NCCL select it");
+		verdict_pass(v, "a RoCE v2 GID for IPv4 exists; its index can change, so let NCCL "
+				"select it");
 	/* What the interface has decides between "nothing to make one from" and a fault. */
 	else if (!n)
 		verdict_unknown(v, CODE_ERROR, "network interface of the port not found");
@@ -304,16 +306,16 @@ static void rule_rdma_firmware(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		alike++;
 		if (strcmp(other->firmware.v, p->firmware.v) != 0) {
-			verdict_fail(v, "one version on equal boards",
+			verdict_fail(v, "the same version on boards of one model",
 				     arena_printf(q->a,
-						  "%s has %s: boards of one model (%s) behave "
-						  "differently by firmware",
+						  "%s has %s: boards of one model (%s) with "
+						  "different firmware behave differently",
 						  other->device, other->firmware.v, p->board_id.v));
 			return;
 		}
 	}
 	if (alike)
-		verdict_pass(v, "the same on all equal boards");
+		verdict_pass(v, "the same on all boards of this model");
 	else
 		verdict_na(v, CODE_NO_EFFECT, "no second board of its model");
 }
@@ -404,12 +406,13 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 	else if ((q->platform & ON_IGX) || lacks_dma_buf(q->m))
 		verdict_fail(v, "loaded",
 			     seen_ok(&q->m->net.ofed_version.f)
-				     ? "required to access GPU memory: dma-buf is missing, or "
-				       "unused by the published data path"
+				     ? "required for access to GPU memory: dma-buf is missing, or "
+				       "the published data path does not use it"
 				     : "required to access GPU memory; it loads only with "
 				       "DOCA/OFED drivers");
 	else
-		verdict_na(v, CODE_LEFT_ALONE, "dma-buf has replaced it: see rdma.gpudirect");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "not needed: dma-buf has replaced it, see rdma.gpudirect");
 }
 
 /* Beside the kernel's own NIC driver it answers EINVAL. */

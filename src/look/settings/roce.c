@@ -35,7 +35,7 @@ static const struct rdma_port *roce_port(const struct rule_ctx *q, struct verdic
 	const struct rdma_port *p = rdma_of(q->m, n);
 
 	if (!p || !fact_is(&p->link_layer, "Ethernet"))
-		verdict_na(v, CODE_NO_EFFECT, "no RoCE on it");
+		verdict_na(v, CODE_NO_EFFECT, "no RoCE on the port");
 	else if (!is_up(n))
 		verdict_na(v, CODE_NO_EFFECT, "the link is down");
 	else
@@ -108,7 +108,8 @@ static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 		return;
 	} else if (recommendation_met(q->wish, n->pfc.v)) {
 		verdict_pass(
-			v, "at target value; the switch must match, which only its own port shows");
+			v,
+			"at target value; the switch must match, which only the switch can show");
 	} else {
 		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
 			     "change it together with every switch port along the path");
@@ -154,9 +155,12 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 	v->current = n->trust.v;
 	other = other_rail(q->m, n, "trust");
 	if (other)
-		verdict_fail(v, "the same on every rail",
-			     arena_printf(q->a, "%s trusts %s: one rail's pauses miss its traffic",
-					  other->name, other->trust.v));
+		verdict_fail(
+			v, "the same on every rail",
+			arena_printf(
+				q->a,
+				"%s trusts %s: on one rail the pauses do not affect its traffic",
+				other->name, other->trust.v));
 	else if (!seen_ok(&n->pfc.f) || strcmp(n->pfc.v, "none") == 0)
 		verdict_na(v, CODE_NO_EFFECT, "no priority is paused, so trust does not matter");
 	else if (strcmp(n->trust.v, "dscp") == 0)
@@ -167,7 +171,7 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "dscp",
 			     arena_printf(q->a,
 					  "priority %s is paused, but packets without a VLAN tag "
-					  "never get it",
+					  "never have this priority",
 					  n->pfc.v));
 }
 
@@ -213,13 +217,13 @@ static void rule_ets(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no priority is paused");
 	else if ((class = wrong_class(q->a, n->ets.v, n->pfc.v, &last)) != NULL)
 		verdict_fail(
-			v, last ? "its own share" : "its own class",
+			v, last ? "each priority has a share" : "its own class",
 			last ? arena_printf(q->a,
 					    "class %s is sent only when no other class has data",
 					    class)
 			     : arena_printf(q->a,
-					    "class %s contains priorities that are not paused: "
-					    "they stop with it",
+					    "class %s also contains priorities that should not "
+					    "pause: they stop with it",
 					    class));
 	else
 		verdict_pass(v, "paused priorities have their own classes");
@@ -270,8 +274,9 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 
 	if (!fact_is(&p->link_layer, "Ethernet") || !fact_is(&p->state, "ACTIVE")) {
 		verdict_na(v, CODE_NO_EFFECT,
-			   fact_is(&p->link_layer, "Ethernet") ? "the port is not active"
-							       : "InfiniBand has its own");
+			   fact_is(&p->link_layer, "Ethernet")
+				   ? "the port is not in state ACTIVE"
+				   : "InfiniBand has its own congestion control");
 		return;
 	}
 	if (!is_seen(q, v, &p->cnp_dscp.f, "congestion control not reported by the driver") ||
@@ -289,12 +294,13 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 					  "paused: pauses spread to other traffic",
 					  off));
 	else if (other)
-		verdict_fail(v, "the same on every rail",
-			     arena_printf(q->a,
-					  "%s marks notifications with DSCP %lld, priority %lld: "
-					  "the switch prioritizes only one of them",
-					  other->name, fact_or(&other->cnp_dscp, -1),
-					  fact_or(&other->cnp_priority, -1)));
+		verdict_fail(
+			v, "the same on every rail",
+			arena_printf(q->a,
+				     "%s sends notifications with DSCP %lld, priority %lld, unlike "
+				     "the other rails: the switch prioritizes only one kind",
+				     other->name, fact_or(&other->cnp_dscp, -1),
+				     fact_or(&other->cnp_priority, -1)));
 	else
 		verdict_pass(v, has_other_port(q->m, p)
 					? "the same on every rail; the switch must assign that "
@@ -315,8 +321,8 @@ static const struct firmware_wish {
 	const char *note;
 } firmware_wishes[] = {
 	{ "ATS_ENABLED", 0, true,
-	  "translated requests bypass the switch; 1 is for passed-through devices of HGX Blackwell "
-	  "Ultra" },
+	  "with 1, translated requests bypass the PCIe switch, as for passed-through devices of "
+	  "HGX Blackwell Ultra" },
 	{ "ROCE_CC_PRIO_MASK_P1", 255, false, "congestion control for all priorities" },
 	{ "ROCE_CC_PRIO_MASK_P2", 255, false, "congestion control for all priorities" },
 };
@@ -361,7 +367,7 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, "%s=%lld", w->name, w->value), w->note);
 		return;
 	}
-	verdict_pass(v, "as the vendor sets it, if vendors agree");
+	verdict_pass(v, "the vendor's value, if vendors agree");
 }
 
 #include "look/settings_roce_rows.h"

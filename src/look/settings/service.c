@@ -91,8 +91,8 @@ static void irqbalance(const struct rule_ctx *q, struct verdict *v)
 
 	v->current = active ? "active" : "not active";
 	if (active && has_isolated_cpus(q->m))
-		verdict_fail(v, "not active, or banned from the isolated CPUs",
-			     "it may move interrupts to isolated CPUs");
+		verdict_fail(v, "not active, or excluded from the isolated CPUs",
+			     "irqbalance may move interrupts to isolated CPUs");
 	else
 		verdict_pass(v, active ? "no CPU is isolated" : "not active");
 }
@@ -168,7 +168,7 @@ static void leftovers(const struct rule_ctx *q, struct verdict *v)
 	verdict_fail(v, "removed",
 		     undoes ? "a published script's unit sets fixed clocks, and its stop action "
 			      "resets the GPU to guessed defaults at every shutdown"
-			    : "units of a published recipe: fixed commands that fail on several "
+			    : "units of a published recipe: their fixed commands fail with several "
 			      "GPUs or after hot plug");
 }
 
@@ -184,8 +184,8 @@ static void service_rc_local(const struct rule_ctx *q, struct verdict *v)
 			     "overwrote /etc/rc.local: such settings apply late and unchecked");
 	else if (seen_ok(&file->f) || in_use(s))
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "an administrator's script: check whether it sets knobs that are judged "
-			   "here; gputune does not read it");
+			   "an administrator's script: check whether it changes settings that "
+			   "gputune judges; gputune does not read it");
 	else
 		verdict_pass(v, "not in use");
 }
@@ -203,7 +203,7 @@ static void spark_nic(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = !s ? "not installed" : in_use(s) ? "enabled" : "installed, not enabled";
 	if (in_use(s))
-		verdict_pass(v, "as DGX OS ships it");
+		verdict_pass(v, "enabled, as DGX OS ships it");
 	else if (s)
 		verdict_fail(v, "enabled",
 			     "the platform's NIC management is disabled: hot plug and firmware of "
@@ -278,7 +278,7 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 
 	if (machine_fabric(q->m) != FABRIC_BRIDGED) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   "this machine manages no fourth-generation NVSwitch");
+			   "this machine has no fourth-generation NVSwitch to manage");
 		return;
 	}
 	v->current = arena_printf(q->a, "nvlsm %s, mlx5_ib %s, ib_umad %s",
@@ -287,7 +287,7 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 				  fact_text(&net->ib_umad, "not loaded"));
 	if (!ib || !umad)
 		verdict_fail(v, "mlx5_ib and ib_umad loaded",
-			     "Fabric Manager reaches the switches through both modules; without "
+			     "Fabric Manager needs both modules to reach the switches; without "
 			     "them CUDA fails with error 802");
 	else if (q->m->gpu.nvlsm.f.seen == SEEN_ABSENT)
 		verdict_fail(v, "nvlsm installed",
@@ -317,7 +317,7 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 				  nodes, channels);
 	if (active && nodes == 0)
 		verdict_fail(v, "every node of the rack in nodes_config.cfg",
-			     "the service runs without a list of nodes: it connects none");
+			     "the service runs without a list of nodes and connects to none");
 	else if (active && channels == 0)
 		verdict_fail(
 			v, "a channel",

@@ -648,11 +648,10 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 	if (present && strcmp(present, value) != 0)
 		remediate_by_hand(
 			out,
-			arena_printf(
-				q->a,
-				"%s=%s is already on the kernel command line: remove it at its "
-				"source (undo it, if gputune set it), then plan again for %s=%s",
-				name, present, name, value));
+			arena_printf(q->a,
+				     "the kernel command line has %s=%s: remove it where it is set "
+				     "(or undo it, if gputune set it), then plan %s=%s again",
+				     name, present, name, value));
 	else
 		remediate_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
 }

@@ -91,7 +91,7 @@ int site_load(struct host *h, struct arena *a, struct site *out, struct err *e)
 	if (code)
 		return err_set(e, code, "%s: %s", SITE_POLICY, strerror(-code));
 	if (!h->id.captured && ((st.uid != 0 && st.uid != h->id.euid) || (st.mode & 022)))
-		return err_set(e, -EPERM, "%s: others than root may write it", SITE_POLICY);
+		return err_set(e, -EPERM, "%s: users other than root can write it", SITE_POLICY);
 	out->there = true;
 	r.file.ini = (struct ini_file){ .path = SITE_POLICY, .e = e };
 	code = ini_file_read(&r.file.ini, text, len, site_on_key, &r);

@@ -30,13 +30,13 @@ static void rps(const struct rule_ctx *q, struct verdict *v)
 		return;
 	else if ((unsigned long long)n->channels.v >= cpus)
 		verdict_fail(v, "off",
-			     "every CPU near the adapter has a queue: steering costs an interrupt "
-			     "between CPUs and gains nothing");
+			     "every CPU near the adapter has a queue: steering only adds an "
+			     "interrupt between CPUs");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
 			   arena_printf(q->a,
-					"%lld queues for %llu CPUs near the adapter: spreading may "
-					"be intended",
+					"only %lld queues for %llu CPUs near the adapter: steering "
+					"may be intended",
 					n->channels.v, cpus));
 }
 

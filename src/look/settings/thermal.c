@@ -102,8 +102,8 @@ static void power_adapter(const struct rule_ctx *q, struct verdict *v)
 		v->current = arena_printf(q->a, "draws %lld W", s->power_in_uw.v / 1000000);
 	if (watts < 0) {
 		verdict_na(v, CODE_NO_SUPPORT,
-			   "the power that the adapter negotiated is not readable: a latched "
-			   "supply shows under load, see gpu.power-latch");
+			   "the adapter's negotiated power is not readable; a latched power supply "
+			   "only shows under load, see gpu.power-latch");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld W", watts);
@@ -127,8 +127,8 @@ static void prochot(const struct rule_ctx *q, struct verdict *v)
 			     fact_or(&s->system_cap_uw, 0) / 1000000);
 	if (s->prochot.v != 0)
 		verdict_fail(v, "0",
-			     "firmware throttles the processors for temperature or power, which no "
-			     "driver counter shows");
+			     "firmware throttles the processors for temperature or power; no "
+			     "driver counter shows it");
 	else
 		verdict_pass(v, "no throttling by firmware");
 }

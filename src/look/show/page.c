@@ -341,7 +341,7 @@ static const char *const rate_units[] = { "MB/s", "links" };
 static const struct shape_row narrow_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE(narrow, kind, narrow_kinds) },
 	{ "name", NULL, SHAPE_TEXT(narrow, name) },
-	{ "address", "PCI address of the lower end.", SHAPE_TEXT(narrow, address) },
+	{ "address", "PCI address of the link's lower end.", SHAPE_TEXT(narrow, address) },
 	{ "fault", "The link is slower than both ends support.", SHAPE_FLAG(narrow, fault) },
 	{ "now", NULL, SHAPE_REAL_OF(rate_now), .when_of = has_rate },
 	{ "could", NULL, SHAPE_REAL_OF(rate_could), .when_of = has_rate },

@@ -140,7 +140,7 @@ static struct cell devices_page_pcie(struct doc *d, const struct machine *m, con
 	if (!seen_ok(&g->pcie_gen.f) || !seen_ok(&g->pcie_width.f))
 		return cell_unseen(&g->pcie_gen.f);
 	if (fact_or(&g->integrated, 0))
-		return cell_as(STYLE_MUTED, "none: on the chip");
+		return cell_as(STYLE_MUTED, "none: the GPU is on the processor's chip");
 	now = arena_printf(d->arena, "Gen%lld x%lld", g->pcie_gen.v, g->pcie_width.v);
 	if (fact_or(&g->pcie_gen_max, 0) <= g->pcie_gen.v &&
 	    fact_or(&g->pcie_width_max, 0) <= g->pcie_width.v)

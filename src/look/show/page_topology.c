@@ -106,7 +106,7 @@ static void affinity(struct doc *d, const struct machine *m, const struct endpoi
 static void topology_page_nearest(struct doc *d, const struct machine *m,
 				  const struct endpoint *list, size_t n, const char **names)
 {
-	struct node *t = DOC_TABLE(d, "Nearest network adapter", "GPU", "Nearest NIC", "Way");
+	struct node *t = DOC_TABLE(d, "Nearest network adapter", "GPU", "Nearest NIC", "Path");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct endpoint *nic =
@@ -207,7 +207,8 @@ static void topology_page_nvlinks(struct doc *d, const struct machine *m)
 
 	if (!fabric_text(d->arena, m))
 		return;
-	t = DOC_TABLE(d, fabric_text(d->arena, m), "GPU", "NVLinks up", ">Each, one way", "~Peers");
+	t = DOC_TABLE(d, fabric_text(d->arena, m), "GPU", "NVLinks up", ">Each link, one direction",
+		      "~Peers");
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		size_t up = nvlinks_up(g);
 		long long speed = 0;
@@ -238,7 +239,7 @@ static const char *amount(struct doc *d, const struct narrow *s, double v)
 
 static void topology_page_narrow(struct doc *d, const struct narrow *spots, size_t n)
 {
-	struct node *t = DOC_TABLE(d, "Narrow spots, one way, without packet headers", ">",
+	struct node *t = DOC_TABLE(d, "Narrow spots, one direction, without packet headers", ">",
 				   "Narrow spot", ">Carries", ">Could", "~Why");
 
 	for (size_t i = 0; i < n; i++)

@@ -73,7 +73,7 @@ static int bsd_name(struct input *in, uint64_t length, struct member *m, struct 
 	size_t n = length < sizeof(buf) ? (size_t)length : sizeof(buf);
 
 	if (length > m->size)
-		return ar_broken(e, m->at, "name longer than its member");
+		return ar_broken(e, m->at, "its name is longer than the member");
 	if (input_read(in, m->at, buf, n))
 		return ar_broken(e, m->at, "truncated");
 	copy_name(m->name, buf, n, "");
@@ -125,7 +125,7 @@ int archive_each(struct input *in,
 		return ar_broken(e, 0, "no magic number");
 	if (magic[2] == 't')
 		return err_set(e, -EPROTONOSUPPORT,
-			       "is a thin archive: it lists files and contains none");
+			       "is a thin archive: it lists files but does not contain them");
 	while (!code && at < in->size) {
 		struct member m;
 
@@ -444,7 +444,7 @@ static int find_end(struct input *in, struct directory *d, struct err *e)
 	int code = -1;
 
 	if (n < END)
-		return directory_broken(e, "shorter than an empty one");
+		return directory_broken(e, "shorter than an empty archive");
 	tail = malloc(n);
 	if (!tail || input_read(in, base, tail, n)) {
 		free(tail);
@@ -526,7 +526,9 @@ static int zip_judge(const struct zip_entry *z, unsigned flags, unsigned method,
 			       "member %.200s is compressed by method %u; wheels use deflate",
 			       z->name, method);
 	if (method == 0 && z->size != z->packed_size)
-		return err_set(e, -EBADMSG, "member %.200s is stored, but has two sizes", z->name);
+		return err_set(e, -EBADMSG,
+			       "member %.200s is not compressed, but its two sizes differ",
+			       z->name);
 	if (z->packed && z->size / PACKING > z->packed_size + 1)
 		return err_set(e, -EBADMSG,
 			       "member %.200s claims more data than its bytes can contain",

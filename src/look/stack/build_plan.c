@@ -473,18 +473,19 @@ static void compiler(struct maker *k, const struct stack_place *t)
 {
 	line(k, "CUDA_HOME", t->path,
 	     arena_printf(k->a, "the newest toolkit with a compiler: %s", t->version));
-	line(k, "PATH", arena_printf(k->a, "%s/bin", t->path), "its nvcc comes first");
+	line(k, "PATH", arena_printf(k->a, "%s/bin", t->path), "puts this toolkit's nvcc first");
 	k->out->lines[k->out->n - 1].before = true;
 	line(k, "CUDACXX", arena_printf(k->a, "%s/bin/nvcc", t->path), "CUDA compiler for CMake");
 	line(k, "TORCH_CUDA_ARCH_LIST", archs(k, true),
-	     "only this machine's GPU: each further architecture adds compile time");
-	line(k, "CUDAARCHS", archs(k, false), "the same for projects that use CMake's default");
+	     "only for this machine's GPU, since each further architecture adds compile time");
+	line(k, "CUDAARCHS", archs(k, false),
+	     "same as above, for projects that use CMake's default");
 	if (k->how->gpus[0].sm >= 100) {
 		line(k, "TRITON_PTXAS_BLACKWELL_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
-		     "Triton's own copy may be older than this toolkit's");
+		     "Triton's bundled copy may be older than this toolkit's");
 	}
 	line(k, "TRITON_PTXAS_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
-	     "the same for Triton before 3.5, and for older GPUs");
+	     "same as above, for Triton before 3.5 and for older GPUs");
 }
 
 static void build_env_jobs(struct maker *k)
@@ -499,8 +500,8 @@ static void build_env_jobs(struct maker *k)
 			  "a CUDA compiler uses up to %d GiB; %.0f GiB are free now, of which %d "
 			  "stay free",
 			  GIB_A_JOB, (double)memory / (1 << 20), GIB_BESIDE));
-	line(k, "CMAKE_BUILD_PARALLEL_LEVEL", text, "the same for CMake");
-	line(k, "NVCC_THREADS", "1", "threads in nvcc multiply with MAX_JOBS");
+	line(k, "CMAKE_BUILD_PARALLEL_LEVEL", text, "same as above, for CMake");
+	line(k, "NVCC_THREADS", "1", "each of MAX_JOBS compilers starts this many threads");
 }
 
 static void feature(struct maker *k, const char *name, bool on, const char *reason)
@@ -548,7 +549,7 @@ static void features(struct maker *k)
 			     : "NCCL is not installed: PyTorch builds its own");
 	feature(k, "USE_FLASH_ATTENTION", true, "fused attention");
 	feature(k, "USE_MEM_EFF_ATTENTION", true,
-		"for shapes that flash attention does not support");
+		"memory-efficient attention, for shapes that flash attention does not support");
 	feature(k, "USE_FBGEMM", !arm,
 		arm ? "written for the vector units of x86-64"
 		    : "quantized matrix products on the CPU");

@@ -94,7 +94,7 @@ const struct component_row components[COMPONENTS] = {
 				    LIST("onnxruntime/capi/libonnxruntime_providers_cuda.so"), NULL,
 				    "onnxruntime-gpu", "inference of ONNX models" },
 	[COMPONENT_ONNX] = { "ONNX", "onnx", NULL, LIST("onnx"), NULL, NULL, "onnx",
-			     "models between frameworks" },
+			     "exchanges models between frameworks" },
 };
 
 /* Without "-cu12" at its end. */

@@ -30,7 +30,7 @@ static int open_names(struct input *in, struct elf *f, uint32_t names, struct er
 	int code;
 
 	if (f->n_sections == 0 || names == SHN_EXTENDED) {
-		code = get(in, f->sections_at, s, SECTION, e, "no first section");
+		code = get(in, f->sections_at, s, SECTION, e, "it has no first section");
 		if (code)
 			return code;
 		if (f->n_sections == 0)

@@ -188,7 +188,7 @@ static void pins(struct judge *j, const struct stack_place *p, const struct dist
 	f->current = *wrong ? wrong : arena_printf(j->a, "%zu as pinned", met);
 	f->serious = true;
 	f->from = arena_printf(j->a, "%s/METADATA", d->info);
-	f->reason = *wrong ? "it requires other versions than the installed ones; their interfaces "
+	f->reason = *wrong ? "it requires versions other than the installed ones; their interfaces "
 			     "may differ"
 			   : arena_printf(j->a, "%zu dependencies match the pinned versions%s", met,
 					  missing ? "; those not installed do not count" : "");
@@ -320,8 +320,8 @@ static void one_version(struct judge *j, const struct stack_item *item)
 	}
 	f->wanted = other->version;
 	f->reason = arena_printf(j->a,
-				 "the system has %s %s (%s): load order or LD_LIBRARY_PATH decides "
-				 "which one a process gets",
+				 "the system also has %s %s (%s): load order or LD_LIBRARY_PATH "
+				 "decides which one a process uses",
 				 components[item->c].name, other->version, other->path);
 	/* The older of the two is to be renewed. */
 	if (version_compare(item->version, other->version) > 0)
@@ -398,7 +398,7 @@ static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsign
 
 	f->current = p->version;
 	f->from = p->path;
-	f->source = "CUDA release notes: new and dropped architectures";
+	f->source = "CUDA release notes: added and dropped architectures";
 	if (!have)
 		f->reason = "version unreadable";
 	else if (!known)

@@ -243,13 +243,14 @@ void library_take_answer(struct take *t, struct stack_item *item)
 		return;
 	/* What is judged is what is loaded: a link on the way may be another's, and change. */
 	if (geteuid() == 0 && (!realpath(item->path, full) || !vendor_trusted(full))) {
-		item->said_error = "not loaded as root: other users can write it";
+		item->said_error = "not loaded, since gputune runs as root and other users can "
+				   "write the library";
 		return;
 	}
 	ask = (struct asking){ geteuid() == 0 ? full : item->path, q };
 	if (apart_run(library_version_child, &ask, LIMIT_MS, &reply, NULL, NULL) ||
 	    reply.len != sizeof(s)) {
-		item->said_error = "no response: it hung or ended the process";
+		item->said_error = "no response: it hung or crashed";
 		return;
 	}
 	memcpy(&s, reply.s, sizeof(s));

@@ -52,7 +52,7 @@ static const struct shape_row build_step_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(build_step, id) },
 	{ "title", NULL, SHAPE_TEXT(build_step, title) },
 	{ "state", NULL, SHAPE_CHOICE(build_step, state, step_state_names) },
-	{ "lacks", "Why it cannot start.", SHAPE_TEXT(build_step, lacks), .unknown = SHAPE_NULL },
+	{ "lacks", "Reason why the step cannot start.", SHAPE_TEXT(build_step, lacks), .unknown = SHAPE_NULL },
 	{ "argv", NULL, SHAPE_TEXT_LIST(build_step, argv, n_argv) },
 	{ "disk_gib", NULL, SHAPE_COUNT(build_step, disk_gib) },
 	{ "memory_gib", NULL, SHAPE_COUNT(build_step, memory_gib) },
@@ -62,12 +62,13 @@ static const struct shape build_step_shape = SHAPE(build_step, build_step);
 
 static const struct shape_row build_plan_rows[] = {
 	{ "dir", NULL, SHAPE_TEXT(build_plan, dir) },
-	{ "disk_gib", "Total of all steps to do.", SHAPE_COUNT(build_plan, disk_gib) },
+	{ "disk_gib", "Total of all remaining steps.", SHAPE_COUNT(build_plan, disk_gib) },
 	{ "disk_free_gib", NULL, SHAPE_REAL(build_plan, disk_free_gib) },
 	{ "memory_available_gib", NULL, SHAPE_REAL(build_plan, memory_gib) },
 	{ "jobs", "Parallel compilers.", SHAPE_COUNT(build_plan, jobs) },
 	{ "hours", "An estimate.", SHAPE_REAL(build_plan, hours) },
-	{ "lacks", "Why nothing should be started.", SHAPE_TEXT(build_plan, lacks), .unknown = SHAPE_NULL },
+	{ "lacks", "Reason why the build should not be started.", SHAPE_TEXT(build_plan, lacks),
+	  .unknown = SHAPE_NULL },
 	{ "steps", NULL, SHAPE_LIST(build_plan, steps, n, build_step) },
 };
 static const struct shape build_plan_shape = SHAPE(build_plan, build_plan);
@@ -120,7 +121,7 @@ static const struct shape_row wheelhouse_rows[] = {
 	{ "dir", NULL, SHAPE_TEXT(wheelhouse, dir) },
 	{ "signed", NULL, SHAPE_FLAG(wheelhouse, is_signed) },
 	MANIFEST_ROWS,
-	{ "verified", "Every wheel was compared with the manifest.", SHAPE_FLAG(wheelhouse, verified) },
+	{ "verified", "true: every wheel was compared with the manifest.", SHAPE_FLAG(wheelhouse, verified) },
 	{ "problems", NULL, SHAPE_LIST(wheelhouse, verdict.items, verdict.n, house_problem) },
 	{ "signer", NULL, SHAPE_TEXT(wheelhouse, verdict.signer), .unknown = SHAPE_NULL },
 };
@@ -137,7 +138,7 @@ static const char *difference_shown(struct arena *a, const void *object)
 	const struct house_difference *d = object;
 
 	return d->only_in ? arena_printf(a, "only in %s", d->only_in)
-			  : "other contents under the same name";
+			  : "different contents under the same name";
 }
 
 static unsigned difference_style(const void *object)
@@ -148,14 +149,14 @@ static unsigned difference_style(const void *object)
 
 static const struct shape_row house_difference_rows[] = {
 	{ "file", NULL, SHAPE_TEXT(house_difference, file), .title = "Wheel", .style_of = shape_strong },
-	{ "only_in", "The folder; null: both have it, with other contents.", SHAPE_TEXT(house_difference, only_in),
+	{ "only_in", "The folder; null: both have it, with different contents.", SHAPE_TEXT(house_difference, only_in),
 	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style },
 };
 const struct shape house_difference_shape = SHAPE(house_difference, house_difference);
 
 static const struct shape_row wheelhouse_diff_rows[] = {
-	{ "a", "A folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
-	{ "b", "The other one.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
+	{ "a", "The first folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
+	{ "b", "The second folder of wheels.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
 	{ "differ", "Wheels that are missing from one side, or differ.",
 	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) },
 };
@@ -215,7 +216,7 @@ static const struct shape_row gpu_code_rows[] = {
 	  SHAPE_TEXT_OF(gpu_code_suffix), SHAPE_NAMES(suffixes) },
 	{ "ptx_version", NULL, SHAPE_TEXT_MADE(gpu_code_ptx), .unknown = SHAPE_NULL, .absent = true },
 	{ "entries", NULL, SHAPE_COUNT(gpu_code, n) },
-	{ "entries_inside_data", "Of them in a library's data, where tools that read sections do not see them.",
+	{ "entries_inside_data", "Number of them in a library's data, which tools that read sections miss.",
 	  SHAPE_COUNT(gpu_code, inside) },
 	{ "entries_without_kernels", NULL, SHAPE_COUNT(gpu_code, empty) },
 	{ "size_bytes", "Size in the file.", SHAPE_COUNT(gpu_code, size) },
@@ -234,9 +235,9 @@ static const struct shape containers_shape = SHAPE(code_served, containers);
 static const struct shape_row code_served_rows[] = {
 	{ "gpu", NULL, SHAPE_OBJECT(code_served, gpu, gpu_target) },
 	{ "answer", NULL, SHAPE_CHOICE_BY(code_served, answer, code_answer_name, CODE_ANSWERS) },
-	{ "by", "The code that runs.",
+	{ "by", "The GPU code that would run.",
 	  SHAPE_POINTER_AS(code_served, by, gpu_code, code_name_shape), .unknown = SHAPE_NULL },
-	{ "containers", "Number of files with this best answer.", SHAPE_PART(containers_shape) },
+	{ "containers", "Number of files for which this is the best answer.", SHAPE_PART(containers_shape) },
 };
 static const struct shape code_served_shape = SHAPE(code_served, code_served);
 
@@ -258,7 +259,8 @@ static const struct shape scan_shape;
 static const struct shape_row scan_rows[] = {
 	{ "path", "For a wheel's member: its name in the wheel.", SHAPE_TEXT(scan, path) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(scan, kind, scan_kind_name, SCAN_PTX + 1) },
-	{ "machine", "For an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines), .unknown = SHAPE_NULL },
+	{ "machine", "Details, if it is an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines),
+	  .unknown = SHAPE_NULL },
 	{ "size_bytes", NULL, SHAPE_COUNT(scan, size) },
 	{ "error", "Why it is unreadable.", SHAPE_TEXT(scan, error), .unknown = SHAPE_NULL },
 	{ "containers", NULL, SHAPE_COUNT(scan, containers) },
@@ -268,7 +270,7 @@ static const struct shape_row scan_rows[] = {
 	{ "opened", "Entries whose head was unpacked and compared with the header.", SHAPE_COUNT(scan, opened) },
 	{ "codes", NULL, SHAPE_LIST(scan, codes.items, codes.n, gpu_code) },
 	{ "answers", "One a GPU.", SHAPE_ARRAY(scan, answers, n_answers, code_served) },
-	{ "problems", "The first of them.", SHAPE_TEXT_ARRAY(scan, problems, n_kept) },
+	{ "problems", "First error.", SHAPE_TEXT_ARRAY(scan, problems, n_kept) },
 	{ "problem_count", NULL, SHAPE_COUNT(scan, n_problems) },
 	{ "parts", "Members of a wheel with GPU code or an error.",
 	  SHAPE_LIST(scan, parts, n_parts, scan), .when_of = scan_has_parts, .absent = true },
@@ -284,7 +286,8 @@ bool arch_shows(const void *scan, const void *view)
 }
 
 #define GPU_ROWS(type)                                                                                     \
-	{ "gpus", "GPUs that it is judged for.", SHAPE_ARRAY(scan_options, gpus, n_gpus, gpu_target),                \
+	{ "gpus", "GPUs that the files are judged for.",                                              \
+	  SHAPE_ARRAY(scan_options, gpus, n_gpus, gpu_target),                                        \
 	  SHAPE_VIA(type, how, scan_options) },                                                            \
 	{ "gpus_from", "Source of the GPU list.", SHAPE_TEXT(type, gpus_from) }
 

@@ -370,7 +370,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 	    str_ends(entry->name, ".dist-info/RECORD.p7s"))
 		return 0;
 	if (!hash)
-		return err_set(e, -EBADMSG, "%.200s is not in its RECORD", entry->name);
+		return err_set(e, -EBADMSG, "%.200s is not listed in its RECORD", entry->name);
 	if (!str_starts(hash, "sha256="))
 		return err_set(e, -EBADMSG, "RECORD has no SHA-256 of %.200s", entry->name);
 	if (strcmp(hash + 7, text) != 0)

@@ -491,7 +491,7 @@ static int house_sign(struct arena *a, const char *text, const char *key, char *
 	if (r == 0 && str_starts(*signature, "-----BEGIN SSH SIGNATURE-----"))
 		return 0;
 	err_set(e, -EPERM, "ssh-keygen cannot sign with %s", key);
-	err_hint(e, "a key with a passphrase must be in the agent: give its public half");
+	err_hint(e, "a key with a passphrase must be in the ssh agent: give the public key");
 	return -EPERM;
 }
 

@@ -153,7 +153,7 @@ static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparsel
 					  CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
 					  &p->d,
 					  s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
-			e, "describing this product");
+			e, "describing this matrix product");
 	r = r ? r
 	      : cusparselt_status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
 				  "selecting an algorithm");
@@ -246,9 +246,10 @@ static int cusparselt_fits(struct cusparselt_plan *p, size_t have, struct err *e
 				  "workspace size");
 
 	if (r == 0 && want > have)
-		r = err_set(e, -EOPNOTSUPP,
-			    "cuSPARSELt: its algorithm requires %zu MiB of workspace and has %zu",
-			    want >> 20, have >> 20);
+		r = err_set(
+			e, -EOPNOTSUPP,
+			"cuSPARSELt: its algorithm requires %zu MiB of workspace, but only has %zu",
+			want >> 20, have >> 20);
 	return r;
 }
 

@@ -28,8 +28,8 @@ static const struct {
 				       NULL },
 	[BOOT_MENU_NO_CMDLINE] = { "kernel-install-without-file", BOOT_DROP_IN,
 				   "kernel-install add-all",
-				   "on this machine kernel-install copies the running kernel's "
-				   "arguments: write those of /proc/cmdline and %s to " BOOT_CMDLINE
+				   "kernel-install copies the running kernel's arguments here: "
+				   "write those of /proc/cmdline and %s to " BOOT_CMDLINE
 				   ", then run kernel-install add-all" },
 	[BOOT_MENU_EXTLINUX] = { "extlinux", EXTLINUX_CONF, NULL, NULL },
 	[BOOT_MENU_UBOOT_UPDATE] = { "u-boot-update", BOOT_DROP_IN, "u-boot-update",

@@ -24,7 +24,8 @@ struct posted *posted_open(struct arena *a)
 	struct posted *p = ARENA_NEW(a, struct posted);
 
 	p->arena = a;
-	p->record = record_posted("posted output of this machine; all other facts are unknown");
+	p->record = record_posted(
+		"the input is pasted output of this machine; all other facts are unknown");
 	p->record->id = (struct host_identity){ .nodename = "posted",
 						.release = "unknown",
 						.version = "unknown",

@@ -563,7 +563,7 @@ static int save_meta(struct saving *s, const struct host_identity *id, const cha
 		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s, s:b}",
 		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
 		about ? "posted" : "captured", "about",
-		about ? about : "what gputune read of this machine", "sources", "identity",
+		about ? about : "what gputune read from this machine", "sources", "identity",
 		"nodename", utf8_clean(&s->arena, nodename), "release",
 		redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine",
 		id->machine, "euid", (json_int_t)id->euid, "page_size", (json_int_t)id->page_size,

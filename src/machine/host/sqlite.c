@@ -113,7 +113,7 @@ static const char *sql_meaning(int code)
 		return "not a SQLite database";
 	case SQLITE_READONLY:
 	case SQLITE_CANTOPEN:
-		return "cannot be opened, or not for writing";
+		return "cannot be opened for writing";
 	default:
 		return NULL;
 	}

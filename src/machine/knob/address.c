@@ -90,8 +90,8 @@ static int knob_address_lost(struct host *h, struct arena *a, const struct knob 
 	if (!out.len)
 		return 0;
 	return err_set(e, r,
-		       "%s was removed from %s, but the kernel also removed %s, set by others, and "
-		       "restoring failed (%s): run ip address add for each",
+		       "%s was removed from %s, but the kernel also removed %s, which others had "
+		       "set, and restoring failed (%s): run ip address add for each",
 		       k->name, k->object, out.s, strerror(-r));
 }
 

@@ -216,11 +216,12 @@ static bool block_valid(const struct knob *k, const char *value, const char **wh
 	while (i < n && strcmp(k->name, files[i]) != 0)
 		i++;
 	if (i == n)
-		return knob_unsound(why, "gputune adds lines to no file of that name");
+		return knob_unsound(why, "gputune does not add lines to a file of that name");
 	if (*k->object)
-		return knob_unsound(why, "lines of a file take no object");
+		return knob_unsound(why, "lines of a file cannot have an object");
 	if (value && strcmp(value, absent) != 0 && !lines_valid(value))
-		return knob_unsound(why, "expected absent, or whole lines of printable characters");
+		return knob_unsound(why,
+				    "expected \"absent\", or whole lines of printable characters");
 	return true;
 }
 

@@ -151,7 +151,7 @@ static int tidy(struct host *h)
 
 static int bootarg_make_folder(struct host *h, const struct knob *k, struct err *e)
 {
-	static const char mark[] = "gputune made the folder grub.d next to this file.\n";
+	static const char mark[] = "gputune created the folder grub.d next to this file.\n";
 	int r = takes_drop_ins(h, "set", k, e);
 
 	if (r || host_exists(h, FOLDER))
@@ -609,8 +609,8 @@ static int kernel_cmdline_store(struct host *h, struct arena *a, const struct kn
 			k->name, length);
 	if (!is_as_meant(a, c, out.s ? out.s : "", out.len))
 		return err_set(e, -EBADMSG,
-			       "could not set %s: %s would not have the intended meaning", k->name,
-			       path);
+			       "could not set %s: the boot loader would read %s differently",
+			       k->name, path);
 	r = knob_check_links(h, e, k, path);
 	if (r)
 		return r;

@@ -181,7 +181,7 @@ static int knob_file_refused(struct host *h, const struct knob *k, const char *p
 	if (r == -EINVAL && str_ends(path, "/queue/nr_requests"))
 		return err_set(e, r,
 			       "could not set %s to %s: the device's maximum is lower; without a "
-			       "scheduler it is the device's own depth",
+			       "scheduler it is the device's queue depth",
 			       path, value);
 	if (r == -EINVAL || r == -ERANGE)
 		return err_set(e, r, "could not set %s to \"%s\": the kernel rejects the value",
@@ -212,7 +212,7 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	}
 	if (!its && strcmp(value, "0") == 0 && is_dirty_bytes(k->name))
 		return err_set(e, -EINVAL,
-			       "could not set %s to 0: it is zero only while %s is set; set that "
+			       "could not set %s to 0: it is 0 only while %s is set; set that one "
 			       "(%s=PERCENT)",
 			       k->name, other, other);
 	path = knob_path(a, &target);
@@ -295,8 +295,8 @@ static const char *file_remains(const struct knob *k, const char *now, const cha
 	const char *limit = limit_in_force(k);
 
 	return limit && behind(value, limit) && !behind(now, limit)
-		       ? "the limit is restored; the parameter, which was 0, keeps the limit until "
-			 "the module is reloaded or the machine reboots"
+		       ? "the limit is restored; the parameter was 0 before, but shows the limit "
+			 "until the module is reloaded or the machine reboots"
 		       : NULL;
 }
 
@@ -411,7 +411,7 @@ static bool file_valid(const struct knob *k, const char *value, const char **why
 	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
 		return knob_unsound(why, "both limits are 0, which no single write can restore");
 	return knob_is_number(its ? its : value) ||
-	       knob_unsound(why, "not a number, nor a value of the alternative limit");
+	       knob_unsound(why, "neither a number nor a value of the alternative limit");
 }
 
 const struct knob_ops knob_ops_file = {

@@ -380,7 +380,7 @@ static const char *kinds_range_text(struct arena *a, const struct bound *b)
 	case FORM_MASK:
 		return "hexadecimal digits such as 00000000,000000ff";
 	default:
-		return "nothing; gputune only restores it";
+		return "no new value; gputune only restores it";
 	}
 }
 
@@ -391,7 +391,7 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 	if (!knob_valid(k, value, why))
 		return false;
 	if (!knob_known(k))
-		return knob_unsound(why, arena_printf(a, "no setting writes %s", k->name));
+		return knob_unsound(why, arena_printf(a, "no setting may change %s", k->name));
 	if (!b || is_within(b, value))
 		return true;
 	return knob_unsound(why, arena_printf(a, "%s takes %s, not \"%.60s\"", k->name,

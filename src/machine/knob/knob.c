@@ -38,7 +38,7 @@ static const struct {
 			"the configuration of the interface's owner (netplan, NetworkManager, "
 			"networkd)",
 			"the previous value is restored" },
-	[KNOB_UNIT] = { "unit", "systemd's links for %s", "enable or disable %s",
+	[KNOB_UNIT] = { "unit", "the links of systemd for %s", "enable or disable %s",
 			"the unit's own link", "the previous enable state is restored" },
 	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s",
 			 "stored by the pool", "the previous value is restored" },
@@ -59,7 +59,7 @@ static const struct {
 	[KNOB_CPUSET] = { "cpuset", "/sys/fs/cgroup/gputune-isolated",
 			  "an isolated CPU partition in /sys/fs/cgroup/gputune-isolated, a control "
 			  "group without processes",
-			  "isolcpus is its boot-time form; a partition does not persist",
+			  "not persistent; isolcpus is the equivalent at boot",
 			  "the CPUs are released and the control group is removed" },
 	[KNOB_MODULE] = { "module", "the module's folder in /sys/module (%s)", "modprobe %s",
 			  "a line in gputune's file in /etc/modules-load.d",

@@ -348,11 +348,12 @@ static bool value_valid(const char *name, const char *value)
 static bool own_file_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!usual_mode(k->name) || strstr(k->name, "/../") || strstr(k->name, "/./"))
-		return knob_unsound(why, "gputune owns no file of that name");
+		return knob_unsound(why, "gputune does not own a file of that name");
 	if (*k->object)
 		return knob_unsound(why, "a file takes no object");
 	if (value && !value_valid(k->name, value))
-		return knob_unsound(why, "expected absent, link:TARGET, or a mode and a text");
+		return knob_unsound(why,
+				    "expected \"absent\", link:TARGET, or a file mode and text");
 	return true;
 }
 

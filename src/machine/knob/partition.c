@@ -3,12 +3,11 @@
  * CPUs set aside while the machine runs: an isolated partition of the cpuset controller, in a
  * control group of our own that holds no process. Its value is the list of those CPUs, or
  *   "none"                  there is no such group
- *   "none, controller off"  the same, and the root group hands the controller to nobody: as far as
- *                           the machine is concerned not different from "none", but writing it
- *                           switches the controller off again where nobody else uses it
- *   "not finished"          the group is there and no partition: a write of ours was cut off, or
- *                           the kernel took the CPUs back
- * Source: admin-guide/cgroup-v2, cpuset.cpus.partition; "isolated" is there since Linux 6.1. Linux
+ *   "none, because the controller is off"  the same, and the root group hands the controller to
+ * nobody: as far as the machine is concerned not different from "none", but writing it switches the
+ * controller off again where nobody else uses it "not finished"          the group is there and no
+ * partition: a write of ours was cut off, or the kernel took the CPUs back Source:
+ * admin-guide/cgroup-v2, cpuset.cpus.partition; "isolated" is there since Linux 6.1. Linux
  * before 6.2 forgets, when CPUs come and go, which ones a program had bound itself to.
  */
 #include <ctype.h>
@@ -29,7 +28,8 @@
 /* LIST: a list of every second CPU is long, and no longer than what may be written. */
 enum { LINE = 512, LIST = 4096 + 1 };
 
-static const char none[] = "none", none_off[] = "none, controller off", cut[] = "not finished";
+static const char none[] = "none", none_off[] = "none, because the controller is off",
+		  cut[] = "not finished";
 
 /* 1: the root group hands the controller to its children; 0: not. -EOPNOTSUPP: there is none. */
 static int handed(struct host *h)
@@ -74,7 +74,7 @@ static int cpuset_get(struct host *h, struct arena *a, const struct knob *k, con
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
 			       "could not read %s: no cpuset controller in cgroup v2; cgroup v1 "
-			       "has it, or the kernel lacks it",
+			       "uses it, or the kernel lacks it",
 			       k->name);
 	return r ? knob_fail(e, r, "read", k) : 0;
 }

@@ -209,7 +209,7 @@ static bool helper_valid(const struct knob *k, const char *value, const char **w
 	if (!is_clocks(k))
 		return vboost_valid(k, value, why);
 	if (*k->object)
-		return knob_unsound(why, "the clocks of a machine take no object");
+		return knob_unsound(why, "machine clocks cannot have an object");
 	if (value && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return knob_unsound(why, "expected 0 or 1");
 	return true;
@@ -271,7 +271,7 @@ static bool power_valid(const struct knob *k, const char *value, const char **wh
 	if (strcmp(k->name, power_api) != 0)
 		return knob_unsound(why, "unknown power mode name");
 	if (*k->object)
-		return knob_unsound(why, "the power mode of a machine takes no object");
+		return knob_unsound(why, "a machine's power mode cannot have an object");
 	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
 		return knob_unsound(why, "expected a small whole number");
 	return true;
@@ -328,7 +328,7 @@ static int firmware_set(struct host *h, struct arena *a, const struct knob *k, c
 static bool firmware_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, "LINK_TYPE_P1") != 0 && strcmp(k->name, "LINK_TYPE_P2") != 0)
-		return knob_unsound(why, "gputune sets no parameter of that name");
+		return knob_unsound(why, "gputune does not set a parameter of that name");
 	if (!knob_is_pci_address(k->object))
 		return knob_unsound(why, "its object is not an adapter's PCI address");
 	if (value && (strlen(value) != 1 || *value < '1' || *value > '3'))

@@ -176,11 +176,11 @@ int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, co
 
 	if (r != HOST_NOT_KEPT)
 		return knob_fail(e, r, "set", k);
-	err_set(e, r, "could not set %s: a new %s would lose %s; nothing was changed",
+	err_set(e, r, "could not set %s: replacing %s would lose %s; nothing was changed",
 		knob_text(&a, k), path, h->lost);
 	err_hint(e,
-		 "gputune writes only if owner and attributes can be preserved: getfattr -d -m - "
-		 "%s shows them",
+		 "gputune only writes a file if it can preserve owner and attributes: getfattr -d "
+		 "-m - %s shows them",
 		 path);
 	arena_free(&a);
 	return r;
@@ -194,8 +194,8 @@ int knob_check_links(struct host *h, struct err *e, const struct knob *k, const 
 	if (host_stat(h, path, &st) || st.kind != HOST_FILE || st.links < 2)
 		return 0;
 	err_set(e, -EMLINK,
-		"could not set %s: %s has %lu names (hard links), and a new file would replace "
-		"only one of them; nothing was changed",
+		"could not set %s: %s has %lu hard links, and a new file would replace only one of "
+		"them; nothing was changed",
 		knob_text(&a, k), path, st.links);
 	err_hint(e, "find / -xdev -samefile %s lists them; make %s a separate file first", path,
 		 path);

@@ -368,8 +368,9 @@ static void narrow_own_link(struct finder *d, const struct pci_function *f, cons
 			   arena_printf(
 				   d->a, "%lld of %lld lanes are up: %s instead of %s each way; %s",
 				   width, lanes, rate(d->a, now), rate(d->a, could),
-				   machine_soldered(d->m, f) ? "BIOS, then the vendor's support"
-							     : "seat, slot or riser"));
+				   machine_soldered(d->m, f)
+					   ? "update the BIOS, then contact the vendor's support"
+					   : "check seating, slot and riser"));
 	else if (now < could && !rests(d, f))
 		narrow_add(d, NARROW_SPEED, f, name, now, could,
 			   arena_printf(d->a,
@@ -379,7 +380,7 @@ static void narrow_own_link(struct finder *d, const struct pci_function *f, cons
 	else if (!is_switch && could < most_of(f) && up && most_of(up) > 0)
 		narrow_add(d, NARROW_SLOT, f, name, could, most_of(f),
 			   arena_printf(d->a,
-					"the port above it supports %s each way, the device %s: by "
+					"its upstream port supports %s each way, the device %s: by "
 					"design of the board",
 					rate(d->a, could), rate(d->a, most_of(f))));
 }
@@ -491,7 +492,7 @@ static void far_gpus(struct finder *d)
 			continue;
 		narrow_add(d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
 			   arena_printf(d->a,
-					"no NIC behind its own switch, unlike other GPUs: its "
+					"no NIC is behind its PCIe switch, unlike other GPUs: its "
 					"traffic crosses the processor (%s to %s)",
 					path_class_name(topology_path(d->m, g->pci, nic->pci)),
 					nic->name));

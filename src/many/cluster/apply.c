@@ -334,7 +334,7 @@ static void read_echoes(const struct apply_run *r, const struct wiring *w, struc
 					: "no answer came back";
 		apply_fail(r, w, p, node,
 			   arena_printf(r->a,
-					"an unfragmented echo of %lld bytes from %s to %s: %s",
+					"an unfragmented ping of %lld bytes from %s to %s: %s",
 					x->bytes + PING_HEADS, bare(r->a, x->from->address),
 					bare(r->a, x->to->address), x->trouble));
 	}

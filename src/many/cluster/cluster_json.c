@@ -150,7 +150,8 @@ static const struct shape link_view_shape = SHAPE(link_view, link_view);
 static const struct shape_row cage_view_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(cage_view, node) },
 	{ "name", NULL, SHAPE_TEXT(cluster_cage, name), OF_CAGE },
-	{ "ports", "Its twin ports, by PCI address.", SHAPE_TEXT_LIST(cage_view, ports, n) },
+	{ "ports", "Its twin ports (other half of the same cage), by PCI address.", SHAPE_TEXT_LIST(cage_view, ports,
+	  n) },
 	{ "twins_by", "How twins are identified.", SHAPE_TEXT(cluster_cage, twins_by), OF_CAGE, .unknown = SHAPE_NULL },
 	{ "neighbour", "System name of the other end by LLDP.",
 	  SHAPE_TEXT(cluster_cage, neighbour), OF_CAGE, .unknown = SHAPE_NULL },
@@ -166,13 +167,13 @@ static const struct shape cage_name_shape = SHAPE(end_view, cage_name);
 
 static const struct shape_row path_view_rows[] = {
 	{ "ends", NULL, SHAPE_LIST(path_view, ends, n, end_view) },
-	{ "speed_mbps", "Of the slowest end.", SHAPE_COUNT(path_view, speed_mbps), .unknown = SHAPE_ZERO },
+	{ "speed_mbps", "Speed of the slowest end.", SHAPE_COUNT(path_view, speed_mbps), .unknown = SHAPE_ZERO },
 };
 static const struct shape path_view_shape = SHAPE(path_view, path_view);
 
 static const struct shape_row wire_view_rows[] = {
 	{ "way", NULL, SHAPE_CHOICE_BY(wire_view, way, cluster_way_name, CLUSTER_WAYS) },
-	{ "data", "Not for management.", SHAPE_FLAG(wire_view, data) },
+	{ "data", "true: a data port, not a management port.", SHAPE_FLAG(wire_view, data) },
 	{ "cages", NULL, SHAPE_LIST_AS(wire_view, cages, n_cages, end_view, cage_name_shape) },
 	{ "paths", NULL, SHAPE_LIST(wire_view, paths, n_paths, path_view) },
 };
@@ -197,7 +198,7 @@ static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster
 	{ "supported", "A plan can be made for this topology.", SHAPE_FLAG(cluster, supported), __VA_ARGS__ }, \
 	{ "nodes", NULL, SHAPE_LIST(cluster, nodes, n_nodes, cluster_node), __VA_ARGS__ },          \
 	{ "cages", "Sockets for cables.", SHAPE_LIST_MADE(cage_views, cage_view), __VA_ARGS__ },    \
-	{ "links", "Ports that receive from each other.",                                           \
+	{ "links", "Ports that receive each other's announcements.",                                           \
 	  SHAPE_LIST_MADE(link_views, link_view), __VA_ARGS__ },                                    \
 	{ "wires", "Cables and switches.", SHAPE_LIST_MADE(wire_views, wire_view), __VA_ARGS__ }
 #define FINDINGS_ROW(...)                                                                           \
@@ -273,9 +274,10 @@ static const struct shape checked_cluster_shape = SHAPE(cluster_check_view, chec
 
 static const struct shape_row check_view_rows[] = {
 	{ "discovery_seconds", NULL, SHAPE_REAL(cluster_check_view, discover_seconds) },
-	{ "qualify", "As qualify prints it.", SHAPE_POINTER(cluster_check_view, q, qualify) },
+	{ "qualify", "The result of gputune qualify.", SHAPE_POINTER(cluster_check_view, q, qualify) },
 	FINDINGS_ROW(OF_CLUSTER),
-	{ "cluster", "As cluster discover prints it, without its findings.", SHAPE_PART(checked_cluster_shape) },
+	{ "cluster", "The result of gputune cluster discover, without its findings.",
+	  SHAPE_PART(checked_cluster_shape) },
 };
 static const struct shape check_view_shape = SHAPE(cluster_check_view, check_view);
 

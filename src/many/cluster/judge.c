@@ -7,9 +7,9 @@
 #include "base/text.h"
 
 /* "one cable, same cage on both; a ring p0 to p1; a switch with the same cage of each node". */
-static const char rule_source[] = "NVIDIA's cabling rule for DGX Spark (2026-10): two nodes with "
-				  "one cable in the same cage of both; three in a ring, p0 of each "
-				  "to p1 of the next; a switch with one cable a node; never both";
+static const char rule_source[] = "NVIDIA's cabling rule for DGX Spark (2026-10): two nodes, one "
+				  "cable, same cage on both. Three nodes: a ring, p0 of each to p1 "
+				  "of the next. Switch: one cable per node. Never both cages";
 
 static bool is_spark(const struct cluster *c, size_t cage)
 {
@@ -67,7 +67,7 @@ static void cages(struct arena *a, struct cluster *c, const struct cluster_wire 
 			a, c, x, CLUSTER_WARNING,
 			arena_printf(a, "The cable joins %s to %s: in a ring, p0 must go to p1.",
 				     cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
-			arena_printf(a, "swap the two cables of %s or of %s",
+			arena_printf(a, "swap the two cables of %s or those of %s",
 				     c->nodes[c->cages[x].node].name,
 				     c->nodes[c->cages[y].node].name));
 }
@@ -129,17 +129,18 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 		return;
 	cage = c->wires[last].cages[0];
 	if (c->topology != CLUSTER_PARTIAL) {
-		cluster_find(a, c,
-			     &(struct cluster_finding){
-				     .code = "second-cable",
-				     .severity = CLUSTER_NOTE,
-				     .node = c->nodes[x].name,
-				     .port = c->cages[cage].name,
-				     .text = arena_printf(a, "%zu cables join %s and %s.", n,
-							  c->nodes[x].name, c->nodes[y].name),
-				     .evidence = "both cages of a DGX Spark share the same PCIe "
-						 "lanes: one cable reaches the same 200 Gb/s",
-				     .fix = "leave or remove it; it has no benefit" });
+		cluster_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "second-cable",
+				.severity = CLUSTER_NOTE,
+				.node = c->nodes[x].name,
+				.port = c->cages[cage].name,
+				.text = arena_printf(a, "%zu cables join %s and %s.", n,
+						     c->nodes[x].name, c->nodes[y].name),
+				.evidence = "both cages of a DGX Spark share the same PCIe "
+					    "lanes: one cable reaches the same 200 Gb/s",
+				.fix = "no action needed: the second cable brings no benefit" });
 		return;
 	}
 	cluster_judge_wrong(
@@ -174,15 +175,15 @@ static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 			.text = g->neighbour
 					? arena_printf(a,
 						       "%s has a link but receives no announcement "
-						       "from a node; its neighbour is named %s.",
+						       "from a node; its LLDP neighbor is %s.",
 						       cluster_cage_text(a, c, cage), g->neighbour)
 					: arena_printf(a,
 						       "%s has a link but receives no announcement "
 						       "from a node.",
 						       cluster_cage_text(a, c, cage)),
 			.evidence = arena_printf(a, "%s is up", up->name),
-			.fix = "trace the cable: it may lead to a machine that was not given, one "
-			       "that does not answer, or a switch in another VLAN" });
+			.fix = "trace the cable: its other end may be a machine that you did not "
+			       "name, one that does not answer, or a switch in another VLAN" });
 }
 
 static void cluster_judge_topology(struct arena *a, struct cluster *c)
@@ -296,7 +297,8 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 					.text = arena_printf(
 						a,
 						"%s and %s%s are in one subnet: the kernel sends "
-						"through only one of them and answers for both.",
+						"through only one of them, and answers ARP "
+						"requests for both.",
 						cluster_end_text(a, c, x), q->name,
 						cage != CLUSTER_NONE &&
 								cage == cluster_cage_of(c, node, q)

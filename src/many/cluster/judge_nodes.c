@@ -107,18 +107,17 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 	}
 	if (!data || up || !fact_or(&n->adapters, 0))
 		return;
-	cluster_find(
-		a, c,
-		&(struct cluster_finding){
-			.code = "no-carrier",
-			.severity = CLUSTER_FAULT,
-			.node = n->name,
-			.port = "",
-			.text = arena_printf(a, "No port of %s's network adapter has a link.",
-					     n->name),
-			.evidence = arena_printf(a, "%zu ports, none with carrier", data),
-			.fix = "check that the ports are up (ip link set NAME up), the cable is "
-			       "seated at both ends, and the other machine is on" });
+	cluster_find(a, c,
+		     &(struct cluster_finding){
+			     .code = "no-carrier",
+			     .severity = CLUSTER_FAULT,
+			     .node = n->name,
+			     .port = "",
+			     .text = arena_printf(a, "No port of %s's network adapter has a link.",
+						  n->name),
+			     .evidence = arena_printf(a, "%zu ports, none with carrier", data),
+			     .fix = "check that the ports are up (ip link set NAME up), the cable "
+				    "is seated at both ends, and the other machine is on" });
 }
 
 static void same_machine(struct arena *a, struct cluster *c, size_t i)
@@ -138,7 +137,8 @@ static void same_machine(struct arena *a, struct cluster *c, size_t i)
 				     .text = arena_printf(a, "%s and %s are the same machine.",
 							  x->name, y->name),
 				     .evidence = "same boot and same network namespace",
-				     .fix = "give each machine once; check where the names lead" });
+				     .fix = "give each machine once; check which machine the names "
+					    "resolve to" });
 	}
 }
 
@@ -156,17 +156,16 @@ static void forward_drop(struct arena *a, struct cluster *c, const struct cluste
 			.severity = needed ? CLUSTER_WARNING : CLUSTER_NOTE,
 			.node = n->name,
 			.port = "",
-			.text = arena_printf(
-				a,
-				"%s drops packets that it should forward between its links; to "
-				"machines behind it this looks like a dead cable.",
-				n->name),
+			.text = arena_printf(a,
+					     "%s drops packets that it should forward between its "
+					     "links; machines behind it see a dead link.",
+					     n->name),
 			.evidence = arena_printf(a, "policy drop in %s; net.ipv4.ip_forward is %s",
 						 fact_text(&n->forward_by, "a forward chain"),
 						 fact_or(&n->ip_forward, 0) ? "1" : "0"),
 			.fix = "direct links do not require forwarding. If nodes or containers "
 			       "reach each other through this one, accept their subnets (with "
-			       "Docker, in the chain DOCKER-USER, which it leaves unchanged)" });
+			       "Docker, in the chain DOCKER-USER, which Docker does not change)" });
 }
 
 static void node_defect(struct arena *a, struct cluster *c, size_t node)
@@ -204,8 +203,8 @@ static void deaf(struct arena *a, struct cluster *c, const struct cluster_node *
 				.port = p->name,
 				.text = arena_printf(
 					a, "%s is not permitted to open raw sockets%s.", n->name,
-					by_six ? ", so cables and switches cannot be distinguished "
-						 "there"
+					by_six ? ", so gputune cannot distinguish cables from "
+						 "switches there"
 					       : ": its ports receive no announcements"),
 				.evidence = arena_printf(a, "user id %lld", fact_or(&n->euid, -1)),
 				.fix = "run the program there as root, for example --node-command "
@@ -336,8 +335,8 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 			a, c, "mtu-small", CLUSTER_NOTE, first,
 			arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
 				     cluster_end_text(a, c, first), mine),
-			"RDMA uses packets of 1024 bytes at 1500, of 4096 from 4192 on; TCP uses "
-			"the full MTU",
+			"with an MTU of 1500, RDMA uses packets of 1024 bytes; from 4192, of 4096 "
+			"bytes. TCP uses the full MTU",
 			"set 9000 at both ends (gputune cluster plan)");
 }
 
@@ -362,8 +361,8 @@ static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cl
 		judge_nodes_find(
 			a, c, "roce-uneven", CLUSTER_WARNING, p->ends[i],
 			arena_printf(a,
-				     "%s and %s differ in %s: one end pauses packets that the "
-				     "other loses.",
+				     "%s and %s differ in %s: one end pauses traffic that the "
+				     "other end drops.",
 				     cluster_end_text(a, c, first),
 				     cluster_end_text(a, c, p->ends[i]), what),
 			arena_printf(a, "%s %s on %s, %s on %s", what, pfc ? mine.pfc : mine.trust,
@@ -382,13 +381,13 @@ static void judge_nodes_speed(struct arena *a, struct cluster *c, const struct c
 
 		if (!v)
 			continue;
-		judge_nodes_find(
-			a, c, "speed-below", CLUSTER_WARNING, p->ends[i],
-			arena_printf(a, "%s has a link of %s, not of %s.",
-				     cluster_end_text(a, c, p->ends[i]), v->current, v->wanted),
-			arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
-			"use an approved cable; on a switch, force 200G-baseCR4, since its own "
-			"negotiation may end at 100G");
+		judge_nodes_find(a, c, "speed-below", CLUSTER_WARNING, p->ends[i],
+				 arena_printf(a, "%s has a link of %s, not of %s.",
+					      cluster_end_text(a, c, p->ends[i]), v->current,
+					      v->wanted),
+				 arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
+				 "use an approved cable; on a switch port, force 200G-baseCR4, "
+				 "since autonegotiation may end at 100G");
 	}
 }
 
@@ -443,11 +442,10 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 			arena_printf(a, "%s %s, so cage %s reaches at most half of its speed.",
 				     cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
 				     g->name),
-			arena_printf(
-				a,
-				"its twin is in use; both halves of a cage carry about 100 Gb/s "
-				"each (twins by %s)",
-				g->twins_by),
+			arena_printf(a,
+				     "its twin is in use; both halves of a cage carry about 100 "
+				     "Gb/s each (twins by %s)",
+				     g->twins_by),
 			"set it up with an address in its own subnet, and let NCCL use both RDMA "
 			"devices");
 	}
@@ -552,12 +550,13 @@ static void one_way(struct arena *a, struct cluster *c, size_t wire, struct clus
 	    !fact_is(&cluster_end_port(c, y)->listened, "frames") || x.node == y.node ||
 	    has_neighbor(c, wire, x.node, y.node) || !has_neighbor(c, wire, y.node, x.node))
 		return;
-	judge_nodes_find(
-		a, c, "one-way", CLUSTER_WARNING, x,
-		arena_printf(a, "%s receives nothing from %s, which receives its announcements.",
-			     cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
-		"frames arrive in one direction only",
-		"exchange the cable; on a switch, check its port's filters");
+	judge_nodes_find(a, c, "one-way", CLUSTER_WARNING, x,
+			 arena_printf(a,
+				      "%s receives no announcements from %s, although they arrive "
+				      "in the other direction.",
+				      cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
+			 "frames arrive in one direction only",
+			 "replace the cable; on a switch, check the filters of its port");
 }
 
 void cluster_judge_ports(struct arena *a, struct cluster *c)
@@ -684,10 +683,10 @@ static void drifted(struct arena *a, struct cluster *c, struct cluster_end e,
 							  was->gid.v, was->index),
 				.evidence = arena_printf(
 					a, "%s, compared with the earlier discovery", was->gid.v),
-				.fix = "leave NCCL_IB_GID_INDEX unset, so that NCCL finds it; "
-				       "restart programs that pinned it. Turn link-local and IPv6 "
-				       "addresses off on these ports: they make the entries "
-				       "move" });
+				.fix = "leave NCCL_IB_GID_INDEX unset, so that NCCL finds the "
+				       "index; restart programs that pinned it. Turn off "
+				       "link-local and IPv6 addresses on these ports: they shift "
+				       "the index" });
 	}
 }
 

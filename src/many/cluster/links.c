@@ -399,8 +399,8 @@ static bool each_on_switch(const struct cabling *s)
 
 static enum cluster_topology of_cables(struct arena *a, const struct cabling *s, const char **why)
 {
-	*why = s->unsure ? "Only datagrams arrived (no node may open raw sockets), so these are "
-			   "cables or a switch."
+	*why = s->unsure ? "Only UDP announcements arrived (no node may open raw sockets): these "
+			   "links may be cables or a switch."
 			 : "";
 	if (s->nodes == 2 && each_has(s, s->neighbours, 1)) {
 		if (!s->unsure)
@@ -414,12 +414,11 @@ static enum cluster_topology of_cables(struct arena *a, const struct cabling *s,
 	}
 	/* Two neighbours each among four nodes are one ring: a smaller one needs three. */
 	if (s->nodes == 4 && each_has(s, s->neighbours, 2)) {
-		*why = arena_printf(
-			a,
-			"A ring of four without a switch is not supported: %s share no cable, and "
-			"NCCL, which connects trees across all nodes, fails there; NVIDIA's set-up "
-			"also refuses it. Use a 200 Gb/s switch, or three nodes.",
-			gaps(a, s));
+		*why = arena_printf(a,
+				    "A ring of four without a switch is not supported: %s share no "
+				    "cable, so NCCL's trees over all nodes fail. NVIDIA's set-up "
+				    "refuses it too. Use a 200 Gb/s switch, or three nodes.",
+				    gaps(a, s));
 		return CLUSTER_RING_FOUR;
 	}
 	*why = arena_printf(a, "No cable joins %s.", gaps(a, s));
@@ -447,7 +446,7 @@ static enum cluster_topology of_shape(struct arena *a, const struct cabling *s, 
 				       : "All nodes are on one switch.";
 		return CLUSTER_SWITCHED;
 	}
-	*why = "Some nodes receive no announcements through the switch that joins the others.";
+	*why = "Some nodes receive no announcements through the switch that connects the others.";
 	return CLUSTER_PARTIAL;
 }
 

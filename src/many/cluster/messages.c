@@ -23,14 +23,14 @@ static const struct shape_row node_request_rows[] = {
 static const struct shape node_request_shape = SHAPE(node_line, node_request);
 
 static const struct shape_row node_answer_rows[] = {
-	{ "id", "Of the request; 0: the greeting.", SHAPE_COUNT(node_line, id) },
+	{ "id", "Number of the request; 0: the greeting.", SHAPE_COUNT(node_line, id) },
 	{ "ok", "True: the request was answered.", SHAPE_FLAG(node_line, ok) },
 	{ "answer", NULL, OBJECT },
 };
 static const struct shape node_answer_shape = SHAPE(node_line, node_answer);
 
 static const struct shape_row node_refusal_rows[] = {
-	{ "id", "Of the request; 0: the line was not a request.", SHAPE_COUNT(node_line, id) },
+	{ "id", "Number of the request; 0: the line was not a request.", SHAPE_COUNT(node_line, id) },
 	{ "ok", "False: the request was refused.", SHAPE_FLAG(node_line, ok) },
 	{ "error", NULL, SHAPE_TEXT(node_line, error) },
 	{ "hint", NULL, SHAPE_TEXT(node_line, hint) },

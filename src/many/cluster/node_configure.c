@@ -244,9 +244,10 @@ static void refuse_taken(struct arena *a, struct setup *s)
 				     &(struct setup_refusal){
 					     .code = "address-taken",
 					     .port = arena_strdup(a, asks[i].port),
-					     .text = arena_printf(
-						     a, "%s is already in use: %s answers for it",
-						     asks[i].address, asks[i].by),
+					     .text = arena_printf(a,
+								  "%s is already in use: %s "
+								  "answers ARP requests for it",
+								  asks[i].address, asks[i].by),
 					     .fix = "give another range with --subnets" });
 }
 
@@ -507,11 +508,11 @@ static const char *node_configure_trouble_of(struct arena *a, const struct setup
 	if (knob_get(h, a, &address, &now, &e))
 		return arena_strdup(a, e.text);
 	if (strcmp(now, "present") != 0)
-		return arena_printf(a, "it does not have %s", p->address);
+		return arena_printf(a, "the node does not have %s", p->address);
 	if (knob_get(h, a, &mtu, &now, &e))
 		return arena_strdup(a, e.text);
 	if (strcmp(now, arena_printf(a, "%lld", p->mtu)) != 0)
-		return arena_printf(a, "its MTU is %s, not %lld", now, p->mtu);
+		return arena_printf(a, "the MTU is %s, not %lld", now, p->mtu);
 	return NULL;
 }
 

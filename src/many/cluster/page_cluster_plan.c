@@ -13,7 +13,7 @@ static const struct {
 } states[APPLY_STATES] = {
 	[APPLY_ASKED] = { "change pending", STYLE_WARN },
 	[APPLY_NOTHING] = { "already as planned", STYLE_GOOD },
-	[APPLY_SET] = { "applied, not confirmed", STYLE_WARN },
+	[APPLY_SET] = { "applied, but not confirmed", STYLE_WARN },
 	[APPLY_KEPT] = { "applied and confirmed", STYLE_GOOD },
 	[APPLY_BACK] = { "undone", STYLE_WARN },
 	[APPLY_FAILED] = { "failed", STYLE_BAD },
@@ -63,7 +63,7 @@ static struct cell cluster_plan_page_value_cell(struct doc *d, const struct knob
 	if (!value || strcmp(value, "absent") == 0)
 		return cell("absent");
 	if (k->kind == KNOB_BLOCK)
-		return cell("our lines in it");
+		return cell("gputune's lines in the file");
 	return cellf(d, strchr(k->name, '\0')[-1] == '/' ? "folder" : "file");
 }
 

@@ -373,17 +373,18 @@ static bool has_data(const struct cluster *c)
 
 static void judge_slow_links(struct arena *a, struct wiring *w, bool meant)
 {
-	wiring_trouble(a, w,
-		       &(struct wiring_trouble){
-			       .code = "slow-links",
-			       .stops = !meant,
-			       .text = meant ? "no port of these links has RDMA or 25 Gb/s; they "
-					       "are used because this topology was requested"
-					     : "no port of these links has RDMA or 25 Gb/s: they "
-					       "may be for management",
-			       .fix = meant ? "connect the data ports"
-					    : "connect the data ports, or give the topology to use "
-					      "these" });
+	wiring_trouble(
+		a, w,
+		&(struct wiring_trouble){
+			.code = "slow-links",
+			.stops = !meant,
+			.text = meant ? "no port of these links has RDMA or 25 Gb/s; gputune uses "
+					"them because you requested this topology"
+				      : "no port of these links has RDMA or 25 Gb/s: they "
+					"may be for management",
+			.fix = meant ? "connect the data ports"
+				     : "connect the data ports, or use these by giving "
+				       "--topology" });
 }
 
 static void judge_topology(struct arena *a, const struct wiring_target *wish, struct wiring *w)
@@ -488,7 +489,7 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 	if (b->euid != 0) {
 		t.code = "not-root";
 		t.stops = true;
-		t.text = arena_printf(a, "its program runs as %s, which cannot change the network",
+		t.text = arena_printf(a, "gputune runs there as %s, who cannot change the network",
 				      b->user);
 		t.fix = "log in as root (root@NODE), or give a command that becomes root: "
 			"--node-command 'sudo -n gputune cluster node'";
@@ -499,7 +500,7 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 	if (strcmp(first->user, b->user) != 0) {
 		t.code = "other-user";
 		t.stops = false;
-		t.text = arena_printf(a, "its user is %s, that of %s is %s", b->user,
+		t.text = arena_printf(a, "gputune runs there as %s, and on %s as %s", b->user,
 				      w->c->nodes[first - before].name, first->user);
 		t.fix = "launchers (mpirun, torchrun, Ray) expect one user on all nodes";
 		wiring_trouble(a, w, &t);
@@ -538,16 +539,16 @@ static void judge_port(struct arena *a, const struct wiring_port *p, struct wiri
 				.stops = beside,
 				.node = w->c->nodes[p->end.node].name,
 				.port = port->name,
-				.text = arena_printf(a,
-						     beside ? "it has %s, in a subnet with another "
-							      "port of this node, configured by %s"
-							    : "it also keeps %s, configured by %s",
-						     at->name,
-						     fact_text(&port->owner, "an unknown owner")),
+				.text = arena_printf(
+					a,
+					beside ? "the port has %s, in the subnet of another port "
+						 "of this node, configured by %s"
+					       : "the port also keeps %s, configured by %s",
+					at->name, fact_text(&port->owner, "an unknown owner")),
 				.fix = beside ? "remove that address where it is configured; "
 						"gputune does not change other programs' files"
-					      : "remove it where it is configured unless it is "
-						"required" });
+					      : "remove it where it is configured, unless you need "
+						"it" });
 	}
 }
 

@@ -45,7 +45,8 @@ static const struct shape_row setup_change_rows[] = {
 	{ "object", NULL, SHAPE_TEXT(setup_change, knob.object), .unknown = SHAPE_BLANK },
 	{ "before", NULL, SHAPE_TEXT(setup_change, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(setup_change, after), .unknown = SHAPE_NULL },
-	{ "step", "Immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep, setup_steps) },
+	{ "step", "When it is written: immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep,
+	  setup_steps) },
 };
 static const struct shape setup_change_shape = SHAPE(setup_change, setup_change);
 
@@ -69,7 +70,7 @@ static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refus
 	{ "files", NULL, SHAPE_LIST(type, m files, m n_files, setup_file) },                                \
 	{ "refusals", NULL, SHAPE_LIST(type, m refusals, m n_refusals, setup_refusal) },                    \
 	{ "notes", NULL, SHAPE_TEXT_LIST(type, m notes, m n_notes) },                                       \
-	{ "owners", "Of ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
+	{ "owners", "Owners of the ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
 	{ "commands", "Programs that it then runs.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
 
 static const struct shape_row setup_answer_rows[] = {
@@ -99,7 +100,7 @@ static const struct shape_row wiring_port_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(wiring_port, node) },
 	{ "port", NULL, SHAPE_TEXT(wiring_port, port) },
 	{ "address", NULL, SHAPE_TEXT(wiring_port, address) },
-	{ "there", "It currently has that address.", SHAPE_FLAG(wiring_port, there) },
+	{ "there", "true: it has that address now.", SHAPE_FLAG(wiring_port, there) },
 	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE },
 };
 static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
@@ -107,7 +108,7 @@ static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
 static const struct shape_row wiring_path_rows[] = {
 	{ "subnet", NULL, SHAPE_TEXT(wiring_path, subnet) },
 	{ "way", NULL, SHAPE_CHOICE_BY(wiring_path, way, cluster_way_name, CLUSTER_WAYS) },
-	{ "kept", "It currently exists, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
+	{ "kept", "true: it exists now, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
 	{ "mtu_bytes", NULL, SHAPE_COUNT(wiring_path, mtu) },
 	{ "speed_mbps", NULL, SHAPE_COUNT(wiring_path, speed_mbps), .unknown = SHAPE_ZERO },
 	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) },
@@ -116,7 +117,7 @@ static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
 
 static const struct shape_row wiring_trouble_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
-	{ "stops", "Blocks applying the plan.", "Blocks", NULL,
+	{ "stops", "true: it prevents applying the plan.", "Blocks", NULL,
 	  SHAPE_FLAG(wiring_trouble, stops), .style_of = trouble_style },
 	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
 	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
@@ -128,7 +129,7 @@ static const struct shape wiring_trouble_shape = SHAPE(wiring_trouble, wiring_tr
 static const struct shape_row wiring_switch_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(wiring_switch, name) },
 	{ "pci", NULL, SHAPE_TEXT(wiring_switch, pci) },
-	{ "port", "Of the adapter, from 1.", SHAPE_COUNT(wiring_switch, port) },
+	{ "port", "Port of the adapter, from 1.", SHAPE_COUNT(wiring_switch, port) },
 };
 static const struct shape wiring_switch_shape = SHAPE(wiring_switch, wiring_switch);
 
@@ -140,7 +141,8 @@ static const struct shape_row apply_echo_rows[] = {
 	{ "to_node", NULL, "To", NULL, SHAPE_TEXT(wiring_port, node), TO },
 	{ "to", NULL, "Address exists", NULL, SHAPE_TEXT(wiring_port, address), TO },
 	{ "bytes", "Payload bytes.", "Data", "bytes", SHAPE_COUNT(apply_echo, bytes) },
-	{ "good", "The echo was answered.", "Answered", NULL, SHAPE_FLAG(apply_echo, good), .style_of = echo_style },
+	{ "good", "true: the ping was answered.", "Answered", NULL, SHAPE_FLAG(apply_echo, good),
+	  .style_of = echo_style },
 	{ "us", "Round trip.", "Round trip", "us", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
 	{ "trouble", NULL, "~Trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
 };
@@ -149,7 +151,7 @@ static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
 #define BEFORE SHAPE_VIA(apply_node, before, wiring_node)
 static const struct shape_row plan_node_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
-	{ "label", "Its name in other nodes' files.", SHAPE_TEXT(apply_node, label) },
+	{ "label", "Name of this node in the files of other nodes.", SHAPE_TEXT(apply_node, label) },
 	{ "user", "User that runs the program there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
 	{ "version", "Version of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
 	{ "clock_skew_ms", "Its clock minus this machine's.", SHAPE_REAL(wiring_node, skew_ms), BEFORE,
@@ -173,14 +175,14 @@ static const struct shape_row cluster_plan_rows[] = {
 	{ "topology", NULL,
 	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES), OF_CLUSTER },
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), OF_CLUSTER },
-	{ "supported", "A topology that can be planned for.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
-	{ "applied", "It was applied, or tried.", SHAPE_FLAG(cluster_plan_view, applied) },
+	{ "supported", "true: gputune can plan for this topology.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
+	{ "applied", "true: it was applied, or an attempt was made.", SHAPE_FLAG(cluster_plan_view, applied) },
 	{ "paths", "Subnets.", SHAPE_LIST(wiring, paths, n_paths, wiring_path), OF_WIRING },
 	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, plan_node_shape), OF_APPLY },
 	{ "troubles", NULL, SHAPE_LIST(wiring, troubles, n_troubles, wiring_trouble), OF_WIRING },
 	{ "link_types", "Ports whose link layer must become Ethernet.",
 	  SHAPE_LIST(wiring, switches, n_switches, wiring_switch), OF_WIRING },
-	{ "echoes", "As large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
+	{ "echoes", "Packet as large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
 	{ "failure", "Reason why no change was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "seconds", "From the first write to the last confirmation.",
 	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
@@ -206,7 +208,7 @@ static const struct shape_row outcome_row_rows[] = {
 	{ "outcome", NULL, "Outcome", NULL, .style_of = outcome_style,
 	  SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
 	{ "sentence", "Result.", "~Why", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-	{ "command", "Manual fix if stuck.", "~Manual fix", NULL,
+	{ "command", "Command to run by hand if the undo failed.", "~Manual fix", NULL,
 	  SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
@@ -231,6 +233,6 @@ static const struct shape cluster_undo_shape = SHAPE(apply, cluster_undo);
 
 const struct result_shape cluster_undo_result = {
 	.name = "cluster-undo", .title = "gputune cluster undo",
-	.meaning = "Result of each change of the cluster's links that was to be undone.",
+	.meaning = "Result of undoing each change of the cluster's links.",
 	.shape = &cluster_undo_shape, .list = "nodes", .exit_codes = 0x3f,
 };

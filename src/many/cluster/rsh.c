@@ -445,7 +445,7 @@ static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len
 	}
 	n->noise += len;
 	if (n->noise > RSH_NOISE_MAX)
-		rsh_put_out(r, n, "%s: the program that answers there is not gputune",
+		rsh_put_out(r, n, "%s: the program that answers on that node is not gputune",
 			    n->target.name);
 }
 
@@ -661,8 +661,7 @@ static bool files_valid(const struct rsh_how *how, struct err *e)
 
 	for (size_t i = 0; i < 2; i++)
 		if (files[i] && (!plain(files[i]) || files[i][0] == '-')) {
-			err_set(e, -EINVAL, "ssh does not accept the file name \"%.200s\"",
-				files[i]);
+			err_set(e, -EINVAL, "ssh cannot use the file name \"%.200s\"", files[i]);
 			err_hint(e, "use a path with only letters, digits and _./:=@%%+,-");
 			return false;
 		}
@@ -704,7 +703,7 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 			}
 	}
 	if (w.full || w.n == 0 || w.n == begin) {
-		err_set(e, -EINVAL, "the command to reach %s has %s words", t->name,
+		err_set(e, -EINVAL, "the command to reach %s has %s arguments", t->name,
 			w.full ? "too many" : "no");
 		return NULL;
 	}

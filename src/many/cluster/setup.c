@@ -23,7 +23,7 @@ static const struct setting for_mtu = { .id = "cluster.mtu",
 					.risk = RISK_SERVICE,
 					.effect = EFFECT_NOW };
 static const struct setting for_files = { .id = "cluster.files",
-					  .title = "Files that persist them",
+					  .title = "Files that keep them for the next boot",
 					  .risk = RISK_SERVICE,
 					  .effect = EFFECT_NOW };
 static const struct setting for_names = { .id = "cluster.names",
@@ -325,7 +325,7 @@ static void add_types(struct making *g)
 			setup_note(g->a, g->s,
 				   arena_printf(g->a,
 						"%s of %s: the adapter applies it at the next "
-						"boot; then make a new plan.",
+						"boot. Make a new plan after that.",
 						k.name, t->pci));
 	}
 }
@@ -337,7 +337,7 @@ static void setup_add_lines(struct making *g, const char *file, const char *line
 	if (!*lines)
 		return;
 	if (strcmp(file, "/etc/hosts") != 0 && !host_exists(g->h, "/etc/ssh")) {
-		setup_note(g->a, g->s, "/etc/ssh does not exist here: host keys are not written.");
+		setup_note(g->a, g->s, "/etc/ssh does not exist here: no host keys are written.");
 		return;
 	}
 	setup_change(g, &g->s->keep, &for_names, "", &k,
@@ -502,10 +502,9 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	char program[] = "rdma", json[] = "-j", res[] = "resource", show[] = "show", qp[] = "qp";
 	char *const argv[] = { program, json, res, show, qp, NULL };
 	const char *listed = NULL, *users;
-	struct setup_refusal r = {
-		.code = "rdma-in-use",
-		.fix = "stop them first: an address moves the GIDs that their queue pairs use"
-	};
+	struct setup_refusal r = { .code = "rdma-in-use",
+				   .fix = "stop these programs first: a new address shifts the "
+					  "GIDs that their queue pairs use" };
 
 	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
@@ -564,7 +563,7 @@ static const char *setup_trouble_of(const struct machine *m, const struct setup_
 	*fix = "reach the node over another interface (management, Wi-Fi)";
 	if (seen_ok(&m->config.session.links.f) &&
 	    words_have(m->config.session.links.v, p->name, strlen(p->name)))
-		return "this connection itself uses it";
+		return "gputune's own connection to the node uses it";
 	*code = "part-of-bond";
 	*fix = "remove it from the bond first";
 	if (seen_ok(&n->bond_master.f) && *n->bond_master.v)
@@ -572,7 +571,7 @@ static const char *setup_trouble_of(const struct machine *m, const struct setup_
 	*code = "wireless";
 	*fix = "links between machines must be cables";
 	if (fact_or(&n->wireless, 0) == 1)
-		return "it is a radio interface";
+		return "it is a wireless interface";
 	*code = "ifupdown";
 	*fix = "add the address and mtu to its stanza in /etc/network/interfaces";
 	if (fact_is(&n->owner, "ifupdown"))

@@ -203,7 +203,7 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	p.target = target_of(f, j);
 	if (!id || !p.target ||
 	    (kind == FLEET_CHECK ? finding_part(f, j, &p) : row_part(kind, j, &p))) {
-		err_set(e, -EINVAL, "an item of its list lacks id, target or %s",
+		err_set(e, -EINVAL, "an item of its list has no id, target or %s",
 			kind == FLEET_CHECK ? "verdict" : "state");
 	} else if (!is_id(id)) {
 		err_set(e, -EINVAL, "an item of its list has an invalid id");
@@ -372,8 +372,7 @@ static int walk_list(struct split *s, struct err *e)
 		size_t len;
 
 		if (*s->p != '{')
-			return err_set(e, -EINVAL,
-				       "its list contains something other than objects");
+			return err_set(e, -EINVAL, "its list contains items that are not objects");
 		if (n++ == SPLIT_ITEMS_MAX)
 			return err_set(e, -EINVAL, "its list exceeds %d", SPLIT_ITEMS_MAX);
 		if (!fleet_item_guessed(s, &raw, &len)) {
@@ -453,7 +452,7 @@ int split_document(struct split *s, struct err *e)
 			continue;
 		}
 		if (c == '{' || c == '[' || c == ']')
-			return err_set(e, -EINVAL, "a bracket is in place of a name");
+			return err_set(e, -EINVAL, "found a bracket where a name is expected");
 		text_addc(&s->frame, c);
 		s->p++;
 		if (c == '}')

@@ -81,10 +81,9 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	node_drop_empty(t);
 	if (shown < n)
 		doc_text(d, "%zu more; --all shows them.", n - shown);
-	doc_text(d,
-		 "Outlier: five robust sigmas and three per cent from the median of at least five "
-		 "machines with the same hardware (processors, GPUs, memory, adapters). A robust "
-		 "sigma is 1.4826 times the median distance from the median.");
+	doc_text(d, "Outlier: five robust sigmas and three per cent from the median of at least "
+		    "five machines with the same hardware (processors, GPUs, memory, adapters). A "
+		    "robust sigma is 1.4826 times the median distance from the median.");
 }
 
 static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_bench *b,
@@ -297,12 +296,12 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 						   bad == 1 ? "needs" : "need")
 				    : "No machine was checked",
 			    NULL);
-	doc_text(d, "%s in %s: %s of equal findings, %s that differ, %s.",
+	doc_text(d, "%s in %s: %s with equal findings, %s that differ, %s.",
 		 plural(a, f->n, "machine"), plural(a, f->files, "file"),
 		 plural(a, f->n_groups, "group"), plural(a, f->n_differs, "setting"),
 		 plural(a, f->n_outliers, "outlier"));
 	if (f->n_benches)
-		doc_text(d, "%s measured; %s far from %s peers in some.",
+		doc_text(d, "%s measured; %s far from %s peers in at least one.",
 			 plural(a, f->n_benches, "figure"),
 			 arena_printf(a,
 				      f->n_bench_outliers == 1 ? "%zu machine lies"
@@ -311,8 +310,8 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 			 f->n_bench_outliers == 1 ? "its" : "their");
 	if (f->replaced)
 		doc_text(d,
-			 "%s of a machine that has a newer one: the newest counts. Machines with "
-			 "the same name are treated as one machine.",
+			 "%s superseded by a newer result of the same machine. Machines with the "
+			 "same name count as one.",
 			 plural(a, f->replaced, "result"));
 }
 
@@ -398,7 +397,7 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 		return;
 	}
 	if (f->n_between && !how->between)
-		doc_text(d, "%s only between platforms; --all shows them.",
+		doc_text(d, "%s exist only between platforms; --all shows them.",
 			 plural_verb(d->arena, f->n_between));
 	t = DOC_TABLE(d, NULL, "Setting", ">Machines", "~Answer", "~Which");
 	for (size_t s = 0; s < f->n_subjects; s++)
@@ -457,7 +456,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		return;
 	part(d, "drift", arena_printf(d->arena, "Drift from %s", f->golden->name));
 	if (!f->n_drifted) {
-		doc_text(d, "None: all machines match the golden one.");
+		doc_text(d, "All machines match the golden one.");
 		doc_section_end(d);
 		return;
 	}

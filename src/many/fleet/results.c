@@ -140,7 +140,7 @@ static const char *const fleet_better[] = { "higher", "lower" };
 
 #define SUBJECT_ROWS(...)                                                                      \
 	{ "id", NULL, SHAPE_TEXT(fleet_subject, id), __VA_ARGS__ },                            \
-	{ "from", "Kind of result.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
+	{ "from", "Kind of the result.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
 
 static const struct shape_row fleet_part_rows[] = {
 	{ "target", "\"\" for the machine.", SHAPE_TEXT(fleet_part, target) },
@@ -151,7 +151,7 @@ static const struct shape_row fleet_part_rows[] = {
 static const struct shape fleet_part_shape = SHAPE(fleet_part, fleet_part);
 
 #define ANSWER_ROWS                                                                            \
-	{ "mark", "The worst of its parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
+	{ "mark", "The worst state of its parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
 	{ "text", NULL, SHAPE_TEXT(fleet_answer, text) },                                      \
 	{ "parts", "By target.", SHAPE_POINTERS(fleet_answer, parts, n_parts, fleet_part) }
 
@@ -175,29 +175,29 @@ static const struct shape_row fleet_name_rows[] = { { NULL, NULL, SHAPE_TEXT(fle
 static const struct shape fleet_name_shape = SHAPE(fleet_machine, fleet_name);
 
 static const struct shape_row fleet_group_rows[] = {
-	{ "group", "1 is the largest.", SHAPE_COUNT(fleet_group, number) },
+	{ "group", "Group number; 1 is the largest group.", SHAPE_COUNT(fleet_group, number) },
 	{ "machines", NULL, SHAPE_COUNT(fleet_group, n) },
 	{ "bad", NULL, SHAPE_COUNT(fleet_group, n_bad) },
 	{ "unknown", NULL, SHAPE_COUNT_OF(group_unknown) },
 	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(group_hosts) },
 	{ "names", NULL, SHAPE_POINTERS_AS(fleet_group, machines, n, fleet_machine, fleet_name_shape) },
-	{ "findings", "Failed ones, then unknown.",
+	{ "findings", "Failed settings first, then unknown ones.",
 	  SHAPE_POINTERS_AS(fleet_group, answers, n_answers, fleet_answer, fleet_finding_shape) },
 };
 static const struct shape fleet_group_shape = SHAPE(fleet_group, fleet_group);
 
 static const struct shape_row fleet_subject_rows[] = {
 	SUBJECT_ROWS(.via = 0),
-	{ "within_platform", "Not only between platforms.", SHAPE_FLAG(fleet_subject, differs) },
+	{ "within_platform", "true: the machines also differ within a platform.", SHAPE_FLAG(fleet_subject, differs) },
 	{ "silent", "Machines without a value.", SHAPE_COUNT(fleet_subject, silent) },
-	{ "answers", "Most frequent first.", .keeps = answer_is_there,
+	{ "answers", "Values, the most frequent first.", .keeps = answer_is_there,
 	  SHAPE_POINTERS_AS(fleet_subject, answers, n_answers, fleet_answer, fleet_shared_shape) },
 };
 static const struct shape fleet_subject_shape = SHAPE(fleet_subject, fleet_subject);
 
 static const struct shape_row fleet_rare_rows[] = {
 	{ "id", NULL, SHAPE_TEXT_OF(rare_id) },
-	{ "from", "Kind of result.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
+	{ "from", "Kind of the result.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
 	{ "here", NULL, SHAPE_POINTER(fleet_rare, answer, fleet_answer) },
 	{ "usual", NULL, SHAPE_POINTER(fleet_rare, usual, fleet_answer) },
 	{ "shared_by", "Machines with this answer.",
@@ -210,7 +210,8 @@ static const struct shape_row fleet_outlier_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(fleet_machine, name) },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file) },
 	{ "group", NULL, SHAPE_COUNT(fleet_group, number), SHAPE_VIA(fleet_machine, group, fleet_group) },
-	{ "rare", "Answers that few of its peers share.", SHAPE_LIST(fleet_machine, rare, n_rare, fleet_rare) },
+	{ "rare", "Answers of this machine that few of its peers share.", SHAPE_LIST(fleet_machine, rare, n_rare,
+	  fleet_rare) },
 };
 static const struct shape fleet_outlier_shape = SHAPE(fleet_machine, fleet_outlier);
 
@@ -233,7 +234,7 @@ static const struct shape golden_shape = SHAPE(fleet, golden);
 static const struct shape_row fleet_verdict_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(fleet_verdict, name) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(fleet_verdict, kind, ruling_verdict, RULING_UNDECIDED + 1) },
-	{ "ratio", "Better with the setting.", SHAPE_REAL(fleet_verdict, ratio) },
+	{ "ratio", "Machines on which the setting helps.", SHAPE_REAL(fleet_verdict, ratio) },
 	{ "low", NULL, SHAPE_REAL(fleet_verdict, low), .unknown = SHAPE_ZERO },
 	{ "high", NULL, SHAPE_REAL(fleet_verdict, high), .unknown = SHAPE_NULL },
 	{ "kernel", NULL, SHAPE_TEXT(fleet_verdict, kernel) },
@@ -259,7 +260,8 @@ static const struct shape_row fleet_value_rows[] = {
 	{ "value", NULL, SHAPE_REAL(fleet_value, value) },
 	{ "robust_z", NULL, SHAPE_REAL(fleet_value, z) },
 	{ "worse", NULL, SHAPE_FLAG(fleet_value, worse) },
-	{ "unlike_most", "Driver, kernel, firmware or VBIOS that differ from more than half of its peers.",
+	{ "unlike_most", "Versions (driver, kernel, firmware, VBIOS) that differ from those of more than "
+	  "half of its peers.",
 	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL },
 };
 static const struct shape fleet_value_shape = SHAPE(fleet_value, fleet_value);
@@ -272,7 +274,7 @@ static const struct shape_row fleet_state_rows[] = {
 };
 static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
 
-#define STATE_MEANING "Machines that differ in this direction, too many to be outliers."
+#define STATE_MEANING "Machines that differ in this direction, too many to be called outliers."
 static const struct shape_row fleet_bench_rows[] = {
 	{ "figure", NULL, "Measured", NULL, SHAPE_TEXT(fleet_bench, name), .style_of = shape_strong },
 	{ "unit", NULL, "Unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
@@ -296,7 +298,7 @@ static const struct shape fleet_refused_shape = SHAPE(fleet_refused, fleet_refus
 static const struct shape_row fleet_summary_rows[] = {
 	{ "files", NULL, SHAPE_COUNT(fleet, files) },
 	{ "results", NULL, SHAPE_COUNT(fleet, documents) },
-	{ "older_results", "From machines with newer ones.", SHAPE_COUNT(fleet, replaced) },
+	{ "older_results", "Results superseded by newer ones of the same machine.", SHAPE_COUNT(fleet, replaced) },
 	{ "machines", NULL, SHAPE_COUNT(fleet, n) },
 	{ "groups", NULL, SHAPE_COUNT(fleet, n_groups) },
 	{ "differences", NULL, SHAPE_COUNT(fleet, n_differs) },

@@ -259,7 +259,8 @@ void cost_separate(struct arena *a, const struct cost_step *steps, size_t n, siz
 		struct cost *c = &out[m.column[r]];
 
 		if (m.blurred[m.column[r]])
-			c->why = "other changes combined have the same pattern: not separable";
+			c->why = "other changes together occurred on the same machines at the same "
+				 "times: not separable";
 		else if (c->machines < COST_MACHINES_LEAST ||
 			 m.machines < m.k + COST_MACHINES_LEAST)
 			c->why = "too few machines changed to separate it from the others";

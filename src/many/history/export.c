@@ -35,14 +35,12 @@ int history_csv(struct history *h, void (*line)(void *ctx, const char *text, siz
 {
 	static const char head[] = "machine,kind,name,target,unit,first,last,state,value,wanted\n";
 	struct sqlite3_stmt *s = sql_ask(
-		&h->sql,
-		"SELECT m.name, i.kind, i.name, i.target, i.unit, f.first, f.last, a.state, "
-		"a.value, "
-		"a.wanted FROM fact f JOIN machine m ON m.id = f.machine JOIN item i ON i.id = "
-		"f.item JOIN answer a ON a.id = f.answer UNION ALL SELECT m.name, i.kind, i.name, "
-		"i.target, i.unit, g.t, g.t, '', printf('%.17g', g.value), '' FROM figure g JOIN "
-		"machine m ON m.id = g.machine JOIN item i ON i.id = g.item ORDER BY 1, 6, 2, 3, "
-		"4");
+		&h->sql, "SELECT m.name, i.kind, i.name, i.target, i.unit, f.first, f.last, "
+			 "a.state, a.value, a.wanted FROM fact f JOIN machine m ON m.id = "
+			 "f.machine JOIN item i ON i.id = f.item JOIN answer a ON a.id = f.answer "
+			 "UNION ALL SELECT m.name, i.kind, i.name, i.target, i.unit, g.t, g.t, '', "
+			 "printf('%.17g', g.value), '' FROM figure g JOIN machine m ON m.id = "
+			 "g.machine JOIN item i ON i.id = g.item ORDER BY 1, 6, 2, 3, 4");
 	TEXT_AUTO t = { 0 };
 	int code;
 
@@ -135,14 +133,13 @@ int history_now(struct history *h,
 		void (*document)(void *ctx, const char *machine, const char *text, size_t len),
 		void *ctx, struct err *e)
 {
-	struct sqlite3_stmt *s = sql_ask(
-		&h->sql,
-		"SELECT m.name, i.kind, i.name, i.target, a.state, a.value, a.wanted, f.last FROM "
-		"fact f JOIN machine m ON m.id = f.machine JOIN item i ON i.id = f.item JOIN "
-		"answer "
-		"a ON a.id = f.answer WHERE i.kind IN ('setting', 'health', 'version') AND f.first "
-		"= (SELECT max(first) FROM fact x WHERE x.machine = f.machine AND x.item = f.item) "
-		"ORDER BY f.machine");
+	struct sqlite3_stmt *s =
+		sql_ask(&h->sql,
+			"SELECT m.name, i.kind, i.name, i.target, a.state, a.value, a.wanted, "
+			"f.last FROM fact f JOIN machine m ON m.id = f.machine JOIN item i ON i.id "
+			"= f.item JOIN answer a ON a.id = f.answer WHERE i.kind IN ('setting', "
+			"'health', 'version') AND f.first = (SELECT max(first) FROM fact x WHERE "
+			"x.machine = f.machine AND x.item = f.item) ORDER BY f.machine");
 	struct now n = { 0 };
 	int code;
 

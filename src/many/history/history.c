@@ -48,9 +48,8 @@ static const struct {
 	{ offsetof(struct history, before),
 	  "SELECT first, last, answer FROM fact WHERE machine = ? AND item = ? AND first <= ? "
 	  "ORDER BY first DESC LIMIT 1" },
-	{ offsetof(struct history, after),
-	  "SELECT first, last, answer FROM fact WHERE machine = ? AND item = ? AND first > ? "
-	  "ORDER BY first LIMIT 1" },
+	{ offsetof(struct history, after), "SELECT first, last, answer FROM fact WHERE machine = ? "
+					   "AND item = ? AND first > ? ORDER BY first LIMIT 1" },
 	{ offsetof(struct history, insert),
 	  "INSERT OR REPLACE INTO fact(machine, item, first, last, answer) VALUES(?, ?, ?, ?, ?)" },
 	{ offsetof(struct history, extend),
@@ -111,10 +110,10 @@ static int check_format(struct history *h, struct err *e)
 	version = first_number(h, "PRAGMA user_version", 0);
 	if (version == HISTORY_FORMAT)
 		return 0;
-	return err_set(e, -EINVAL,
-		       "%s: format %lld, written by another version of gputune; this one reads "
-		       "format %d",
-		       h->path, version, HISTORY_FORMAT);
+	return err_set(
+		e, -EINVAL,
+		"%s: format %lld, written by another version of gputune; this one reads format %d",
+		h->path, version, HISTORY_FORMAT);
 }
 
 /* A log of SQLite's that is shared through memory does not work over NFS. */
@@ -175,7 +174,8 @@ int history_open_still(struct history *h, struct arena *a, const char *path, str
 
 	*h = (struct history){ .a = a, .path = path, .now_s = (long long)time(NULL) };
 	if (access(arena_printf(a, "%s-journal", path), F_OK) == 0)
-		return err_set(e, -EINVAL, "%s: being written, or cut off while it was; try again",
+		return err_set(e, -EINVAL,
+			       "%s: it is being written, or a write was interrupted; try again",
 			       path);
 	code = sql_open(&h->sql, a, path, e);
 	return code ? code : check_format(h, e);
@@ -217,8 +217,8 @@ int history_compact(struct history *h, int keep_days)
 	int code = sql_run(&h->sql, thin);
 
 	code = code ? code
-		    : sql_run(&h->sql, "DELETE FROM answer WHERE id NOT IN (SELECT answer FROM "
-				       "fact)");
+		    : sql_run(&h->sql,
+			      "DELETE FROM answer WHERE id NOT IN (SELECT answer FROM fact)");
 	code = code ? code : history_commit(h);
 	return code ? code : sql_run(&h->sql, "VACUUM");
 }

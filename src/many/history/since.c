@@ -649,13 +649,13 @@ static const char *shown_time(struct arena *a, long long t)
 
 /* clang-format off */
 static const struct shape_row since_change_rows[] = {
-	{ "kind", "setting, version, package, health, change, proof, status, verify or tool.",
+	{ "kind", "Kind: setting, version, package, health, change, proof, status, verify or tool.",
 	  SHAPE_TEXT(since_change, kind) },
 	{ "name", NULL, SHAPE_TEXT(since_change, name), .title = "~Change" },
 	{ "from", NULL, SHAPE_TEXT(since_change, from), .title = "~From" },
 	{ "to", NULL, SHAPE_TEXT(since_change, to), .title = "~To" },
-	{ "machines", "Machines that had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
-	{ "machine", "One such machine.", SHAPE_TEXT(since_change, machine) },
+	{ "machines", "Number of machines that had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
+	{ "machine", "Name of one such machine.", SHAPE_TEXT(since_change, machine) },
 	{ "first", "First time it was seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
 	{ "last", "Last time a machine had it.", SHAPE_TIME(since_change, last_s) },
 };
@@ -664,16 +664,16 @@ static const struct shape since_change_shape = SHAPE(since_change, since_change)
 static const struct shape_row since_cost_rows[] = {
 	{ "figure", "Bench, case and figure.", SHAPE_TEXT(since_cost, figure) },
 	{ "unit", NULL, SHAPE_TEXT(since_cost, unit), .unknown = SHAPE_BLANK },
-	{ "changes", "Changes that always came together with it: not separable.",
+	{ "changes", "Changes that always occurred together with it, so their effects are not separable.",
 	  SHAPE_TEXT_LIST(since_cost, changes, n_changes) },
-	{ "machines", "Machines measured before and after.", SHAPE_COUNT(since_cost, machines) },
+	{ "machines", "Number of machines measured before and after.", SHAPE_COUNT(since_cost, machines) },
 	{ "verdict", "helps, hurts, no-difference or undecided.", SHAPE_TEXT(since_cost, verdict) },
 	{ "effect_percent", "Improvement of the figure; negative: worse.",
 	  SHAPE_REAL(since_cost, percent), .unknown = SHAPE_NULL },
-	{ "low_percent", "Its interval, valid for all comparisons at once (99 %).",
+	{ "low_percent", "Interval of the effect, valid for all comparisons at once (99 %).",
 	  SHAPE_REAL(since_cost, low), .unknown = SHAPE_NULL },
 	{ "high_percent", NULL, SHAPE_REAL(since_cost, high), .unknown = SHAPE_NULL },
-	{ "why", "Reason for undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
+	{ "why", "Why the verdict is undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
 };
 static const struct shape since_cost_shape = SHAPE(since_cost, since_cost);
 
@@ -685,7 +685,8 @@ static const struct shape_row since_rows[] = {
 	  SHAPE_LIST(since_answer, items, n_items, since_change) },
 	{ "costs", "Effects of changes on measured figures.",
 	  SHAPE_LIST(since_answer, costs, n_costs, since_cost) },
-	{ "not_separated", "Number of changes not examined as a cause. Changes on most machines are examined first.",
+	{ "not_separated", "Number of changes that were not examined as a cause. Changes on the most "
+	  "machines come first.",
 	  SHAPE_COUNT(since_answer, left_out) },
 };
 static const struct shape since_shape = SHAPE(since_answer, since);
@@ -708,8 +709,9 @@ static void page_costs(struct doc *d, const struct since_answer *s)
 		     good = strcmp(c->verdict, "helps") == 0;
 		struct cell *row = node_row(d, t);
 
-		row[0] = c->n_changes > 3   ? cellf(d, "%s, %s and %zu more, inseparable",
-						    c->changes[0], c->changes[1], c->n_changes - 2)
+		row[0] = c->n_changes > 3
+				 ? cellf(d, "%s, %s and %zu more, whose effects are not separable",
+					 c->changes[0], c->changes[1], c->n_changes - 2)
 			 : c->n_changes > 1 ? cellf(d, "%s, inseparable from %s%s%s", c->changes[0],
 						    c->changes[1], c->n_changes > 2 ? ", " : "",
 						    c->n_changes > 2 ? c->changes[2] : "")
@@ -746,7 +748,9 @@ struct doc *page_since(struct arena *a, const struct since_answer *s)
 		doc_text(d, "No figure was measured both before and after: add results of "
 			    "\"gputune bench\".");
 	if (s->left_out)
-		doc_text(d, "%zu rarer changes were not examined; ask about one machine.",
-			 s->left_out);
+		doc_text(
+			d,
+			"%zu rarer changes were not examined; --machine NAME examines one machine.",
+			s->left_out);
 	return d;
 }

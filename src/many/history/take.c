@@ -216,7 +216,7 @@ static int time_of(struct take *k, const json_t *j, struct err *e)
 	const char *time = text_in(j, "time");
 
 	if (!time || stamp_parse(time, &k->t))
-		return err_set(e, -EINVAL, "no time given");
+		return err_set(e, -EINVAL, "the result has no time");
 	if (k->t > k->h->now_s + HISTORY_FUTURE_S)
 		return err_set(e, -EINVAL,
 			       "its time %.32s is in the future: check that machine's clock", time);

@@ -347,7 +347,7 @@ static void data_read(struct round *r, struct one *o)
 			return;
 		}
 		if (memcmp(r->room, r->block + at, (size_t)got) != 0) {
-			one_fail(o, "data arrived changed");
+			one_fail(o, "the data was changed on the way");
 			return;
 		}
 		o->got += got;

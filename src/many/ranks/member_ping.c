@@ -69,7 +69,7 @@ static int open_echo(struct echo *x, const char *from, const char *to, struct er
 	x->six = a.ss.ss_family == AF_INET6;
 	r = open_socket(x, a.ss.ss_family);
 	if (r)
-		return err_set(e, r, "cannot create a socket for echoes: %s", strerror(-r));
+		return err_set(e, r, "cannot create a socket for pings: %s", strerror(-r));
 	setsockopt(x->fd, x->six ? IPPROTO_IPV6 : IPPROTO_IP,
 		   x->six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, x->six ? &six : &four,
 		   sizeof(four));
@@ -202,7 +202,7 @@ static int ping_check(const struct ping_ask *ask, struct err *e)
 		return err_set(e, -EINVAL, "at most %d tries of %d ms", TRIES_MAX, LIMIT_MS_MAX);
 	for (size_t i = 0; i < ask->n; i++)
 		if (ask->targets[i].bytes < 0 || ask->targets[i].bytes > DATA_MAX)
-			return err_set(e, -EINVAL, "an echo has at most %d bytes", DATA_MAX);
+			return err_set(e, -EINVAL, "a ping has at most %d bytes", DATA_MAX);
 	return 0;
 }
 

@@ -35,16 +35,18 @@ static const struct shape drained_shape = SHAPE(qualify_node, drained);
 static const struct shape_row qualify_node_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
 	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
-	{ "reasons", "Why it is to be drained, or is not known.", SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons),
+	{ "reasons", "Reason to drain it, or why its state is unknown.", SHAPE_TEXT_LIST(qualify_node, reasons,
+	  n_reasons),
 	  .title = "~reason", .shown = reasons_text },
-	{ "unreadable", "What could not be read on it.", SHAPE_TEXT(qualify_node, unreadable), .unknown = SHAPE_NULL },
+	{ "unreadable", "Values that were unreadable on it.", SHAPE_TEXT(qualify_node, unreadable),
+	  .unknown = SHAPE_NULL },
 };
 static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
 
 static const struct shape_row qualify_fault_rows[] = {
 	{ "what", "A port, a node, or a path between two nodes.", SHAPE_TEXT(qualify_fault, what), .title = "~fault" },
-	{ "node", "To be drained; null: no single node.", SHAPE_TEXT(qualify_fault, node), .unknown = SHAPE_NULL },
-	{ "certain", "Nothing else explains the same tests.", SHAPE_FLAG(qualify_fault, certain) },
+	{ "node", "Node to drain; null: no single node.", SHAPE_TEXT(qualify_fault, node), .unknown = SHAPE_NULL },
+	{ "certain", "true: no other cause explains the failed tests.", SHAPE_FLAG(qualify_fault, certain) },
 	{ "or", "Alternative explanations.", SHAPE_TEXT(qualify_fault, others), .unknown = SHAPE_NULL, .title = "~or" },
 	{ "evidence", NULL, SHAPE_TEXT(qualify_fault, evidence), .title = "~evidence" },
 };
@@ -53,26 +55,28 @@ static const struct shape qualify_fault_shape = SHAPE(qualify_fault, qualify_fau
 static const struct shape_row qualify_rail_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(qualify_rail, name), .title = "network" },
 	{ "nodes", NULL, SHAPE_COUNT(qualify_rail, n), .title = "nodes" },
-	{ "tests", "Exchanges of groups and pairs.", SHAPE_COUNT(qualify_rail, tests), .title = "tests" },
-	{ "gbit_per_s", "Usual, sent by a node while all exchange data.",
+	{ "tests", "Number of measured exchanges between groups and pairs.", SHAPE_COUNT(qualify_rail, tests),
+	  .title = "tests" },
+	{ "gbit_per_s", "Usual rate that a node sends while all nodes exchange data.",
 	  SHAPE_REAL(qualify_rail, gbit), .unknown = SHAPE_NULL, .title = "usual", .unit = "Gbit/s" },
 	{ "round_trip_us", "Usual, of TCP.", SHAPE_REAL(qualify_rail, rtt_us), .unknown = SHAPE_NULL,
 	  .title = "round trip", .unit = "us" },
-	{ "paths", "Pairs of nodes measured by themselves.", SHAPE_COUNT(qualify_rail, paths), .title = "paths" },
+	{ "paths", "Number of pairs of nodes that were measured separately.", SHAPE_COUNT(qualify_rail, paths),
+	  .title = "paths" },
 	{ "tcp_lowest_gbit_per_s", "Of these.", SHAPE_REAL(qualify_rail, tcp), .unknown = SHAPE_NULL,
 	  .title = "lowest TCP", .unit = "Gbit/s" },
 	{ "rdma_lowest_gbit_per_s", NULL, SHAPE_REAL(qualify_rail, rdma), .unknown = SHAPE_NULL,
 	  .title = "lowest RDMA", .unit = "Gbit/s" },
-	{ "pairs_untested", "Pairs of nodes that were in no good group together.",
+	{ "pairs_untested", "Number of pairs of nodes that no passed group test contained.",
 	  SHAPE_COUNT(qualify_rail, pairs_untested), .title = "untested pairs" },
-	{ "complete", "False: the time was over before all was certain.", SHAPE_FLAG(qualify_rail, whole) },
+	{ "complete", "false: time ran out before every result was certain.", SHAPE_FLAG(qualify_rail, whole) },
 };
 static const struct shape qualify_rail_shape = SHAPE(qualify_rail, qualify_rail);
 
 static const struct shape_row qualify_rows[] = {
 	{ "seconds", NULL, SHAPE_REAL(qualify, seconds) },
 	{ "interrupted", NULL, SHAPE_FLAG(qualify, interrupted) },
-	{ "drain", "Nodes to take out of service.", SHAPE_LIST_AS(qualify, nodes, n, qualify_node, drained_shape),
+	{ "drain", "Nodes to drain.", SHAPE_LIST_AS(qualify, nodes, n, qualify_node, drained_shape),
 	  .keeps = is_drained },
 	{ "faults", "Of links.", SHAPE_LIST(qualify, faults, n_faults, qualify_fault) },
 	{ "nodes", NULL, SHAPE_LIST(qualify, nodes, n, qualify_node) },
@@ -83,7 +87,7 @@ const struct shape qualify_shape = SHAPE(qualify, qualify);
 
 const struct result_shape qualify_result = {
 	.name = "qualify", .title = "gputune qualify",
-	.meaning = "Which nodes and links are fit for a job that uses all of them, and which nodes to drain.",
+	.meaning = "Nodes and links that are fit for a job on all nodes, and nodes to drain.",
 	.shape = &qualify_shape, .list = "nodes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

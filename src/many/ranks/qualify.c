@@ -96,11 +96,11 @@ static void compare_benches(struct arena *a, struct qualify *q, struct fleet *f)
 				v->outlier && v->worse ? node_named(q, v->machine->name) : NULL;
 
 			if (n)
-				qualify_reason(a, n, QUALIFY_DRAIN,
-					       arena_printf(a,
-							    "%s: %.4g %s where %zu peers have %.4g",
-							    b->name, v->value, b->unit, b->n - 1,
-							    b->median));
+				qualify_reason(
+					a, n, QUALIFY_DRAIN,
+					arena_printf(a, "%s: %.4g %s, while %zu peers have %.4g",
+						     b->name, v->value, b->unit, b->n - 1,
+						     b->median));
 		}
 	}
 	fleet_free(f);
@@ -151,7 +151,7 @@ int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify
 		with[i] = shape_object_json(&self_ask_shape, &(struct self_ask){ seconds });
 	}
 	if (how->say)
-		how->say(how->ctx, "each node by itself");
+		how->say(how->ctx, "each node separately");
 	/* A case of a bench may take longer than it is given, by its set-up. */
 	r = c->ask(c->ctx, "self", with, SELF_MS + (int)(1500 * seconds), replies);
 	for (size_t i = 0; i < c->n && r == 0; i++)

@@ -398,11 +398,11 @@ static const char *pair_why(struct railing *r, size_t from, size_t to)
 		return NULL;
 	b = &got->bad[0];
 	if (strcmp(b->why, "slow") == 0 && b->rate >= 0)
-		return arena_printf(l->a, "%s to %s: %.3g Gbit/s where %.3g are usual",
+		return arena_printf(l->a, "%s to %s: %.3g Gbit/s, usually %.3g",
 				    l->q->nodes[from].name, l->q->nodes[to].name, 8e-9 * b->rate,
 				    8e-9 * (double)r->rail->pair_bytes / r->usual[1]);
 	if (isfinite(b->rtt_us) && b->rtt_us > r->late_us)
-		return arena_printf(l->a, "%s to %s: round trips of %.0f us where %.0f are usual",
+		return arena_printf(l->a, "%s to %s: round trips of %.0f us, usually %.0f",
 				    l->q->nodes[from].name, l->q->nodes[to].name, b->rtt_us,
 				    r->rail->rtt_us);
 	return arena_printf(l->a, "%s to %s: %s", l->q->nodes[from].name, l->q->nodes[to].name,
@@ -488,7 +488,7 @@ static void confirm(struct railing *r, const struct suspects *s)
 		if (!bad && l->n_pairs > before)
 			qualify_note(l->a, l->q,
 				     arena_printf(l->a,
-						  "%s: groups with %s are slow, pairs with it are "
+						  "%s: groups that contain %s are slow, pairs are "
 						  "not; test again under load",
 						  r->rail->name, l->q->nodes[a].name));
 	}
@@ -576,10 +576,9 @@ static double measure_path(struct railing *r, enum pair_test test, size_t a, siz
 		if (got < wanted)
 			got = fmax(got, path_rate(r, bench, name, a, b));
 		if (got < wanted)
-			p.why = arena_printf(r->l->a,
-					     "%s %s between %s and %s: %.3g Gbit/s where %.3g are "
-					     "expected (%s)",
-					     bench, name, x->name, y->name, got, wanted, by);
+			p.why = arena_printf(
+				r->l->a, "%s %s between %s and %s: %.3g Gbit/s, expected %.3g (%s)",
+				bench, name, x->name, y->name, got, wanted, by);
 		lowest = fmin(lowest, got);
 	}
 	if (isfinite(lowest))
@@ -608,8 +607,8 @@ static void large_packet(struct railing *r, size_t from, size_t to)
 		return;
 	if (got.echoes[1].got <= 0)
 		p.why = arena_printf(l->a,
-				     "packets of %lld bytes from %s get lost on the way to %s, "
-				     "small ones do not; the MTU there is %lld",
+				     "packets of %lld bytes from %s to %s get lost, small ones do "
+				     "not; the MTU at the destination is %lld",
 				     x->mtu, l->q->nodes[from].name, l->q->nodes[to].name, y->mtu);
 	add_pair(l, &p);
 }

@@ -194,7 +194,7 @@ void talk_begin(struct arena *a, struct gather *g, const struct ranks *r, struct
 		const struct talker *k = gather_talker(g, i);
 
 		if (i && k->f.fd < 0)
-			out->gone[i] = "did not come";
+			out->gone[i] = "did not connect";
 		if (!i || !k->local)
 			out->of[out->channel.n++] = i;
 	}

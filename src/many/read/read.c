@@ -72,7 +72,7 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 	if (name && *name && (!from->sent || may_be(from->name, name)))
 		return name;
 	if (name && *name)
-		err_set(e, -EINVAL, "sent by %.64s, but it names %.64s", from->name, name);
+		err_set(e, -EINVAL, "sent by %.64s, but the result names %.64s", from->name, name);
 	else
 		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
 	return NULL;
@@ -387,7 +387,8 @@ static void read_at(struct read_ask *ask, const char *path, int depth)
 	}
 	n = depth < FOLDERS_DEEP ? scandir(path, &names, visible, natural) : 0;
 	if (n < 0 || depth == FOLDERS_DEEP)
-		ask->refuse(ask->owner, path, n < 0 ? strerror(errno) : "too many folders deep");
+		ask->refuse(ask->owner, path,
+			    n < 0 ? strerror(errno) : "folders are nested too deep");
 	for (int i = 0; i < n; i++) {
 		struct text child = { 0 };
 

@@ -117,8 +117,7 @@ struct bench_limit limit_frequency(const struct bench_env *env, const struct ids
 		return (struct bench_limit){
 			.source = "unknown: no cpufreq policy reports a maximum frequency here"
 		};
-	return (struct bench_limit){
-		true, (double)khz / 1e3,
-		"read: cpuinfo_max_freq, the maximum of a single core; less with all cores active"
-	};
+	return (struct bench_limit){ true, (double)khz / 1e3,
+				     "read: cpuinfo_max_freq, the maximum of a single core; lower "
+				     "if all cores are active" };
 }

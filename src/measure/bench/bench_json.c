@@ -48,7 +48,7 @@ static bool conditions_busy(const void *object)
 
 static const struct shape_row record_conditions_rows[] = {
 	{ "cpus", NULL, SHAPE_COUNT(record_conditions, cpus) },
-	{ "busy", "Another program used the machine.", SHAPE_FLAG_OF(conditions_busy) },
+	{ "busy", "true: another program used the machine.", SHAPE_FLAG_OF(conditions_busy) },
 	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
 	{ "others_cpus", NULL, SHAPE_REAL(record_conditions, others), .unknown = SHAPE_NEGATIVE },
 	{ "steal_percent", NULL, SHAPE_REAL(record_conditions, steal_percent), .unknown = SHAPE_NEGATIVE },
@@ -110,7 +110,7 @@ static const struct shape series_drift_shape = SHAPE(record_series, series_drift
 #define TWO_STATES SHAPE_WHEN(record_series, s.modes.found), .absent = true
 static const struct shape_row series_states_rows[] = {
 	{ "count", NULL, SHAPE_COUNT_OF(states_count) },
-	{ "step", "From one to the other once.", SHAPE_FLAG(record_series, s.modes.step) },
+	{ "step", "Interval between two samples.", SHAPE_FLAG(record_series, s.modes.step) },
 	{ "switches", NULL, SHAPE_COUNT_OF(states_switches) },
 	{ "lower", NULL, SHAPE_REAL(record_series, s.modes.low), IN_UNIT, TWO_STATES },
 	{ "upper", NULL, SHAPE_REAL(record_series, s.modes.high), IN_UNIT, TWO_STATES },
@@ -133,12 +133,13 @@ static const char *const betters[] = { "higher", "lower" };
 static const struct shape_row record_series_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(record_series, key) },
 	{ "title", NULL, SHAPE_TEXT(record_series, title) },
-	{ "unit", "Suffix of keys.", SHAPE_TEXT(record_series, unit) },
+	{ "unit", "Suffix of the figure's keys.", SHAPE_TEXT(record_series, unit) },
 	{ "unit_text", "Display form.", SHAPE_TEXT(record_series, unit_text) },
 	{ "better", NULL, SHAPE_CHOICE(record_series, better, betters) },
 	{ "n", "Samples.", SHAPE_COUNT(record_series, n), .later = true },
 	{ "median", NULL, SHAPE_REAL(record_series, s.median), IN_UNIT, SUMMED },
-	{ "low", "Of the median's interval.", SHAPE_REAL_OF(interval_low), IN_UNIT, SUMMED, .unknown = SHAPE_NULL },
+	{ "low", "Confidence level of the median's interval.", SHAPE_REAL_OF(interval_low), IN_UNIT, SUMMED,
+	  .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL_OF(interval_high), IN_UNIT, SUMMED, .unknown = SHAPE_NULL },
 	{ "mad", NULL, SHAPE_REAL(record_series, s.mad), IN_UNIT, SUMMED },
 	{ "mean", NULL, SHAPE_REAL(record_series, s.mean), IN_UNIT, SUMMED },
@@ -206,7 +207,7 @@ static const struct shape case_limit_shape = SHAPE(record_case, case_limit);
 static const struct shape_row case_early_rows[] = {
 	{ "how", NULL, SHAPE_TEXT(record_case, early.how) },
 	{ "value", NULL, SHAPE_REAL(record_case, early.value), IN_FIRST_UNIT },
-	{ "process_s", "Since the process started.",
+	{ "process_s", "Time since the process started.",
 	  SHAPE_REAL(record_case, early.at_s), .unknown = SHAPE_NEGATIVE, .absent = true },
 };
 static const struct shape case_early_shape = SHAPE(record_case, case_early);
@@ -241,7 +242,7 @@ static const struct shape_row record_case_rows[] = {
 	  SHAPE_COUNT_LIST(record_case, first, rounds), .max = ROUNDS_MAX },
 	{ "at_s", NULL, SHAPE_REAL_LIST(record_case, at_s, n), .max = RECORD_SAMPLES_MAX },
 	{ "figures", NULL, SHAPE_ARRAY(record_case, series, n_series, record_series) },
-	{ "observed", "Over all single observations.", SHAPE_PART(case_observed_shape), .when_of = observed_known },
+	{ "observed", "Range of all single observations.", SHAPE_PART(case_observed_shape), .when_of = observed_known },
 };
 static const struct shape record_case_shape = SHAPE(record_case, record_case);
 
@@ -262,13 +263,13 @@ static const struct shape_row record_rows[] = {
 	{ "time", "Start time.", SHAPE_TIME(record, time_s) },
 	{ "id", NULL, SHAPE_TEXT(record, id) },
 	{ "machine", NULL, SHAPE_TEXT(record, machine) },
-	{ "partial", "The measurement was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "partial", "true: the measurement was interrupted.", SHAPE_FLAG(record, partial) },
 	{ "fingerprint", NULL, SHAPE_LIST(record, fingerprint, n_fingerprint, record_pair), BY_NAME },
 	{ "settings_digest", NULL, SHAPE_TEXT(record, settings_digest), .unknown = SHAPE_NULL },
 	{ "settings", NULL, SHAPE_LIST(record, settings, n_settings, record_pair), BY_NAME },
 	{ "conditions", NULL, SHAPE_OBJECT(record, conditions, record_conditions) },
 	{ "cases", NULL, SHAPE_LIST(record, cases, n, record_case), .max = RECORD_CASES_MAX },
-	{ "not_run", "Benches without a case here, or skipped, and why.",
+	{ "not_run", "Benches without a case here, or skipped, with the reason.",
 	  SHAPE_LIST(record, skipped, n_skipped, record_skip), .max = RECORD_CASES_MAX, .later = true },
 	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true },
 };
@@ -294,7 +295,7 @@ static const struct shape bench_shape = SHAPE(bench, bench);
 static const struct shape_row kept_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(record, id) },
 	{ "time_s", "Start time, seconds since 1970.", SHAPE_COUNT(record, time_s) },
-	{ "partial", "The measurement was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "partial", "true: the measurement was interrupted.", SHAPE_FLAG(record, partial) },
 	{ "cases", NULL, SHAPE_COUNT(record, n) },
 };
 static const struct shape kept_shape = SHAPE(record, kept);
@@ -341,11 +342,11 @@ static const struct shape compare_summary_shape = SHAPE(compare, compare_summary
 static const struct shape_row compare_rows[] = {
 	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
 	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
-	{ "level", "Of the intervals.", SHAPE_REAL(compare, level) },
+	{ "level", "Confidence level of the intervals.", SHAPE_REAL(compare, level) },
 	{ "threshold", "Smallest difference that counts.", SHAPE_REAL(compare, threshold),
 	  .title = "smallest difference that counts" },
 	{ "summary", NULL, SHAPE_PART(compare_summary_shape) },
-	{ "differs", "Other differences: sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
+	{ "differs", "Other differences between the two, as sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
 	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) },
 };
 static const struct shape compare_shape = SHAPE(compare, compare);

@@ -45,21 +45,21 @@ static void collective_add(const struct bench_env *env, struct bench_cases *out,
 		list = arena_printf(env->a, "%s%s%u", list, i ? ", " : "", on->items[i].index);
 	list = shared->world ? world_placement(env->a, shared->world)
 			     : arena_printf(env->a, "GPUs %s, one process", list);
-	bench_case_add(
-		env->a, out,
-		(struct bench_case){
-			.name = name ? name
-				     : arena_printf(env->a, "%s:%s%s", collective_name(op),
-						    collective_size_text(env->a, bytes),
-						    in_place ? ":in-place" : ""),
-			.setup = arena_printf(
-				env->a, "%llu bytes, %zu ranks, %s%s%s",
-				(unsigned long long)z.total, shared->all,
-				in_place ? "in place" : "out of place", shared->world ? ", " : "",
-				shared->world ? world_text(env->a, shared->world) : ""),
-			.placement = list,
-			.hardware = on->items[0].gpu->name,
-			.arg = arg });
+	bench_case_add(env->a, out,
+		       (struct bench_case){
+			       .name = name ? name
+					    : arena_printf(env->a, "%s:%s%s", collective_name(op),
+							   collective_size_text(env->a, bytes),
+							   in_place ? ":in-place" : ""),
+			       .setup = arena_printf(
+				       env->a, "%llu bytes, %zu ranks, %s%s%s",
+				       (unsigned long long)z.total, shared->all,
+				       in_place ? "in place" : "separate input and output buffers",
+				       shared->world ? ", " : "",
+				       shared->world ? world_text(env->a, shared->world) : ""),
+			       .placement = list,
+			       .hardware = on->items[0].gpu->name,
+			       .arg = arg });
 }
 
 static bool collective_add_named(const struct bench_env *env, struct bench_cases *out,
@@ -285,7 +285,7 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 		};
 	return (struct bench_limit){
 		true, least,
-		"read: all active NVLinks of a GPU, one way; the most that a ring can carry"
+		"read: sum of all active NVLinks of a GPU, one direction: the maximum of a ring"
 	};
 }
 
@@ -299,13 +299,13 @@ const struct bench bench_collectives = {
 	.name = "collectives",
 	.title = "bandwidth and time of collectives between GPUs",
 	.method = "NCCL on all GPUs of this machine in one process, or in all participating "
-		  "processes; operations queued back to back, timed by GPU events, the slowest "
-		  "rank counts. Small operations are queued by one thread per GPU or one for all, "
-		  "whichever is faster here. The size is the total: the result of an all-gather, "
-		  "or the input of a reduce-scatter. Bus bandwidth by the usual factors: 2(n-1)/n "
-		  "for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for "
-		  "the others; it is the load on a ring's link, and exceeds the link where "
-		  "switches reduce. 32-bit floats, checked exactly.",
+		  "processes; operations are queued back to back and timed by GPU events; the "
+		  "slowest rank counts. Small operations are queued by one thread per GPU or one "
+		  "for all, whichever is faster here. The size is the total: the result of an "
+		  "all-gather, or the input of a reduce-scatter. Bus bandwidth uses the usual "
+		  "factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and "
+		  "all-to-all, 1 for the others. It is the load on each link of a ring; where "
+		  "switches reduce, it can exceed the link. 32-bit floats, checked exactly.",
 	.version = 2,
 	FIGURES(figures),
 	.brief = "all-reduce:1GiB",

@@ -309,7 +309,7 @@ static const char *const step_name[COLLECTIVE_STEPS] = {
 	[COLLECTIVE_ROW] = "a series of operations",
 	[COLLECTIVE_AGAIN] = "an operation on new data",
 	[COLLECTIVE_CHECK] = "checking",
-	[COLLECTIVE_PLANT] = "checking the check",
+	[COLLECTIVE_PLANT] = "testing the check itself",
 	[COLLECTIVE_DROP] = "freeing memory",
 	[COLLECTIVE_CLOSE] = "disconnecting the GPUs",
 };

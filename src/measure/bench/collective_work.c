@@ -317,8 +317,8 @@ static int collective_work_room(const struct collective_run *run, struct gpu_pla
 	/* Shared memory that runs out freezes the whole machine. */
 	if (p->gpu->integrated && (host < 0 || (uint64_t)host < 3 * need))
 		return err_set(e, -ENOMEM,
-			       "GPU %u shares the machine's memory: %lld MiB are available, but "
-			       "three times the required %llu MiB must be",
+			       "GPU %u shares the machine's memory: %lld MiB are available; three "
+			       "times the required %llu MiB are needed",
 			       p->index, host / (1 << 20), (unsigned long long)(need >> 20));
 	return 0;
 }
@@ -529,7 +529,8 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 	case COLLECTIVE_CHECK:
 		return collective_each(run, check, limit, "checking", e);
 	case COLLECTIVE_PLANT:
-		return collective_each(run, collective_work_plant, limit, "checking the check", e);
+		return collective_each(run, collective_work_plant, limit,
+				       "testing the check itself", e);
 	case COLLECTIVE_DROP:
 		collective_work_drop(run);
 		return 0;

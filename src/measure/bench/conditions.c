@@ -27,10 +27,9 @@ static void add_throttles(struct arena *a, struct host *h, const struct machine 
 	size_t n = idset_count(cpus), step = n / WATCH_THROTTLE_MOST + 1, i = 0;
 
 	IDSET_FOR_EACH (cpu, cpus) {
-		const char *path = arena_printf(a,
-						"/sys/devices/system/cpu/cpu%u/thermal_throttle/"
-						"core_throttle_count",
-						cpu);
+		const char *path = arena_printf(
+			a, "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
+			cpu);
 
 		if (i++ % step == 0 && host_exists(h, path))
 			add(a, &w->throttle, &w->n_throttle, path);

@@ -280,7 +280,7 @@ static int bench_disk_check_written(struct disk_load *s, struct err *e)
 			return err_set(e, got < 0 ? got : -EIO,
 				       "data written at byte %llu cannot be read back: %s",
 				       (unsigned long long)it.offset,
-				       got < 0 ? strerror(-got) : "the file has become shorter");
+				       got < 0 ? strerror(-got) : "the file was truncated");
 		r = disk_check(v.iov_base, v.iov_len, s->file->id, it.offset, s->file->turns, e);
 	}
 	/* The buffer gets its own data again, for writes that may follow. */
@@ -377,11 +377,12 @@ static int disk_setup(const struct bench_env *env, const struct bench_case *c, v
 	r = bench_disk_prepare(s, env, e);
 	if (r)
 		return r;
-	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
-				!arg->buffered ? "O_DIRECT"
-				: s->blind ? "page cache, whose contents the kernel does not report"
-					   : "page cache",
-				disk_place_settings(env->a, &arg->shared->place));
+	*variant = arena_printf(
+		env->a, "%s, %s%s", disk_queue_engine(s->q),
+		!arg->buffered ? "O_DIRECT"
+		: s->blind ? "through the page cache; the kernel does not report what it contains"
+			   : "page cache",
+		disk_place_settings(env->a, &arg->shared->place));
 	return 0;
 }
 
@@ -544,9 +545,9 @@ const struct bench bench_disk = {
 	.method = "An unnamed temporary file, filled with incompressible data and written to the "
 		  "device before any read. The stated number of requests (qd) is kept in flight "
 		  "through io_uring bypassing the page cache (O_DIRECT), or by threads if io_uring "
-		  "is refused; a sample is what completes in a tenth of a second. With :buffered "
-		  "one thread uses the page cache, which holds none of the file at the start; "
-		  "buffered writes count when they are on the device. Every block contains its "
+		  "is refused; a sample counts the requests that complete in a tenth of a second. "
+		  "With :buffered one thread uses the page cache, which is empty at the start; "
+		  "buffered writes count when they reach the device. Every block contains its "
 		  "position and write number, which are checked on each read; the last blocks of a "
 		  "round are checked byte by byte, and written data is read back.",
 	.version = 1,

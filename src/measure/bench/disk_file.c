@@ -74,7 +74,7 @@ int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *
 	if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	path[0] = '\0';
-	err_set(e, -EOPNOTSUPP, "%.200s cannot name an unnamed file", dir);
+	err_set(e, -EOPNOTSUPP, "the file system of %.200s cannot name an unnamed file", dir);
 	err_hint(e, "--files takes existing files");
 	return -EOPNOTSUPP;
 }

@@ -13,9 +13,8 @@
 enum { DISK_MEMBERS = 32, ZFS_MAGIC = 0x2fc12fc1 };
 /* Why nothing is read from the disk there. */
 #define DISK_OWN_CACHE                                                                             \
-	"ZFS keeps files in its own cache (ARC), which gputune does not empty: reads would "       \
-	"be "                                                                                      \
-	"come from memory"
+	"ZFS keeps files in its own cache (ARC), which gputune does not empty: reads would come "  \
+	"from memory"
 
 struct disk_place {
 	const char *dir;   /* absolute, links resolved */

@@ -386,8 +386,9 @@ void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, s
 		if (stopped(f))
 			record_skip(f->env.a, r, b->name, "interrupted before it started");
 		else if (b->brief && strcmp(b->brief, "-") == 0)
-			record_skip(f->env.a, r, b->name, "runs only if given by name");
+			record_skip(f->env.a, r, b->name, "runs only if named");
 		else if (frame_run(f, b, b->brief, r) == -ENOENT)
-			record_skip(f->env.a, r, b->name, "has no case here for a short run");
+			record_skip(f->env.a, r, b->name,
+				    "has no case that is short enough for this run");
 	}
 }

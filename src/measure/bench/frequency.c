@@ -310,9 +310,10 @@ static void frequency_add(const struct bench_env *env, struct bench_cases *out, 
 	const char *list = idset_format(env->a, &want->cpus), *of;
 
 	*arg = *want;
-	of = idset_equal(&arg->cpus, &arg->of) ? ""
-					       : arena_printf(env->a, "; those of CPUs %s count",
-							      idset_format(env->a, &arg->of));
+	of = idset_equal(&arg->cpus, &arg->of)
+		     ? ""
+		     : arena_printf(env->a, "; only results of CPUs %s count",
+				    idset_format(env->a, &arg->of));
 	bench_case_add(
 		env->a, out,
 		(struct bench_case){
@@ -320,7 +321,7 @@ static void frequency_add(const struct bench_env *env, struct bench_cases *out, 
 			.setup =
 				arg->vector
 					? "1 ms of vector arithmetic before each interval of 0.1 ms"
-					: "intervals of 0.1 ms, one after the other",
+					: "consecutive intervals of 0.1 ms",
 			.placement =
 				arena_printf(env->a, "one thread on each of CPUs %s%s", list, of),
 			.arg = arg,
@@ -353,7 +354,7 @@ static void add_type(const struct bench_env *env, struct bench_cases *out, const
 static void frequency_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	if (!CYCLES_CHAIN) {
-		out->none = "no loop with known cycles for this processor type";
+		out->none = "no loop with a known cycle count for this processor type";
 		return;
 	}
 	if (env->m->cpu.types.n < 2) {
@@ -382,9 +383,9 @@ const struct bench bench_cpu_frequency = {
 	.title = "actual frequency of cores: one core busy, and all cores busy",
 	.method = "A chain of dependent register additions: one cycle each, timed in intervals of "
 		  "0.1 ms; a core's figure is the median of its intervals, so interrupts do not "
-		  "count. If cycles may be counted, the counter gives the cycles per addition. "
-		  "With :vector, vector multiplications of 256 bits (128 on arm64) load the core "
-		  "for 1 ms before each interval. The sums are checked.",
+		  "count. If the cycle counter is readable, it gives the cycles per addition. With "
+		  ":vector, vector multiplications of 256 bits (128 on arm64) load the core for 1 "
+		  "ms before each interval. The sums are checked.",
 	.version = 1,
 	FIGURES(figures),
 	.seconds = 1,

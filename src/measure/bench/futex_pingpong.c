@@ -157,16 +157,15 @@ static int hand_verify(void *state, struct err *e)
 
 	if (s->early)
 		return err_set(e, -EILSEQ,
-			       "%zu threads ran before they were woken: the clocks of "
+			       "%zu threads seemed to run before they were woken: the clocks of "
 			       "CPUs %u and %u differ",
 			       s->early, s->arg->cpu[0], s->arg->cpu[1]);
 	if (turns != atomic_load(&s->side[1].word) || 2 * turns != s->given)
 		return err_set(e, -EILSEQ, "%zu of %zu wake-ups arrived", 2 * turns, s->given);
 	if (2 * s->taken < s->given)
 		return err_set(e, -EILSEQ,
-			       "only %zu of %zu threads were asleep when they were "
-			       "woken",
-			       s->taken, s->given);
+			       "only %zu of %zu threads were asleep when they were woken", s->taken,
+			       s->given);
 	return 0;
 }
 
@@ -243,11 +242,11 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 const struct bench bench_hand_over = {
 	.name = "hand-over",
 	.title = "time until a sleeping thread runs after another thread wakes it",
-	.method = "Two pinned threads wake each other in turns by futex; before each wake-up the "
-		  "awake thread spins for 50 us, so that the other one sleeps. Microseconds from "
-		  "before the wake-up call to the woken thread's first clock reading. Threads that "
-		  "were not yet asleep do not count. near: two CPUs of one core type; node0-node1: "
-		  "of two NUMA nodes.",
+	.method = "Two pinned threads wake each other in turns by futex. Before each wake-up the "
+		  "waking thread spins for 50 us, so that the other one falls asleep. The time "
+		  "runs from before the wake-up call to the woken thread's first clock reading. "
+		  "Threads that were not yet asleep do not count. near: two CPUs of one core type; "
+		  "node0-node1: of two NUMA nodes.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,

@@ -99,8 +99,8 @@ static int gds_take_one(struct gds_files *f, const struct cufile *c, int fd, con
 	return r;
 }
 
-/* Gives it all of an open set. own_dir: where the bench's own file is; NULL: the user's files.
- * -errno and *e, then and whenever it is asked again. */
+/* Gives it all of an open set. own_dir: where a file that the bench creates is; NULL: the user's
+ * files. -errno and *e, then and whenever it is asked again. */
 static int gds_take(struct gds_files *f, const struct cufile *c, const struct load_set *set,
 		    const char *own_dir, struct err *e)
 {
@@ -467,7 +467,7 @@ static int gds_own_set(const struct bench_env *env, struct shared *s, struct err
 			       (unsigned long long)left >> 20);
 	s->set.files = ARENA_NEW(env->a, struct load_file);
 	s->set.files[0] = (struct load_file){
-		.name = "the bench's own file", .size = bytes, .bytes = bytes, .fd = -1
+		.name = "a file that the bench creates", .size = bytes, .bytes = bytes, .fd = -1
 	};
 	s->set.n = s->set.n_all = 1;
 	s->set.bytes = s->set.all_bytes = bytes;
@@ -647,8 +647,8 @@ static int gds_setup(const struct bench_env *env, const struct bench_case *c, vo
 	g->variant = arena_alloc(env->a, VARIANT_MAX);
 	snprintf(g->variant, VARIANT_MAX, "%s",
 		 arg->straight ? "cuFile"
-			       : "read bypassing the page cache into pinned memory, two buffers "
-				 "per thread, with overlapping copies");
+			       : "read without the page cache into pinned memory, two buffers per "
+				 "thread, with overlapping copies");
 	r = gds_prepare(g, env, e);
 	if (r)
 		return r;
@@ -714,11 +714,12 @@ static const struct bench_figure figures[] = {
 const struct bench bench_gds = {
 	.name = "gds",
 	.title = "bandwidth of loading files into GPU memory: through cuFile and through the host",
-	.method = "Whole files, or a test file, bypassing the page cache into GPU memory, through "
-		  "cuFile and through reads into pinned memory with overlapping copies; both with "
-		  "the same threads and sizes. cuFile's own counters, if present, show whether it "
-		  "was direct; without the kernel's help it also copies through the host. The data "
-		  "is compared with the files, and the comparison is tested with a flipped bit.",
+	.method =
+		"Loads whole files, or a test file, into GPU memory without the page cache: "
+		"through cuFile, and by reads into pinned memory with overlapping copies; both use "
+		"the same threads and sizes. cuFile's counters, if present, show whether reads "
+		"were direct; without kernel support cuFile copies through the host too. The data "
+		"is compared with the files, and the comparison is tested with a flipped bit.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "-",

@@ -119,8 +119,9 @@ static void glance(struct gemm_state *s, const struct bench_env *env)
 	for (size_t i = 0; i < s->arg->n; i++)
 		if (s->lanes[i].seconds > 0)
 			low = fmin(low, tera(&s->lanes[i]));
-	env->early(env->early_ctx, low,
-		   "by the library's first proposal, not checked yet; searching for a faster one");
+	env->early(
+		env->early_ctx, low,
+		"with the library's first algorithm, not checked yet; searching for a faster one");
 }
 
 static void gemm_progress(void *ctx, double seconds)
@@ -353,12 +354,12 @@ static struct bench_limit gemm_limit(const struct bench_env *env, const struct b
 
 static const struct bench_figure figures[] = {
 	[GEMM_RATE] = { "rate", "rate", "tflop_per_s", "TFLOP/s", BENCH_HIGHER },
-	[GEMM_CLOCK] = { "clock", "clock after the batch, from the chip's own counter", "mhz",
+	[GEMM_CLOCK] = { "clock", "clock after the batch, from the chip's cycle counter", "mhz",
 			 "MHz", BENCH_HIGHER },
 	[GEMM_POWER] = { "power", "power under load, from NVML", "w", "W", BENCH_LOWER },
 	[GEMM_TEMPERATURE] = { "temperature", "temperature under load, from NVML", "c", "C",
 			       BENCH_LOWER },
-	[GEMM_SHARE] = { "share", "share of the peak of all multiprocessors at this clock",
+	[GEMM_SHARE] = { "share", "share of the peak that all multiprocessors reach at this clock",
 			 "percent", "%", BENCH_HIGHER },
 };
 
@@ -480,7 +481,7 @@ struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, con
 						     *gpu ? gpu : "this GPU", t->name) };
 	return (struct bench_limit){ true, v,
 				     arena_printf(a, "data sheet, %s: %s, %s",
-						  t->sparse ? "two zeros in four elements"
+						  t->sparse ? "two zeros in every four elements"
 							    : "dense",
 						  sheet->math_source, sheet->date) };
 }

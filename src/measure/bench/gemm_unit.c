@@ -392,7 +392,7 @@ static int prune(struct gemm_unit *u, struct err *e)
 	int r = count_fours(u, words, &wrong, e);
 
 	if (r == 0 && wrong < words / 2)
-		return err_set(e, -EILSEQ, "GPU %s: the count of zeros does not work", g->pci);
+		return err_set(e, -EILSEQ, "GPU %s: counting zeros does not work", g->pci);
 	r = r ? r : cuda_launch(g, u->prune, gemm_blocks(g), GEMM_THREADS, u->stream, args, e);
 	r = r ? r : count_fours(u, words, &wrong, e);
 	if (r == 0 && wrong)
@@ -545,7 +545,7 @@ static int gemm_unit_search(struct gemm_unit *u, struct err *e)
 	c->made = true;
 	c->tried = (size_t)(c->sparse.highest > 0 ? c->sparse.highest : 1);
 	snprintf(c->text, sizeof(c->text),
-		 "algorithm %d of %d, split %d, mode %d, by the library's own search",
+		 "algorithm %d of %d, split %d, mode %d, found by the library's search",
 		 c->sparse.word[0], c->sparse.highest, c->sparse.word[1], c->sparse.word[2]);
 	return 0;
 }

@@ -516,7 +516,7 @@ int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t 
 	if (!t->lane)
 		return err_set(e, -ENOMEM, "out of memory");
 	snprintf(what, sizeof(what), "GPU %u (%s)%s", places[0]->index, places[0]->gpu->pci,
-		 n > 1 ? " or the next to it" : "");
+		 n > 1 ? " or an adjacent word" : "");
 	cuda_guard_begin(&t->guard, CUDA_GUARD_S, what);
 	r = cuda_gate_make(places[0]->gpu, &t->gate, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -419,7 +419,7 @@ static void gpu_copy_add(const struct bench_env *env, struct bench_cases *out, c
 		arg->job[i] = jobs[i];
 	far = first->other	 ? gpu_place_text(env->a, first->other)
 	      : first->node >= 0 ? arena_printf(env->a, "memory of node %d", first->node)
-				 : "memory of the GPU's own node, if the machine has several";
+				 : "memory of the GPU's NUMA node, if the machine has several";
 	bench_case_add(
 		env->a, out,
 		(struct bench_case){
@@ -569,7 +569,7 @@ static struct bench_limit pcie_limit(const struct bench_env *env, const struct c
 	return (struct bench_limit){
 		true, lane[gen] * (double)width * ways_of(arg),
 		arena_printf(env->a,
-			     "PCIe generation %lld, %lld lanes, after line coding, %zu times", gen,
+			     "PCIe generation %lld, %lld lanes, after line coding, times %zu", gen,
 			     width, arg->n)
 	};
 }
@@ -595,9 +595,10 @@ static struct bench_limit nvlink_limit(const struct bench_env *env, const struct
 	}
 	if (!(mbs > 0))
 		return (struct bench_limit){ .source = "unknown: no NVLink between them reported" };
-	return (struct bench_limit){ true, mbs / 1e3 * ways_of(arg),
-				     arena_printf(env->a, "%zu NVLinks' signalling rate, %zu times",
-						  n, arg->n) };
+	return (struct bench_limit){
+		true, mbs / 1e3 * ways_of(arg),
+		arena_printf(env->a, "signalling rate of %zu NVLinks, times %zu", n, arg->n)
+	};
 }
 
 static struct bench_limit copy_limit(const struct bench_env *env, const struct bench_case *c)
@@ -619,11 +620,10 @@ static const struct bench_figure figures[] = {
 const struct bench bench_gpu_copy = {
 	.name = "copy",
 	.title = "bandwidth of copies between GPUs, the host and each other",
-	.method = "Copies of random data, queued in advance and run without the host, timed by GPU "
-		  "events until the last stream finishes; pageable memory by the host's clock. GB "
-		  "are 10^9 bytes copied; both directions, and several GPUs, are added. The "
-		  "destinations are compared afterwards, and the comparison is tested with a "
-		  "flipped bit.",
+	.method = "Copies of random data, queued in advance and timed by GPU events until the last "
+		  "stream finishes; copies of pageable memory by the host's clock. GB are 10^9 "
+		  "bytes; both directions, and several GPUs, are added up. The copied data is "
+		  "compared afterwards, and the comparison is tested with a flipped bit.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "h2d:gpu",

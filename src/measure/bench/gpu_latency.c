@@ -199,15 +199,16 @@ static void gpu_latency_add(const struct bench_env *env, struct bench_cases *out
 				       : "its own memory";
 
 	*kept = arg;
-	bench_case_add(env->a, out,
-		       (struct bench_case){
-			       .name = name,
-			       .setup = arena_printf(env->a, "a cycle of %u lines of %d bytes",
-						     1u << arg.bits, STRIDE),
-			       .placement = arena_printf(env->a, "%s walks through %s",
-							 gpu_place_text(env->a, arg.place), where),
-			       .arg = kept,
-			       .hardware = arg.place->gpu->name });
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){
+			.name = name,
+			.setup = arena_printf(env->a, "one random cycle of %u lines of %d bytes",
+					      1u << arg.bits, STRIDE),
+			.placement = arena_printf(env->a, "%s walks through %s",
+						  gpu_place_text(env->a, arg.place), where),
+			.arg = kept,
+			.hardware = arg.place->gpu->name });
 }
 
 static const char *size_text(struct arena *a, unsigned bits)
@@ -281,5 +282,5 @@ const struct bench bench_gpu_latency = {
 	.run = latency_run,
 	.verify = latency_verify,
 	.teardown = latency_teardown,
-	.no_limit = "unknown: no vendor states it",
+	.no_limit = "unknown: no vendor publishes it",
 };

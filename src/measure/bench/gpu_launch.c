@@ -56,7 +56,8 @@ static int gpu_launch_await(struct launch *s, unsigned v, struct err *e)
 		if (!(end > 0))
 			end = now_us() + ANSWER_MOST_NS / 1e3;
 		else if (now_us() > end)
-			return cuda_lose(s->arg->place->gpu, e, "a kernel's word did not arrive");
+			return cuda_lose(s->arg->place->gpu, e,
+					 "the word that a kernel writes did not arrive");
 	}
 	s->done++;
 	return 0;
@@ -255,7 +256,7 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 	r = r ? r : settle(s, e);
 	if (r)
 		return r;
-	*variant = s->timer.gate.kernel ? "held by a kernel" : "";
+	*variant = s->timer.gate.kernel ? "the queue is held by a kernel" : "";
 	return 0;
 }
 
@@ -286,7 +287,7 @@ static int launch_verify(void *state, struct err *e)
 	if (!s->done)
 		return err_set(e, -EILSEQ, "nothing was started");
 	if (s->arg->way == SEEN && atomic_load(word(s, 32)) != s->said)
-		return err_set(e, -EILSEQ, "the last kernel's word is %u, not %u",
+		return err_set(e, -EILSEQ, "the last kernel wrote %u, not %u",
 			       atomic_load(word(s, 32)), s->said);
 	return 0;
 }
@@ -332,9 +333,9 @@ static void launch_cases(const struct bench_env *env, struct bench_cases *out)
 const struct bench bench_gpu_launch = {
 	.name = "launch",
 	.title = "GPU launch latency: kernels, graphs, signals",
-	.method = "Microseconds on the host's clock, for each single call or answer; \"next\" and "
-		  "\"graph-node\" on the GPU's clock, over windows of 500 kernels queued before "
-		  "the first starts. A sample is the median, and the 99th percentile, of its "
+	.method = "Each single call or answer is timed by the host's clock; \"next\" and "
+		  "\"graph-node\" by the GPU's clock, over windows of 500 kernels that are queued "
+		  "before the first starts. A sample is the median, and the 99th percentile, of "
 		  "single times. Each returned word is checked.",
 	.version = 1,
 	FIGURES(bench_times_figures),

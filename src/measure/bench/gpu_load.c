@@ -372,8 +372,8 @@ static const struct bench_figure figures[] = {
 const struct bench bench_gpu_load = {
 	.name = "gpu-load",
 	.title = "GPU behaviour under full load, and whether it is healthy",
-	.method = "Products of BF16 (0.8 s) and copies within the GPU (0.15 s) in turns, on all "
-		  "GPUs at once; of several GPUs the slowest rate, the highest temperature and the "
+	.method = "BF16 products (0.8 s) and copies within the GPU (0.15 s) in turns, on all GPUs "
+		  "at once. With several GPUs the slowest rate, the highest temperature and the "
 		  "highest power count. Judged by clock, power, temperature, rates and the time of "
 		  "each throttle counter, against thresholds for this hardware with their source: "
 		  "healthy, thermal, power-brake, power-latch, link, power-cap, slow. Every "
@@ -570,10 +570,9 @@ static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size
 	/* Where no reason can be told, that there is none was not seen. */
 	if (low && held < 0)
 		return give(out, GPU_LOAD_SLOW,
-			    "low clock and low power at full use, and NVML does not report "
-			    "reasons: check its power limit and temperature; if these are normal, "
-			    "power delivery may be latched: disconnect the machine from mains "
-			    "power for a minute");
+			    "low clock and low power at full use, and NVML reports no reasons: "
+			    "check power limit and temperature. If they are normal, power delivery "
+			    "may be latched: disconnect the machine from mains power for a minute");
 	if (slow)
 		return give(out, GPU_LOAD_SLOW,
 			    "check for other users, ECC errors and remapped rows (\"show gpu\"), "

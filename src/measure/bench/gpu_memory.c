@@ -267,7 +267,7 @@ static int memory_verify(void *state, struct err *e)
 				  "the triad", e);
 	case ENGINE_SET:
 		return gpu_verify(p, &s->timer, GPU_CHECK_SET, s->to, bytes, data_from, 0,
-				  "what was set", e);
+				  "the data set", e);
 	default:
 		return gpu_verify(p, &s->timer, GPU_CHECK_DATA, s->to, bytes, data_from, 0,
 				  "the copy", e);
@@ -368,9 +368,9 @@ static const struct bench_figure figures[] = {
 const struct bench bench_gpu_memory = {
 	.name = "gpu-memory",
 	.title = "bandwidth of a GPU's memory and cache: read, write, copy, triad",
-	.method = "Windows of kernels over arrays of random data, timed by GPU events while the "
-		  "host only waits. GB are 10^9 bytes as seen by the kernels: read 1, write 1, "
-		  "copy 2 (read and written), triad 3 per byte of the array. The fastest shape of "
+	.method = "Kernels over arrays of random data, timed by GPU events while the host only "
+		  "waits. Bytes per byte of the array, as kernels see them: read 1, write 1, copy "
+		  "2 (read and written), triad 3; GB are 10^9 bytes. The fastest launch shape of "
 		  "each kernel counts. All data is compared on the GPU afterwards, and the "
 		  "comparison is tested with a flipped bit.",
 	.version = 1,

@@ -268,7 +268,7 @@ static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases
 			.placement = node < 0
 					     ? arena_printf(env->a,
 							    "one thread on each of CPUs %s, memory "
-							    "on the node of the first access",
+							    "on the NUMA node of the first access",
 							    list)
 					     : arena_printf(env->a,
 							    "one thread on each of CPUs %s, memory "
@@ -344,10 +344,10 @@ static const struct bench_figure figures[] = {
 const struct bench bench_memory_bandwidth = {
 	.name = "memory-bandwidth",
 	.title = "bandwidth of memory: read, write, copy, triad",
-	.method = "Arrays are at least four times the last-level cache. The result is the fastest "
-		  "vector width, with stores through the cache or around it. Bytes per element, as "
-		  "the program sees them: read 8, write 8, copy 16, triad 24. GB are 10^9 bytes. "
-		  "All data is checked afterwards.",
+	.method = "Arrays are at least four times the last-level cache. The result is that of the "
+		  "fastest vector width, with stores either through the cache or around it. Bytes "
+		  "per element, as the program sees them: read 8, write 8, copy 16, triad 24. GB "
+		  "are 10^9 bytes. All data is checked afterwards.",
 	.version = 1,
 	FIGURES(figures),
 	.seconds = 2,

@@ -258,9 +258,9 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s%s",
-				arg->way == LOAD_DIRECT ? "bypassing the page cache"
-				: !arg->cold		? "read once before"
-				: l->seen ? "page cache dropped for these files before each load"
+				arg->way == LOAD_DIRECT ? "without the page cache"
+				: !arg->cold ? "files read once before, so that they are cached"
+				: l->seen    ? "page cache dropped for these files before each load"
 					  : "page cache drop requested for these files before each "
 					    "load; the kernel does not report the result",
 				disk_place_settings(env->a, &arg->shared->place));
@@ -344,8 +344,8 @@ static int model_load_verify(void *state, struct err *e)
 		return r;
 	if (all.bytes != s->set.bytes || all.sum != s->sum)
 		return err_set(e, -EILSEQ,
-			       "this method read different bytes than a plain read, or the files "
-			       "were changed during the run");
+			       "this method read other bytes than a plain read, or the files "
+			       "changed during the run");
 	return 0;
 }
 
@@ -357,15 +357,15 @@ static const struct bench_figure figures[] = {
 const struct bench bench_model_load = {
 	.name = "model-load",
 	.title = "reading large files (--files) as model loaders do",
-	.method = "Up to 2 GiB of a file, or of the large files of a folder in natural order, as "
-		  "often as time permits; a sample is one load. mmap: mapped, one byte of each "
-		  "page touched in order, unmapped; mmap-populate: MADV_POPULATE_READ before, 64 "
-		  "MiB at a time; read: one thread, 4 MiB at a time; pread-parallel: threads that "
-		  "each take the next 4 MiB; direct-parallel: the same with O_DIRECT. cold: only "
-		  "these files were dropped from the page cache before each load; warm: the page "
-		  "cache held them. The buffers are reused, so the destination costs as much as "
-		  "for a loader that reuses buffers. All methods must give the same sum of all "
-		  "bytes and positions as a plain read.",
+	.method =
+		"Up to 2 GiB of a file, or of the large files of a folder in natural order, as "
+		"often as time permits; a sample is one load. mmap: mapped, one byte of each page "
+		"touched in order, unmapped; mmap-populate: MADV_POPULATE_READ before, 64 MiB at a "
+		"time; read: one thread, 4 MiB at a time; pread-parallel: several threads, each of "
+		"which takes the next 4 MiB; direct-parallel: the same with O_DIRECT. cold: only "
+		"these files were dropped from the page cache before each load; warm: the page "
+		"cache held them. The buffers are reused, as in loaders that reuse theirs. All "
+		"methods must give the same sum of all bytes and positions as a plain read.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "cold:",
@@ -494,9 +494,9 @@ static int model_load_none(const struct load_set *set, uint64_t least, struct er
 		(unsigned long long)(least >> 10));
 	if (set->left_out)
 		err_set(e, -ENODATA,
-			"%.200s contains no file of at least %llu KiB, but %zu links that lead "
-			"outside and are not followed; give a folder that also contains their "
-			"targets",
+			"%.200s contains no file of at least %llu KiB, only %zu links to files "
+			"outside of it, which are not followed; give a folder that also contains "
+			"their targets",
 			set->path, (unsigned long long)(least >> 10), set->left_out);
 	return -ENODATA;
 }

@@ -292,8 +292,8 @@ static void bench_page_figures_of(struct doc *d, const struct record *r, const c
 	node_drop_empty(t);
 	if (apart)
 		doc_text(d,
-			 "%zu more, for pairs of GPUs or of a GPU and a node with nothing unusual, "
-			 "are only in the matrices below%s. --verbose lists all.",
+			 "%zu more pairs (GPU and GPU, or GPU and NUMA node) are unremarkable and "
+			 "only in the matrices below%s. --verbose lists all.",
 			 apart,
 			 missed ? arena_printf(d->arena, "; %zu were not reached", missed) : "");
 	figures_bars(d, r, bench);
@@ -371,12 +371,13 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 {
 	struct node *p = doc_pairs(d, "Conditions");
 
-	node_pair(d, p, "used by other programs",
+	node_pair(d, p, "CPUs used by other programs",
 		  cell_printf(d, record_busy(c) ? STYLE_WARN : STYLE_PLAIN,
-			      "%.2f CPUs before, %.2f of %u while measuring",
-			      fmax(c->idle_others, 0), fmax(c->others, 0), c->cpus));
+			      "%.2f before, %.2f of %u while measuring", fmax(c->idle_others, 0),
+			      fmax(c->others, 0), c->cpus));
 	if (c->steal_percent >= 0)
-		node_pairf(d, p, "stolen by a hypervisor", "%.1f %% of CPU time", c->steal_percent);
+		node_pairf(d, p, "CPU time taken by the hypervisor", "%.1f %% of CPU time",
+			   c->steal_percent);
 	if (c->before.mhz_max > 0)
 		node_pairf(d, p, "frequency reported by the kernel",
 			   "%lld to %lld MHz before, %lld to %lld after", c->before.mhz_min,
@@ -385,7 +386,7 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 		node_pairf(d, p, "hottest zone", "%.0f C before, %.0f C after", c->before.temp_c,
 			   c->after.temp_c);
 	if (c->sampler_percent >= 0)
-		node_pairf(d, p, "overhead of these readings", "%.3f %% of one CPU",
+		node_pairf(d, p, "overhead of reading these conditions", "%.3f %% of one CPU",
 			   c->sampler_percent);
 }
 
@@ -396,7 +397,7 @@ static void few_samples(struct doc *d, const struct record *r)
 	while (i < r->n && (!r->cases[i].n || r->cases[i].n >= STAT_INTERVAL_N))
 		i++;
 	if (i < r->n)
-		doc_text(d, "Too few samples for compare, which needs %d a case: --runs %d.",
+		doc_text(d, "Too few samples for compare, which needs %d per case: --runs %d.",
 			 STAT_INTERVAL_N, STAT_INTERVAL_N);
 }
 
@@ -588,12 +589,12 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);
 	if (c->count[COMPARE_SAME])
-		doc_text(d, "If there is no difference: the smallest one that would have been "
+		doc_text(d, "Rows without a difference show the smallest one that would have been "
 			    "detected.");
 	if (by_chance(c) >= 1)
 		doc_text(d,
-			 "Each interval is wrong once in 100: about %.0f of %zu figures would be "
-			 "called better or worse by chance.",
+			 "One interval in 100 is wrong: without any real difference, about %.0f of "
+			 "%zu figures would be called better or worse.",
 			 ceil(by_chance(c)), c->n - c->count[COMPARE_CANNOT]);
 	if (c->n_differs)
 		doc_heading(d, 2, "Other differences");

@@ -154,13 +154,13 @@ void record_judge(struct arena *a, struct record *r)
 		if (c->error)
 			record_note(a, r, "%s %s: %s", c->bench, c->name, c->error);
 		if (c->n && !c->steady)
-			record_note(a, r, "%s %s: did not become steady during warm-up", c->bench,
+			record_note(a, r, "%s %s: not steady at the end of the warm-up", c->bench,
 				    c->name);
 		if (c->n_series && c->series[0].has_summary)
 			judge_series(a, r, c, &c->series[0]);
 	}
 	if (r->partial)
-		record_note(a, r, "interrupted: results up to then");
+		record_note(a, r, "interrupted: results up to that time");
 }
 
 const char *record_digest(struct arena *a, const struct record_pair *pairs, size_t n)
@@ -221,10 +221,9 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	bool up;
 
 	if (x->n < STAT_INTERVAL_N || y->n < STAT_INTERVAL_N) {
-		row->reason = arena_printf(a,
-					   "too few samples (%zu and %zu) for an interval: "
-					   "bench --runs %d or more",
-					   x->n, y->n, STAT_INTERVAL_N);
+		row->reason = arena_printf(
+			a, "too few samples (%zu and %zu) for an interval: bench --runs %d or more",
+			x->n, y->n, STAT_INTERVAL_N);
 		return;
 	}
 	if (stat_ratio(&ax, &ay, COMPARE_LEVEL, STAT_SEED, &row->ratio)) {
@@ -234,16 +233,15 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	up = i->low > 1;
 	if ((up || i->high < 1) && fabs(row->ratio.ratio - 1) >= COMPARE_THRESHOLD) {
 		row->verdict = up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER : COMPARE_WORSE;
-		row->reason = row->ratio.by_rounds ? "exceeds the differences between rounds"
-						   : "exceeds the differences between samples";
+		row->reason = row->ratio.by_rounds ? "larger than the differences between rounds"
+						   : "larger than the differences between samples";
 		return;
 	}
 	row->verdict = COMPARE_SAME;
 	if (i->low > 1 - COMPARE_THRESHOLD && i->high < 1 + COMPARE_THRESHOLD)
 		row->reason = "a difference of 1 % would have been detected";
 	else if (up || i->high < 1)
-		row->reason =
-			"there is a difference, but its estimate is below the 1 % that counts";
+		row->reason = "there is a difference, but probably below the 1 % that counts";
 	else
 		row->reason = arena_printf(
 			a, "differences below %.1f %% cannot be detected here",
@@ -253,7 +251,7 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 				   const struct record_case *y, struct compare *out)
 {
-	const char *why = y ? unlike(a, x, y) : "the second has no such case";
+	const char *why = y ? unlike(a, x, y) : "the second result has no such case";
 
 	for (size_t k = 0; k < x->n_series; k++) {
 		const struct record_series *s = &x->series[k];
@@ -349,7 +347,7 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 
 			bench_compare_add_rows(a, &y->cases[i], NULL, out);
 			for (size_t k = from; k < out->n && !out->cannot; k++)
-				out->rows[k].reason = "the first has no such case";
+				out->rows[k].reason = "the first result has no such case";
 		}
 	note_variants(a, out);
 	bench_compare_differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint,
@@ -415,7 +413,7 @@ static const char *bench_folder(struct arena *a, const char *state)
 static void hint_elsewhere(struct err *e, int r)
 {
 	if (r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOTDIR)
-		err_hint(e, "--state DIR saves results elsewhere, --json FILE in a file");
+		err_hint(e, "--state DIR saves results in another folder, --json FILE in a file");
 	else if (r == -ENOSPC || r == -EDQUOT)
 		err_hint(e, "make room, or give --state DIR");
 }

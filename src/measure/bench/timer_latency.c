@@ -220,10 +220,10 @@ static void timer_latency_cases(const struct bench_env *env, struct bench_cases 
 const struct bench bench_wake = {
 	.name = "timer-wake-up",
 	.title = "wake-up latency of a sleeping thread",
-	.method = "clock_nanosleep to an absolute time on one CPU, repeated; microseconds between "
-		  "the requested time and the clock afterwards. A sample is the median, and the "
-		  "99th percentile, of a window of wake-ups. No wake-up may be early. With :fifo "
-		  "the thread has real-time scheduling, if permitted.",
+	.method = "Repeated clock_nanosleep to an absolute time on one CPU: microseconds from the "
+		  "requested time to the wake-up. A sample is the median, and the 99th percentile, "
+		  "of a window of wake-ups. No wake-up may be early. With :fifo the thread has "
+		  "real-time scheduling, if permitted.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
@@ -477,11 +477,11 @@ static struct bench_limit idle_limit(const struct bench_env *env, const struct b
 const struct bench bench_idle_wake = {
 	.name = "idle-wake-up",
 	.title = "cost of idle states: wake-ups after sleeps of different lengths",
-	.method = "clock_nanosleep to an absolute time on one CPU; microseconds between the "
-		  "requested time and the clock afterwards. The longer the sleep, the deeper the "
-		  "idle state chosen by the kernel; the variant names the CPU's state. With :awake "
-		  "a thread of the idle class spins on the same CPU, so that it never idles: the "
-		  "difference is the cost of idle states. No setting is changed.",
+	.method = "clock_nanosleep to an absolute time on one CPU: microseconds from the requested "
+		  "time to the wake-up. The longer the sleep, the deeper the idle state chosen by "
+		  "the kernel; the variant names the CPU's state. With :awake a thread of the idle "
+		  "class spins on the same CPU, so the CPU never idles: the difference is the cost "
+		  "of idle states. No setting is changed.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,

@@ -54,8 +54,8 @@ static void sleeps(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	verdict_set(e, out, asleep - awake > WORTH_US ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		    "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on a "
-		    "CPU that is kept awake",
+		    "after 10 ms of sleep a thread wakes %.1f us late on an idle CPU, and %.1f us "
+		    "on a CPU that is kept awake",
 		    asleep, awake);
 }
 

@@ -57,7 +57,7 @@ static const char *no_part(const struct rule_facts *e, enum doctor_part part)
 	LIST_FOR_EACH (struct nic, n, &m->net.nics)
 		if (is_data_port(m, n))
 			return NULL;
-	return "no data port between machines";
+	return "no data port connects machines";
 }
 
 static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
@@ -70,7 +70,8 @@ static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
 	else if (c->rule)
 		c->rule(e, out);
 	else if (!c->setting)
-		*out = (struct judged){ CAUSE_UNSEEN, "nothing that gputune reads shows it", NULL };
+		*out = (struct judged){ CAUSE_UNSEEN, "no value that gputune reads shows it",
+					NULL };
 	else
 		rule_by_code(e, c->setting, c->code, c->weight, out);
 }
@@ -128,7 +129,7 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 	else
 		out->state = DOCTOR_FINE;
 	if (d->leads)
-		out->why = arena_printf(e->a, "another command answers it: %s", d->leads);
+		out->why = arena_printf(e->a, "use another command: %s", d->leads);
 	else if (out->state == DOCTOR_OPEN)
 		out->why = open_why(e, out);
 	else if (out->state == DOCTOR_NOT_HERE)

@@ -64,8 +64,9 @@ static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict wa
 		const char *so_far = out->text;
 
 		if (test_missing(e, TEST_GPU_LOAD, &test))
-			verdict_set(e, out, CAUSE_UNSEEN, "%s; it appears under load, and %s",
-				    so_far, test.text);
+			verdict_set(e, out, CAUSE_UNSEEN,
+				    "%s; the fault only appears under load, and %s", so_far,
+				    test.text);
 	}
 }
 
@@ -228,10 +229,10 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 	else if (strncmp(bios, good, strlen("5.36_0ACUM")) != 0)
 		verdict_set(e, out, CAUSE_UNSEEN, "firmware %s belongs to an unknown series", bios);
 	else
-		verdict_set(
-			e, out, strcmp(bios, good) < 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-			"firmware %s; owners reported it on ACUM018 and not on ACUM027 (2026-09)",
-			bios);
+		verdict_set(e, out, strcmp(bios, good) < 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			    "firmware %s; users reported the problem with ACUM018, not with "
+			    "ACUM027 (2026-09)",
+			    bios);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static void blocking(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	verdict_set(e, out, CAUSE_EXCLUDED,
-		    "no visible variable makes launches or allocations synchronous");
+		    "no visible environment variable makes launches or allocations synchronous");
 }
 
 /* --- wrong results, and what is no fault ------------------------------------------------------ */

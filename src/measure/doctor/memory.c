@@ -57,7 +57,7 @@ static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "zfs.arc-max", CAUSE_LIKELY, out);
 	if (out->likelihood == CAUSE_LIKELY &&
 	    (!seen_ok(&size->f) || size->v <= arc_most_bytes(e->m)))
-		verdict_set(e, out, CAUSE_POSSIBLE, "%s; it holds %s now", out->text,
+		verdict_set(e, out, CAUSE_POSSIBLE, "%s; it uses %s now", out->text,
 			    seen_ok(&size->f) ? arena_printf(e->a, "%lld MiB", size->v >> 20)
 					      : "an unknown amount");
 }
@@ -78,8 +78,7 @@ static void swapping(const struct rule_facts *e, struct judged *out)
 	if (!e->earlier || !grows(e, &e->earlier->swapped_in, &e->signs->swapped_in, &in) ||
 	    !grows(e, &e->earlier->swapped_out, &e->signs->swapped_out, &outward)) {
 		verdict_set(e, out, used > 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-			    "%lld MiB are in swap; whether pages move now was not measured",
-			    used / 1024);
+			    "%lld MiB are in swap; swapping was not measured", used / 1024);
 		return;
 	}
 	verdict_set(e, out, in + outward > 10 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
@@ -180,11 +179,10 @@ static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood != CAUSE_LIKELY)
 		return;
 	if (!e->earlier || !grows(e, &e->earlier->numa_moved, &e->signs->numa_moved, &rate))
-		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "it is on; whether pages move was not measured");
+		verdict_set(e, out, CAUSE_POSSIBLE, "it is on; page migration was not measured");
 	else
 		verdict_set(e, out, rate > WORTH_PAGES_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "it is on, and %.0f pages/s move", rate);
+			    "it is on, and %.0f pages/s migrate", rate);
 }
 
 #include "measure/doctor_memory_rows.h"

@@ -37,7 +37,7 @@ static void rdma_disabled(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_CERTAIN, "%s", var_text(e, net));
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "no visible variable or file makes NCCL use sockets");
+			    "no visible variable or file forces NCCL to use sockets");
 }
 
 /* Inside a container devices may have other names than here. */
@@ -48,7 +48,8 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 	size_t known, names;
 
 	if (!v || !*fact_text(&v->value, "") || *v->value.v == '^') {
-		verdict_set(e, out, CAUSE_EXCLUDED, "no visible device list excludes all devices");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "no visible device list excludes all RDMA devices");
 		return;
 	}
 	list_count(e, v->value.v, &names, &known);
@@ -142,9 +143,9 @@ static void stale_conf(const struct rule_facts *e, struct judged *out)
 	}
 	if (file)
 		verdict_set(e, out, CAUSE_LIKELY,
-			    "%s, which NCCL reads without a log message, sets %s", file, names);
+			    "%s sets %s, and NCCL reads it without a log message", file, names);
 	else
-		verdict_set(e, out, CAUSE_EXCLUDED, "no visible nccl.conf sets anything");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no visible nccl.conf has settings");
 }
 
 /* --- a ring of four
@@ -159,7 +160,7 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 	else if (v && strcasecmp(fact_text(&v->value, ""), "ring") == 0)
 		verdict_set(
 			e, out, CAUSE_UNSEEN,
-			"%s; NCCL still connects trees at the start unless the library is modified",
+			"%s; NCCL connects trees at startup anyway, unless the library is modified",
 			var_text(e, v));
 	else
 		verdict_set(e, out, CAUSE_UNSEEN,
@@ -200,9 +201,9 @@ static void library_or_line(const struct rule_facts *e, struct judged *out)
 	else
 		verdict_set(e, out, v < 0.8 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
 			    v < 0.8 * c->limit
-				    ? "the line itself carries %.4g of %.4g %s"
-				    : "the line itself carries %.4g of %.4g %s: if collectives are "
-				      "slow anyway, the cause is the library, not the network",
+				    ? "the network itself carries %.4g of %.4g %s"
+				    : "the network itself carries %.4g of %.4g %s: if collectives "
+				      "are slow anyway, the cause is the library, not the network",
 			    v, c->limit, c->series[0].unit_text);
 }
 

@@ -87,7 +87,7 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 		else
 			verdict_set(e, out,
 				    seen_ok(&s->wifi_power_save.f) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
-				    "%s is up and power saving is %s", n->name,
+				    "%s is up, and its power saving is %s", n->name,
 				    seen_ok(&s->wifi_power_save.f) ? "on (wifi.powersave in "
 								     "NetworkManager's files)"
 								   : "the driver's default");
@@ -122,8 +122,8 @@ static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 		return;
 	else if (!e->signs->ip_forward.v)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "two cables, and ip_forward is 0: no packets are forwarded between "
-			    "them, which a ring of four requires and a ring of three does not");
+			    "two cables and ip_forward is 0: packets are not forwarded between "
+			    "them. A ring of four needs that, a ring of three does not");
 	else if (service_active(e->m, "docker.service"))
 		verdict_set(e, out, CAUSE_POSSIBLE,
 			    "Docker runs, which by default drops packets forwarded between other "
@@ -199,7 +199,7 @@ static void doctor_net_buffers(const struct rule_facts *e, const char *setting,
 	}
 	on_way = rate * 1e9 / 8 * e->path->rtt_s;
 	verdict_set(e, out, on_way > 0.35 * most ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "%.3g Gbit/s over a round trip of %.2f ms require %.0f KiB in flight; the "
+		    "%.3g Gbit/s with a round trip of %.2f ms require %.0f KiB in flight; the "
 		    "buffer is limited to %.0f KiB",
 		    rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
 }
@@ -232,8 +232,8 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	verdict_set(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
-		    "a burst after a pause reaches %.0f %% of one after a burst, and slow start "
-		    "after a pause is %s",
+		    "a burst after a pause reaches %.0f %% of the speed without a pause; slow "
+		    "start after idle is %s",
 		    share, on ? "on" : "off");
 }
 

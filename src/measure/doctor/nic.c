@@ -51,8 +51,9 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 			    mine < 10		? CAUSE_POSSIBLE
 			    : other < mine / 10 ? CAUSE_LIKELY
 						: CAUSE_EXCLUDED,
-			    "RDMA carried %.1f GB on %s and %.1f GB on its twin %s%s", mine,
-			    n->name, other, t->name, mine < 10 ? ": too little for a verdict" : "");
+			    "RDMA transferred %.1f GB on %s and %.1f GB on its other half %s%s",
+			    mine, n->name, other, t->name,
+			    mine < 10 ? ": too little for a verdict" : "");
 		if (out->likelihood == CAUSE_LIKELY)
 			return;
 	}
@@ -69,7 +70,7 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	list = fact_text(&v->value, "");
-	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both halves, or no half of a port",
+	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both halves of each port, or none",
 		    var_text(e, v));
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = port_twin(e->m, n, NULL);
@@ -124,8 +125,8 @@ static void own_ports(const struct rule_facts *e, struct judged *out)
 				    first->mtu.v, n->name, n->mtu.v);
 			return;
 		}
-		verdict_set(e, out, CAUSE_EXCLUDED, "every data port that is up has %lld bytes",
-			    first->mtu.v);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "every data port that is up has an MTU of %lld bytes", first->mtu.v);
 	}
 }
 
@@ -142,17 +143,18 @@ static void far_end(const struct rule_facts *e, struct judged *out)
 			    "the connection does not report its segment size");
 	else if (p->segment + HEADERS + OPTIONS + SLACK < p->own_segment)
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s has %lld bytes here, but %s uses segments of %lld: its end has "
-			    "about %lld",
+			    "%s has an MTU of %lld bytes here, but %s uses segments of %lld: the "
+			    "other end has about %lld",
 			    p->interface, p->mtu, p->to, p->segment,
 			    p->segment + HEADERS + OPTIONS);
 	else if (p->path_mtu && p->mtu && p->path_mtu < p->mtu)
-		verdict_set(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the path to %s carries %lld",
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "%s has an MTU of %lld bytes, but the path to %s only carries %lld",
 			    p->interface, p->mtu, p->to, p->path_mtu);
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%s has %lld bytes and %s uses segments of %lld", p->interface, p->mtu,
-			    p->to, p->segment);
+			    "%s has an MTU of %lld bytes, and %s uses segments of %lld",
+			    p->interface, p->mtu, p->to, p->segment);
 }
 
 /* --- configuration ---------------------------------------------------------------------------- */

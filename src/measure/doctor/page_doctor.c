@@ -80,7 +80,7 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 		doc_text(d, "Answered by: %s.", x->d->leads);
 	doctor_page_causes(d, v, x);
 	if (x->missing && x->state != DOCTOR_NOT_HERE)
-		doc_text(d, "Not visible from here: %s.", x->d->missing);
+		doc_text(d, "Not visible on this machine: %s.", x->d->missing);
 }
 
 static const char *fix_text(struct arena *a, const struct doctor_fix *f)
@@ -166,16 +166,14 @@ static void doctor_page_defects(struct doc *d, const struct doctor_view *v)
 static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
 {
 	doc_verdict(d, STYLE_UNKNOWN,
-		    v->n_defects ? "Known defects print such lines; no diagnosis fits"
+		    v->n_defects ? "No diagnosis fits, but known defects print such lines"
 				 : "Not known: no diagnosis fits this description",
 		    NULL);
 	doctor_page_defects(d, v);
-	doc_text(d,
-		 "Add the first error line of the log (gputune doctor FILE), the program and its "
-		 "version.");
-	doc_text(d,
-		 "To ask elsewhere: \"gputune capture -o FILE.tar\" records this machine without "
-		 "serial numbers, addresses and names.");
+	doc_text(d, "Add the first error line of the log (gputune doctor FILE), the program and "
+		    "its version.");
+	doc_text(d, "To ask elsewhere: \"gputune capture -o FILE.tar\" records this machine "
+		    "without serial numbers, addresses and names.");
 	doc_text(d, v->count[DOCTOR_FOUND] ? "Unusual on this machine, perhaps unrelated:"
 					   : "Nothing unusual was found on this machine.");
 	for (size_t i = 0; i < v->n; i++)
@@ -189,8 +187,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	const size_t *n = v->count;
 
 	if (v->m->partial && v->named)
-		doc_text(d, "Judged by the pasted output, not by this machine; what it does not "
-			    "show is unknown.");
+		doc_text(d, "Judged by the pasted output, not by this machine; anything that it "
+			    "does not show is unknown.");
 	if (v->unknown) {
 		doctor_page_unknown(d, v);
 		return d;
@@ -209,7 +207,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	doctor_page_defects(d, v);
 	if (v->n > 1 && v->items[0].match && v->items[1].match &&
 	    v->items[0].match->probability < 1.5 * v->items[1].match->probability)
-		doc_text(d, "Undecided between %s and %s: both fit about equally.",
+		doc_text(d, "Undecided between %s and %s: both fit equally well.",
 			 v->items[0].d->id, v->items[1].d->id);
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)

@@ -151,16 +151,16 @@ static void lossy(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_CERTAIN,
 			    "%s lost or repeated %.1f packets/s during the test", l.port, l.per_s);
 	else if (!l.total)
-		verdict_set(e, out, CAUSE_EXCLUDED, "no loss since the driver was loaded");
+		verdict_set(e, out, CAUSE_EXCLUDED, "no lost packets since the driver was loaded");
 	else if (l.rate && loaded)
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "%lld losses are counted on %s, none of them under load", l.total,
-			    l.port);
+			    "%lld lost packets are counted on %s, none of them during the test",
+			    l.total, l.port);
 	else
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "%lld losses are counted on %s since the driver was loaded; whether "
-			    "they grow is visible only under load%s",
-			    l.total, l.port, l.rate ? ", and it was idle now" : "");
+			    "%lld lost packets are counted on %s since driver load; only load "
+			    "shows whether the count grows%s",
+			    l.total, l.port, l.rate ? ", and the port was idle" : "");
 }
 
 static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
@@ -184,7 +184,8 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 	else
 		verdict_set(e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
 			    grow ? "symbol errors grow, now %lld"
-				 : "%lld symbol errors, not growing: old counts are not a fault",
+				 : "%lld symbol errors, but the count does not grow: old errors "
+				   "are not a fault",
 			    total);
 }
 
@@ -204,7 +205,8 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	index = strtoul(v->value.v, &end, 10);
-	verdict_set(e, out, CAUSE_LIKELY, "%s: it points to another entry when an address changes",
+	verdict_set(e, out, CAUSE_LIKELY,
+		    "%s: the same index can mean another GID after an address change",
 		    var_text(e, v));
 	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
 		bool good = false;
@@ -226,8 +228,8 @@ static void leg(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	verdict_set(e, out, CAUSE_UNSEEN,
-		    "which ports are connected is visible only from both ends: run ping -I PORT "
-		    "along each cable");
+		    "only both ends together show which ports are connected: run ping -I PORT for "
+		    "each cable");
 }
 
 /* --- unsteady
@@ -246,8 +248,8 @@ static void negotiates(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
 	else
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "adapters negotiate enhanced connections, which some firmware handles "
-			    "badly; no visible setting disables it");
+			    "adapters negotiate enhanced connections (ECE), which some firmware "
+			    "handles badly; no visible setting disables this");
 }
 
 #include "measure/doctor_rdma_rows.h"

@@ -97,11 +97,10 @@ void doctor_remeasure(struct arena *arena, const struct record *a, const struct 
 		   : better || drift || blurred ? FIX_UNDECIDED
 						: FIX_SAME;
 	if (drift)
-		text_add(&t, "; the machine varied as much before the fix");
+		text_add(&t, "; results varied as much before the fix");
 	else if (out->how == FIX_UNDECIDED && blurred)
-		text_add(
-			&t,
-			"; too noisy to decide: repeat on a quiet machine, or with a longer --for");
+		text_add(&t, "; results vary too much to decide: repeat on an idle machine, or "
+			     "with a longer --for");
 	out->says = arena_strdup(arena, t.s);
 	out->keep = out->how == FIX_BETTER;
 }

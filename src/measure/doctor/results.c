@@ -18,7 +18,7 @@ static unsigned code_style(const void *object)
 static const struct shape_row cause_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause, id) },
 	{ "title", NULL, SHAPE_TEXT(cause, title) },
-	{ "fix", "The setting that fixes it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
+	{ "fix", "Setting that fixes it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
 };
 static const struct shape cause_shape = SHAPE(cause, cause);
 
@@ -58,8 +58,9 @@ const struct result_shape doctor_list_result = {
 static const struct shape_row doctor_summary_rows[] = {
 	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
 	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },
-	{ "not_tested", "Including partial ones.", SHAPE_COUNT(doctor_view, count[DOCTOR_OPEN]) },
-	{ "not_here", "Not applicable to the machine.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
+	{ "not_tested", "Number of tests that ran, including partial ones.", SHAPE_COUNT(doctor_view,
+	  count[DOCTOR_OPEN]) },
+	{ "not_here", "true: not applicable to the machine.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
 };
 static const struct shape doctor_summary_shape = SHAPE(doctor_view, doctor_summary);
 
@@ -76,7 +77,7 @@ static bool test_ran(const void *object)
 static const struct shape_row test_run_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(test_run, name) },
 	{ "ran", NULL, SHAPE_FLAG_OF(test_ran) },
-	{ "why", "The test did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
+	{ "why", "true: the test did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
 };
 static const struct shape test_run_shape = SHAPE(test_run, test_run);
 
@@ -138,7 +139,7 @@ static const struct shape_row cause_result_rows[] = {
 	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text) },
 	{ "judged_by", "The setting whose findings are the evidence.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
-	{ "fix", "The setting that fixes it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
+	{ "fix", "Setting that fixes it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
 };
 static const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
@@ -146,9 +147,9 @@ static const struct shape cause_result_shape = SHAPE(cause_result, cause_result)
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 
 static const struct shape_row symptom_match_rows[] = {
-	{ "probability", "Probability that it fits the given words.", SHAPE_REAL(symptom_match, probability) },
-	{ "words", "The score of the words.", SHAPE_REAL(symptom_match, words) },
-	{ "known", "The part of the question that it knows.", SHAPE_REAL(symptom_match, known) },
+	{ "probability", "Probability that it fits the description.", SHAPE_REAL(symptom_match, probability) },
+	{ "words", "Score of the words of the description.", SHAPE_REAL(symptom_match, words) },
+	{ "known", "Share of the description's words that this diagnosis knows.", SHAPE_REAL(symptom_match, known) },
 	{ "lines", "Weight of the log lines that match.", SHAPE_REAL(symptom_match, lines) },
 	{ "hints", "Weight of matching log lines that can have other causes.", SHAPE_REAL(symptom_match, hints) },
 	{ "line", "Pattern of the first matching line.", SHAPE_TEXT(symptom_match, line),
@@ -160,16 +161,16 @@ static const struct shape_row examined_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
 	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
 	{ "state", NULL, SHAPE_CHOICE_BY(examined, state, doctor_state_name, DOCTOR_STATES) },
-	{ "why", "Tests that were skipped, or the reason it does not apply.",
+	{ "why", "Skipped tests, or the reason why it does not apply.",
 	  SHAPE_TEXT(examined, why), .unknown = SHAPE_NULL },
 	{ "missing", "Parts that this machine cannot see, and how to check them.",
 	  SHAPE_TEXT(diagnosis, missing), OF_DIAGNOSIS, .unknown = SHAPE_NULL },
-	{ "normal", "The finding is not a fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
-	{ "leads", "The command of another verb that answers it.", SHAPE_TEXT(diagnosis, leads), OF_DIAGNOSIS,
+	{ "normal", "true: the finding is not a fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
+	{ "leads", "Command of another verb that answers the question.", SHAPE_TEXT(diagnosis, leads), OF_DIAGNOSIS,
 	  .unknown = SHAPE_NULL },
-	{ "match", "Of what was described: how well it fits.", SHAPE_POINTER(examined, match, symptom_match),
+	{ "match", "How well it fits the description.", SHAPE_POINTER(examined, match, symptom_match),
 	  .unknown = SHAPE_NULL },
-	{ "causes", "Most significant first.", SHAPE_LIST(examined, causes, n, cause_result) },
+	{ "causes", "Figures, the most significant first.", SHAPE_LIST(examined, causes, n, cause_result) },
 };
 static const struct shape examined_shape = SHAPE(examined, examined);
 
@@ -183,7 +184,7 @@ static const struct shape_row doctor_fix_rows[] = {
 	{ "measured", "With figures.", SHAPE_TEXT(doctor_fix, v.says), SHAPE_WHEN(doctor_fix, measured) },
 	{ "kept", NULL, SHAPE_FLAG(doctor_fix, kept) },
 	{ "left", "Settings left unchanged, with the reason.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
-	{ "trouble", "Why it was not applied or not undone.",
+	{ "trouble", "Reason why the fix was not applied or not undone.",
 	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL },
 };
 static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
@@ -192,19 +193,19 @@ static const struct shape_row log_defect_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(log_defect, id) },
 	{ "title", NULL, SHAPE_TEXT(log_defect, title) },
 	{ "fix", NULL, SHAPE_TEXT(log_defect, fix) },
-	{ "line", "The line that was read, as the pattern that fits it.", SHAPE_TEXT(log_defect, line) },
+	{ "line", "Pattern that matches the line.", SHAPE_TEXT(log_defect, line) },
 };
 static const struct shape log_defect_shape = SHAPE(log_defect, log_defect);
 
 static const struct shape_row doctor_rows[] = {
-	{ "summary", "Diagnoses by their state.", SHAPE_PART(doctor_summary_shape) },
-	{ "unknown", "No diagnosis fits what was said; those listed were found here.",
+	{ "summary", "Number of diagnoses by state.", SHAPE_PART(doctor_summary_shape) },
+	{ "unknown", "true: no diagnosis fits the description; those listed were found on this machine.",
 	  SHAPE_FLAG(doctor_view, unknown) },
-	{ "read", "Files of programs' output.", SHAPE_TEXT_LIST(doctor_view, sources, n_sources) },
-	{ "defects", "Known ones that print lines which were read.",
+	{ "read", "Log files that were read.", SHAPE_TEXT_LIST(doctor_view, sources, n_sources) },
+	{ "defects", "Known defects that print lines found in the log.",
 	  SHAPE_LIST(doctor_view, defects, n_defects, log_defect) },
 	{ "tests", "Requested ones.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
-	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
+	{ "measurements", "Measurements of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },
 	{ "fixes", NULL, SHAPE_LIST(doctor_view, fixes, n_fixes, doctor_fix) },
 };

@@ -31,7 +31,7 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 		    f->seen == SEEN_UNASKED	  ? "not checked"
 		    : f->seen == SEEN_DENIED	  ? "not readable for this user"
 		    : f->seen == SEEN_ABSENT	  ? "missing"
-		    : f->seen == SEEN_UNSUPPORTED ? "not reported here"
+		    : f->seen == SEEN_UNSUPPORTED ? "not reported on this machine"
 						  : "unreadable");
 	return true;
 }
@@ -198,7 +198,7 @@ bool test_missing(const struct rule_facts *e, enum doctor_test_id t, struct judg
 				    c->error);
 			return true;
 		}
-	verdict_set(e, out, CAUSE_UNSEEN, "the test %s gave no figure", test->name);
+	verdict_set(e, out, CAUSE_UNSEEN, "the test %s produced no figure", test->name);
 	return true;
 }
 
@@ -283,7 +283,7 @@ void rule_by_defects(const struct rule_facts *e, const char *component, struct j
 	TEXT_AUTO more = { 0 };
 
 	if (!e->known) {
-		verdict_set(e, out, CAUSE_UNSEEN, "known defects were not looked for");
+		verdict_set(e, out, CAUSE_UNSEEN, "known defects were not checked");
 		return;
 	}
 	for (size_t i = 0; i < e->known->n; i++) {
@@ -303,7 +303,8 @@ void rule_by_defects(const struct rule_facts *e, const char *component, struct j
 			    first->s.title, first->n_proofs ? first->proofs[0].text : "",
 			    more.s ? more.s : "");
 	else if (fact_or(&e->m->captured, 0) == 1)
-		verdict_set(e, out, CAUSE_UNSEEN, "a capture holds no packages and libraries");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "a capture does not contain packages and libraries");
 	else if (hidden)
 		verdict_set(e, out, CAUSE_UNSEEN, "facts that decide %zu of them are unreadable",
 			    hidden);

@@ -52,8 +52,8 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 			    t >= health_figure("gpu.temperature", "load", "GB10", 0)
 				    ? CAUSE_LIKELY
 				    : CAUSE_EXCLUDED,
-			    "%.0f C after %zu samples under full load; units switched off at 91 to "
-			    "92 C (owners, 2026)",
+			    "%.0f C after %zu samples under full load; users report units that "
+			    "switched off at 91 to 92 C (2026)",
 			    t, c->n);
 }
 
@@ -67,7 +67,7 @@ static void unkept(const struct rule_facts *e, struct judged *out)
 			e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
 			*e->own_unkept
 				? e->own_unkept
-				: "every gputune value in effect is also kept for the next boot");
+				: "every value that gputune set is also kept for the next boot");
 }
 
 /* --- setting up a cluster --------------------------------------------------------------------- */
@@ -78,8 +78,9 @@ static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 	else if (!verdict_set_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
 		verdict_set(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY,
 			    "~/.ssh is %s",
-			    e->signs->ssh_folder.v ? "there"
-						   : "missing: scripts that write keys fail");
+			    e->signs->ssh_folder.v
+				    ? "there"
+				    : "the folder is missing: scripts that write keys fail");
 }
 
 static void avahi(const struct rule_facts *e, struct judged *out)
@@ -88,10 +89,9 @@ static void avahi(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not contain running processes");
 	else if (!verdict_set_unseen(e, out, &e->signs->avahi.f, "the discovery daemon"))
 		verdict_set(e, out, e->signs->avahi.v ? CAUSE_EXCLUDED : CAUSE_POSSIBLE,
-			    e->signs->avahi.v
-				    ? "avahi-daemon runs"
-				    : "avahi-daemon does not run: names ending in .local are "
-				      "not found");
+			    e->signs->avahi.v ? "avahi-daemon runs"
+					      : "avahi-daemon does not run: names ending in .local "
+						"are not found");
 }
 
 #include "measure/doctor_system_rows.h"

@@ -120,14 +120,14 @@ static const char *gpu_gate(struct arena *a, const struct machine *m)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			if (fact_is(&p->kind, "compute"))
 				return arena_printf(a,
-						    "GPU %u is in use by process %u (%s), which a "
-						    "load would disturb",
+						    "GPU %u is in use by process %u (%s), which "
+						    "the test would disturb",
 						    g->index, p->index,
 						    fact_text(&p->command, "unnamed"));
 		if (fact_or(&g->util_gpu_pct, 0) >= BUSY_PERCENT)
-			return arena_printf(a,
-					    "GPU %u is %lld %% busy, and a load would disturb it",
-					    g->index, g->util_gpu_pct.v);
+			return arena_printf(
+				a, "GPU %u is %lld %% busy, and the test would disturb its job",
+				g->index, g->util_gpu_pct.v);
 	}
 	return NULL;
 }
@@ -146,9 +146,10 @@ const char *doctor_test_gate(struct arena *a, const struct machine *m, const str
 		return gpu_gate(a, m);
 	if ((need == NEED_GPU || need == NEED_NOTHING) && seen_ok(&m->memory.available_kb.f) &&
 	    m->memory.available_kb.v < SPARE_KB)
-		return arena_printf(
-			a, "only %lld MiB of memory are available, and the test would use some",
-			m->memory.available_kb.v / 1024);
+		return arena_printf(a,
+				    "only %lld MiB of memory are available, and the test would use "
+				    "part of them",
+				    m->memory.available_kb.v / 1024);
 	return NULL;
 }
 
@@ -214,7 +215,7 @@ void doctor_run_tests(struct frame *f, const struct doctor_plan *p, struct recor
 			continue;
 		if (test->by_name && !p->named)
 			why[t] = arena_printf(
-				f->env.a, "takes %.0f s and runs only if its symptom is requested",
+				f->env.a, "takes %.0f s, so it only runs if its symptom is named",
 				test->seconds);
 		else if (f->env.stop && atomic_load(f->env.stop))
 			why[t] = "interrupted before it started";

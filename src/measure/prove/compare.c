@@ -55,7 +55,7 @@ static void conclude(struct prove_engine *g, struct compared *c)
 		/* A trade is for people to decide; it is not kept. */
 		c->verdict = RULING_UNDECIDED;
 		c->why = arena_printf(
-			g->a, "a trade-off: %s gets better (%s), but %s gets worse (%s)",
+			g->a, "a trade-off: %s improves (%s), but %s gets worse (%s)",
 			w->figures[w->main].title, proof_percent(g->a, c->ruling.ratio),
 			w->figures[x->figure].title, proof_percent(g->a, x->guard.ratio));
 	}
@@ -124,22 +124,25 @@ void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		p->why = arena_printf(g->a, "interrupted after %zu pairs", p->compared.pairs.n);
 		return;
 	case -EBADMSG:
-		p->why = arena_printf(g->a, "with it, the measured work fails: %s", e->text);
+		p->why = arena_printf(g->a, "with the setting, the measured work fails: %s",
+				      e->text);
 		return;
 	case -EAGAIN:
 		p->why = arena_printf(
-			g->a, "the measured work failed once with it and not again: %s", e->text);
+			g->a, "the measured work failed once with the setting, and not again: %s",
+			e->text);
 		return;
 	case -ENODATA:
-		p->why = arena_printf(g->a, "it cannot be measured, even without a change: %s",
-				      e->text);
+		p->why = arena_printf(
+			g->a, "the work cannot be measured, even without a change: %s", e->text);
 		return;
 	case -ESTALE:
 		p->why = arena_printf(
-			g->a, "another program or user changed it during the proof: %s", e->text);
+			g->a, "another program or user changed the setting during the proof: %s",
+			e->text);
 		return;
 	case -ECANCELED:
-		p->why = arena_printf(g->a, "it cannot be set here: %s", e->text);
+		p->why = arena_printf(g->a, "the setting cannot be changed here: %s", e->text);
 		return;
 	case -EUCLEAN:
 		p->trouble = arena_printf(g->a, "%s: %s", e->text, e->hint);
@@ -149,7 +152,7 @@ void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		p->why = arena_printf(g->a, "%s; %s does", e->text, e->hint);
 		return;
 	default:
-		p->why = arena_printf(g->a, "it cannot be measured: %s", e->text);
+		p->why = arena_printf(g->a, "the work cannot be measured: %s", e->text);
 		return;
 	}
 }

@@ -371,7 +371,7 @@ static int try_pair(struct prove_engine *g, enum proof_part part, const struct a
 			r = -ENODATA;
 	}
 	if (r) {
-		void_pair(g, from, "the other window of the pair does not count");
+		void_pair(g, from, "discarding the other window of the pair");
 		/* Of mixtures another one tells, and the same against itself is no setting's. */
 		return r == -EBADMSG && part != PART_SCREEN && part != PART_SAME
 			       ? engine_again(g, part, a, b, e)
@@ -427,7 +427,7 @@ int engine_block(struct prove_engine *g, enum proof_part part, const struct arm 
 	for (size_t i = 0; r == 0 && i <= n; i++)
 		r = one_window(g, part, number, at[i] ? &a[at[i] - 1] : b, !at[i], &w[at[i]], e);
 	if (r) {
-		void_pair(g, from, "another window of the block does not count");
+		void_pair(g, from, "discarding another window of the block");
 		return r;
 	}
 	for (size_t i = 0; i < n; i++)

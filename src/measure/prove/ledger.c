@@ -77,7 +77,7 @@ static void ledger_take_line(struct arena *a, struct ledger *l, size_t number, c
 	struct err e = { 0 };
 
 	if (l->n == LEDGER_ROWS_MAX)
-		bad_line(l, number, "too many rows precede it");
+		bad_line(l, number, "the ledger has too many rows");
 	else if (ledger_row_parse(a, line, len, &row, &e))
 		bad_line(l, number, arena_strdup(a, e.text));
 	else {
@@ -110,7 +110,7 @@ void ledger_load(struct arena *a, struct host *h, const struct machine *m, const
 		if (n && nl)
 			ledger_take_line(a, out, number, at, n);
 		else if (n)
-			bad_line(out, number, "it was truncated");
+			bad_line(out, number, "the ledger was truncated");
 		at += n + 1;
 	}
 }
@@ -137,7 +137,7 @@ static int is_torn(struct host *h, const char *file, bool *torn, struct err *e)
 		return 0;
 	err_set(e, r, "%s: cannot read: %s", file, strerror(-r));
 	if (r == -EFBIG)
-		err_hint(e, "move it away: a new one is created");
+		err_hint(e, "move it away, and gputune creates a new one");
 	return r;
 }
 
@@ -353,9 +353,9 @@ enum { PAIRS_MAX = 1000000, SEED_MAX = 16 };
 /* clang-format off */
 static const struct shape_row ledger_row_rows[] = {
 	{ "time", NULL, SHAPE_TIME(ledger_row, time_s) },
-	{ "setting", "Its id; for several at once \"profile:NAME\" or ids joined by \"+\".",
+	{ "setting", "Id of the setting; for several at once \"profile:NAME\" or ids joined by \"+\".",
 	  SHAPE_TEXT(ledger_row, setting) },
-	{ "target", "Empty: the machine, or all targets at once.", SHAPE_TEXT(ledger_row, target) },
+	{ "target", "Target; empty: the machine, or all targets at once.", SHAPE_TEXT(ledger_row, target) },
 	{ "before", NULL, SHAPE_TEXT(ledger_row, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(ledger_row, after), .unknown = SHAPE_NULL },
 	{ "bench", "\"bench/case\"; null if there is a command.", SHAPE_TEXT(ledger_row, bench),
@@ -363,12 +363,13 @@ static const struct shape_row ledger_row_rows[] = {
 	{ "command", NULL, SHAPE_TEXT(ledger_row, command), .unknown = SHAPE_NULL },
 	{ "figure", NULL, SHAPE_TEXT(ledger_row, figure) },
 	{ "unit", NULL, SHAPE_TEXT(ledger_row, unit), .unknown = SHAPE_NULL },
-	{ "machine", "A digest: the same on one machine, different on others.", SHAPE_TEXT(ledger_row, where.machine) },
+	{ "machine", "Digest of the machine: the same on one machine, different on others.", SHAPE_TEXT(ledger_row,
+	  where.machine) },
 	{ "name", NULL, SHAPE_TEXT(ledger_row, where.name) },
 	{ "kernel", NULL, SHAPE_TEXT(ledger_row, where.kernel) },
 	{ "driver", NULL, SHAPE_TEXT(ledger_row, where.driver) },
 	{ "firmware", NULL, SHAPE_TEXT(ledger_row, where.firmware) },
-	{ "hardware", "A digest of product, processor and GPUs.", SHAPE_TEXT(ledger_row, where.hardware) },
+	{ "hardware", "Digest of product, processor and GPUs.", SHAPE_TEXT(ledger_row, where.hardware) },
 	{ "tool_version", NULL, SHAPE_TEXT(ledger_row, version) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(ledger_row, verdict, ruling_verdict, RULING_UNDECIDED + 1) },
 	{ "ratio", "Improvement with the setting.", SHAPE_REAL(ledger_row, ratio) },

@@ -55,7 +55,7 @@ static const char *ledger_view_text_of(struct arena *a, const struct ledger_answ
 	if (is_on(value, r))
 		return text;
 	return arena_printf(a, "of %s instead of %s: %s", r->after,
-			    r->before ? r->before : "what was set", text);
+			    r->before ? r->before : "the data set", text);
 }
 
 /* Of several targets the first that something holds for; else the first that something held for. */
@@ -114,8 +114,8 @@ void measured_missing(struct doc *d, const struct findings *f, const struct ledg
 			   !measured_finding(d->arena, l, &f->items[i]).text;
 	if (missing)
 		doc_text(d,
-			 "Not measured here: %zu of the settings to fix. \"gputune prove ID\" "
-			 "measures one, then restores the old value.",
+			 "%zu of the settings to fix are not measured on this machine. \"gputune "
+			 "prove ID\" measures one, then restores the old value.",
 			 missing);
 }
 
@@ -153,8 +153,8 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 		doc_text(d, "No bench shows its effect: %s.", s->not_shown);
 	else if (s->effect != EFFECT_NOW)
 		doc_text(d,
-			 "Measured by: %s. It takes effect with a %s, so several boots with each "
-			 "value must be compared (\"gputune compare\").",
+			 "Measured by: %s. It takes effect with a %s, so compare several boots "
+			 "with each value (\"gputune compare\").",
 			 s->shown_by,
 			 s->effect == EFFECT_DRIVER_RELOAD ? "reload of the driver" : "reboot");
 	else
@@ -306,7 +306,8 @@ static const struct shape_row judged_rows[] = {
 	{ "read_from", NULL, SHAPE_TEXT(finding, read_from), OF_FINDING, .unknown = SHAPE_NULL },
 	RISK_ROW(judged),
 	EFFECT_ROW(judged),
-	{ "measured", "The newest verdict here; null: not measured. Omitted if nothing can be written.",
+	{ "measured", "The newest verdict on this machine; null: not measured. Omitted if the setting "
+	  "cannot be written.",
 	  SHAPE_POINTER(judged, measured, ledger_answer), SHAPE_WHEN(judged, provable),
 	  .absent = true, .unknown = SHAPE_NULL },
 };
@@ -328,7 +329,7 @@ static const struct shape_row findings_rows[] = {
 	{ "health", "0 to 100: passed health checks, weighted by severity. At most 79 with a failure of high "
 	  "severity, 49 with a critical one; null: none was judged.",
 	  SHAPE_COUNT(findings, health), .unknown = SHAPE_NEGATIVE },
-	{ "tuning", "The same of all other settings.",
+	{ "tuning", "0 to 100: other settings that pass, weighted by severity; null: none was judged.",
 	  SHAPE_COUNT(findings, tuning), .unknown = SHAPE_NEGATIVE },
 	{ "capped_by", "The failure that caps the score at 79 or 49; null: none.",
 	  SHAPE_TEXT(findings, capped_by), .unknown = SHAPE_NULL },
@@ -355,7 +356,7 @@ static const struct shape_row recommendation_rows[] = {
 	{ "relation", NULL, SHAPE_CHOICE(recommendation, rel, relations) },
 	{ "value", NULL, SHAPE_TEXT(recommendation, value), .unknown = SHAPE_NULL },
 	{ "because", NULL, SHAPE_TEXT(recommendation, because), .unknown = SHAPE_NULL },
-	{ "source", "Null: the setting's.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
+	{ "source", "null: the source of the setting.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
 };
 static const struct shape recommendation_shape = SHAPE(recommendation, recommendation);
 
@@ -386,11 +387,11 @@ static const struct shape_row vendor_opinion_rows[] = {
 	{ "by", NULL, SHAPE_TEXT(vendor_opinion, by) },
 	{ "where", "Product, image or profile.", SHAPE_TEXT(vendor_opinion, where) },
 	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of_vendor) },
-	{ "maker", "Used by the profile vendor.", SHAPE_FLAG(vendor_opinion, maker) },
+	{ "maker", "true: used by the profile vendor.", SHAPE_FLAG(vendor_opinion, maker) },
 	{ "relation", NULL, SHAPE_CHOICE(vendor_opinion, relation, relations) },
 	{ "value", NULL, SHAPE_TEXT(vendor_opinion, value), .unknown = SHAPE_NULL },
 	{ "says", NULL, SHAPE_TEXT(vendor_opinion, says) },
-	{ "default", "Compared with the profile default: follows, differs, not compared.",
+	{ "default", "Relation to the profile default: follows, differs, not compared.",
 	  SHAPE_TEXT_OF(opinion_stand), .unknown = SHAPE_NULL },
 	{ "differs_because", NULL, SHAPE_TEXT(vendor_opinion, differs), .unknown = SHAPE_NULL },
 	{ "source", NULL, SHAPE_TEXT(vendor_opinion, source) },
@@ -406,7 +407,8 @@ static const struct shape_row explain_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(setting, why), OF_SETTING },
 	{ "note", NULL, SHAPE_TEXT(setting, note), OF_SETTING, .unknown = SHAPE_NULL },
 	{ "not_when", NULL, SHAPE_TEXT(setting, not_when), OF_SETTING, .unknown = SHAPE_NULL },
-	{ "kind", "Kind of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS), OF_SETTING },
+	{ "kind", "Kind of knob of the setting.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS),
+	  OF_SETTING },
 	{ "scope", NULL, SHAPE_CHOICE_BY(setting, scope, scope_name, SCOPES), OF_SETTING },
 	RISK_ROW(explain_answer),
 	EFFECT_ROW(explain_answer),
@@ -421,7 +423,8 @@ static const struct shape_row explain_rows[] = {
 	{ "shown_by", "Benches that show its effect, best first.", SHAPE_TEXTS_MADE(words_shown_by), OF_SETTING },
 	{ "not_shown", "Why no bench shows it.", SHAPE_TEXT(setting, not_shown), OF_SETTING, .unknown = SHAPE_NULL },
 	{ "settle_s", "Time from the write to the full effect.", SHAPE_REAL(setting, settle_s), OF_SETTING },
-	{ "warm_up_s", "Seconds of load before measurements count.", SHAPE_REAL(setting, warm_up_s), OF_SETTING },
+	{ "warm_up_s", "Time under load before measurements count, in seconds.", SHAPE_REAL(setting, warm_up_s),
+	  OF_SETTING },
 	{ "measured", "Every verdict on this machine, oldest first.",
 	  SHAPE_LIST_AS(explain_answer, verdicts, n_verdicts, ledger_answer, ledger_verdict_shape) },
 };

@@ -55,7 +55,7 @@ static int levels_admit(struct levels *l, struct err *e)
 		r = r ? level_out(l, i, r, e) : 0;
 	}
 	if (r == 0 && !count_in(l))
-		return err_set(e, -ECANCELED, "none of the values: %s", member(l, 0)->fault);
+		return err_set(e, -ECANCELED, "no value is better: %s", member(l, 0)->fault);
 	return r;
 }
 
@@ -154,9 +154,9 @@ static void levels_none(const struct levels *l)
 			most = fmax(most, member(l, i)->effect.high);
 	p->verdict = most < 1 + p->rule.min_effect ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
 	p->why = arena_printf(
-		l->g->a, "no value appears better by enough to matter: %s",
+		l->g->a, "no value is better by a relevant amount: %s",
 		isfinite(most) ? arena_printf(l->g->a, "at most %s", proof_percent(l->g->a, most))
-			       : "more pairs could show one");
+			       : "more pairs could find one");
 }
 
 static int levels_prove(struct levels *l, size_t *best, struct err *e)

@@ -144,7 +144,7 @@ static int many_admit(struct many *m, struct err *e)
 		else
 			return r;
 	}
-	return m->n ? 0 : err_set(e, -ECANCELED, "none of them");
+	return m->n ? 0 : err_set(e, -ECANCELED, "no value");
 }
 
 /* --- mixtures --------------------------------------------------------------------------------- */
@@ -337,9 +337,9 @@ static void no_difference(struct many *m)
 	if (sure && p->compared.done)
 		return;
 	p->why = arena_printf(
-		m->g->a, sure ? "%s: at most %s" : "%s, but %s could have been missed",
-		p->compared.done ? "the best candidate makes no difference"
-				 : "no single setting appears better by enough to matter",
+		m->g->a, sure ? "%s: at most %s" : "%s, but an effect of %s could have been missed",
+		p->compared.done ? "the best candidate shows no difference"
+				 : "no single setting is better by a relevant amount",
 		isfinite(most) ? proof_percent(m->g->a, most) : "anything");
 }
 

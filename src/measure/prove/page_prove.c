@@ -204,7 +204,7 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 		doc_text(d, "An effect larger than %s would have been detected.",
 			 share_text(d->arena, r->resolution));
 	if (p->verdict == RULING_UNDECIDED && r->needed)
-		doc_text(d, "About %zu pairs would be required; these were %zu.", r->needed,
+		doc_text(d, "About %zu pairs would be required; %zu were measured.", r->needed,
 			 r->pairs);
 }
 
@@ -314,16 +314,17 @@ static void grounds(struct doc *d, const struct proof *p)
 	node_pairf(d, pairs, "Measured with", "%s%s%s%s%s", p->window.name,
 		   *p->window.of ? ", " : "", p->window.of, *p->window.setup ? ", " : "",
 		   p->window.setup);
-	node_pairf(d, pairs, "Pairs", "%zu that count, %zu windows in total%s", p->compared.pairs.n,
+	node_pairf(d, pairs, "Pairs", "%zu valid, %zu windows in total%s", p->compared.pairs.n,
 		   p->n_windows, faults ? arena_printf(a, ", %zu void", faults) : "");
 	if (p->same_done && p->same_pairs.n)
-		node_pairf(d, pairs, "The machine against itself",
+		node_pairf(d, pairs, "The machine compared with itself",
 			   "%s in %zu pairs; resolution about %s",
 			   effect_text(a, p->same.ratio, p->same.low, p->same.high),
 			   p->same_pairs.n, share_text(a, p->same.resolution));
 	if (!p->warm)
 		node_pair(d, pairs, "Warm-up", cell_as(STYLE_WARN, "never steady"));
-	node_pairf(d, pairs, "Smallest effect", "%s or more; at most %.0f wrong in 100",
+	node_pairf(d, pairs, "Smallest effect",
+		   "%s or more; at most %.0f of 100 verdicts are wrong",
 		   share_text(a, p->rule.min_effect), p->rule.alpha * 100);
 	node_pairf(d, pairs, "Time", "%.0f s of %.0f s, %.3g s after each of %zu switches",
 		   p->took_s, p->budget_s, p->settle_s, p->switches);
@@ -339,8 +340,8 @@ static void prove_page_end(struct doc *d, const struct proof *p)
 	else if (p->foreign)
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN,
-				      "gputune's change is undone; changes by others during the "
-				      "proof are left: %s.",
+				      "gputune's change is undone; changes that others made during "
+				      "the proof stay: %s.",
 				      p->foreign));
 	else if (p->kept) {
 		node_span(
@@ -407,7 +408,7 @@ static double ruling_resolution(const void *object)
 static const struct shape_row ruling_rows[] = {
 	EFFECT_ROWS(ruling, ruling,),
 	{ "pairs", NULL, SHAPE_COUNT(ruling, pairs) },
-	{ "resolution", "The largest effect, as a share, that could have been missed.",
+	{ "resolution", "The largest effect that could have been missed, as a share.",
 	  SHAPE_REAL_OF(ruling_resolution), .unknown = SHAPE_NULL },
 	{ "pairs_needed", "Estimated number of pairs to decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO },
 };
@@ -465,7 +466,7 @@ static const struct shape_row window_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(window, name) },
 	{ "metric", NULL, SHAPE_TEXT(window, of) },
 	{ "setup", NULL, SHAPE_TEXT(window, setup) },
-	{ "version", "Of the bench's method.", SHAPE_COUNT(window, version) },
+	{ "version", "Version of the bench's method.", SHAPE_COUNT(window, version) },
 	{ "argv", "Of a command.", SHAPE_TEXTS_MADE(window_argv) },
 	{ "window_s", NULL, SHAPE_REAL(window, seconds), .unknown = SHAPE_ZERO },
 	{ "figures", NULL, SHAPE_LIST_MADE(window_figures, window_figure) },
@@ -526,12 +527,12 @@ static const char *const screen_notes[] = { "keep", "drop", "hurts", "open" };
 static const struct shape_row proof_member_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
-	{ "shown", "Its own share of the set's gain was proven: in mixtures, or as the only one of the set.",
+	{ "shown", "true: its own share of the set's gain was proven, in mixtures or as the only setting of the set.",
 	  SHAPE_FLAG_OF(member_shown) },
-	{ "fault", "Why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
+	{ "fault", "Reason why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
 	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
 	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
-	{ "confirmed", "The set over the set without it.",
+	{ "confirmed", "Result of the set divided by that of the set without it.",
 	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
 };
 static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
@@ -547,14 +548,14 @@ static const struct shape proof_conditions_shape = SHAPE(record_conditions, proo
 static const char *const sides[] = { "a", "b" };
 static const struct shape_row proof_window_rows[] = {
 	{ "part", NULL, SHAPE_CHOICE_BY(proof_window, part, proof_part_name, PART_CONFIRM + 1) },
-	{ "pair", "Its number in its part.", SHAPE_COUNT(proof_window, pair) },
+	{ "pair", "Number of the window in its part.", SHAPE_COUNT(proof_window, pair) },
 	{ "state", "Active settings.", SHAPE_TEXT(proof_window, state) },
 	{ "side", NULL, SHAPE_EITHER(proof_window, b, sides) },
 	{ "at_s", NULL, SHAPE_REAL(proof_window, at_s) },
 	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
-	{ "values", "In the order of measured_with.figures.",
+	{ "values", "Figures in the order of measured_with.figures.",
 	  SHAPE_REAL_ARRAY(proof_window, value, n), .unknown = SHAPE_NULL },
-	{ "void", "Why it is excluded.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
+	{ "void", "Reason why it does not count.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
 };
 static const struct shape proof_window_shape = SHAPE(proof_window, proof_window);
 
@@ -567,15 +568,15 @@ static const struct shape_row proof_rows[] = {
 	{ "kept", NULL, SHAPE_FLAG(proof, kept) },
 	{ "transaction", "Transaction with the kept changes.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
 	{ "trouble", "Values that could not be restored.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
-	{ "foreign", "Changes by others during the proof, which are left.",
+	{ "foreign", "Changes that others made during the proof; they stay.",
 	  SHAPE_TEXT(proof, foreign), .unknown = SHAPE_NULL },
-	{ "partial", "The proof was interrupted.", SHAPE_FLAG(proof, stopped) },
+	{ "partial", "true: the proof was interrupted.", SHAPE_FLAG(proof, stopped) },
 	{ "changes", NULL, SHAPE_LIST(proof, changes, n_changes, proof_change) },
 	{ "measured_with", NULL, SHAPE_OBJECT(proof, window, window) },
 	{ "rule", NULL, SHAPE_PART(proof_rule_shape) },
-	{ "same", "The machine against itself.", SHAPE_PART(same_shape), SHAPE_WHEN(proof, same_done) },
+	{ "same", "The machine compared with itself.", SHAPE_PART(same_shape), SHAPE_WHEN(proof, same_done) },
 	{ "guards", NULL, SHAPE_ARRAY(proof, compared.guards, compared.n_guards, proof_guard) },
-	{ "members", "For many settings, or several values of one, each.",
+	{ "members", "Results of each setting, or of each value of one setting.",
 	  SHAPE_LIST(proof, members, n_members, proof_member) },
 	{ "steady", NULL, SHAPE_FLAG(proof, warm) },
 	{ "settle_s", NULL, SHAPE_REAL(proof, settle_s) },
@@ -592,7 +593,7 @@ const struct shape proof_shape = SHAPE(proof, proof);
 
 const struct result_shape prove_result = {
 	.name = "prove", .title = "gputune prove",
-	.meaning = "Effect of a change of settings on this machine: every window in the order of measurement, and "
-	  "the verdict.",
+	.meaning = "Effect of changed settings on this machine: the verdict, and every window in the order "
+	  "of measurement.",
 	.shape = &proof_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };

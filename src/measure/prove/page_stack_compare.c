@@ -65,7 +65,7 @@ static void stack_compare_page_headline(struct doc *d, const struct compare_view
 		doc_text(d, "A difference larger than %.1f %% would have been detected.",
 			 r->resolution * 100);
 	if (!v->failed && v->verdict == RULING_UNDECIDED && r->needed)
-		doc_text(d, "About %zu pairs would be required; these were %zu.", r->needed,
+		doc_text(d, "About %zu pairs would be required; %zu were measured.", r->needed,
 			 r->pairs);
 }
 
@@ -118,9 +118,9 @@ struct doc *page_stack_compare(struct arena *a, const struct compare_view *v)
 	if (v->v->pairs)
 		doc_text(d,
 			 "Measured: %zu pairs in random order, seed %llu, in %.0f s; each window "
-			 "is a process that loads one of the two. Medians of the windows; the "
-			 "interval is that of the stop rule for the first figure, %.1f %% or more "
-			 "for the others.",
+			 "is a process that loads one of the two. Medians of the windows. The "
+			 "interval of the first figure follows from the stop rule; for the others "
+			 "it is %.1f %% or more.",
 			 v->v->pairs, (unsigned long long)v->v->seed, v->v->took_s,
 			 100 * (1 - v->v->rule.level[v->v->rule.n_looks - 1]));
 	return d;
@@ -136,14 +136,14 @@ static const struct shape_row compare_effect_rows[] = {
 	{ "ratio", NULL, SHAPE_REAL(ruling, ratio), .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(ruling, low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ruling, high), .unknown = SHAPE_NULL },
-	{ "resolution", "The largest effect, as a share, that could have been missed.",
+	{ "resolution", "The largest effect that could have been missed, as a share.",
 	  SHAPE_REAL(ruling, resolution), .unknown = SHAPE_NULL },
 };
 static const struct shape compare_effect_shape = SHAPE(ruling, compare_effect);
 
 static const struct shape_row compare_choice_rows[] = {
 	{ "text", "Version and algorithm, as reported by the library.", SHAPE_TEXT(compare_choice, text) },
-	{ "windows", "Windows that count.", SHAPE_COUNT(compare_choice, windows) },
+	{ "windows", "Number of valid windows.", SHAPE_COUNT(compare_choice, windows) },
 };
 static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_choice);
 
@@ -152,7 +152,7 @@ static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_c
 static const struct shape_row compare_side_view_rows[] = {
 	{ "asked", "As given.", SHAPE_TEXT(library_variant, word), OF_SIDE },
 	{ "place", NULL, SHAPE_TEXT(library_variant, place), OF_SIDE },
-	{ "file", "With all links resolved.", SHAPE_TEXT(library_variant, file), OF_SIDE },
+	{ "file", "Path with all links resolved.", SHAPE_TEXT(library_variant, file), OF_SIDE },
 	{ "soname", NULL, SHAPE_TEXT(library_variant, soname), OF_SIDE },
 	{ "version", NULL, SHAPE_TEXT(library_variant, version), OF_SIDE, .unknown = SHAPE_NULL },
 	{ "version_from", NULL, SHAPE_TEXT(library_variant, version_from), OF_SIDE, .unknown = SHAPE_NULL },
@@ -189,8 +189,8 @@ static const struct shape_row compare_figure_rows[] = {
 	{ "unit", NULL, SHAPE_TEXT(bench_figure, unit), OF_FIGURE },
 	{ "unit_text", NULL, SHAPE_TEXT(bench_figure, unit_text), OF_FIGURE },
 	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
-	{ "a", "The median of the windows.", SHAPE_REAL(compare_figure, a), .unknown = SHAPE_NULL },
-	{ "b", "The median of the windows.", SHAPE_REAL(compare_figure, b), .unknown = SHAPE_NULL },
+	{ "a", "Median of the windows.", SHAPE_REAL(compare_figure, a), .unknown = SHAPE_NULL },
+	{ "b", "Median of the windows.", SHAPE_REAL(compare_figure, b), .unknown = SHAPE_NULL },
 	{ "effect", NULL, EFFECT_AS(POINTER, compare_figure, effect) },
 };
 static const struct shape compare_figure_shape = SHAPE(compare_figure, compare_figure);
@@ -199,7 +199,7 @@ static const struct shape_row versus_window_rows[] = {
 	{ "pair", NULL, SHAPE_COUNT(versus_window, pair) },
 	{ "side", NULL, SHAPE_EITHER(versus_window, b, side_names) },
 	{ "at_s", NULL, SHAPE_REAL(versus_window, at_s) },
-	{ "values", "One per figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
+	{ "values", "Result per figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
 };
 static const struct shape versus_window_shape = SHAPE(versus_window, versus_window);
 
@@ -236,22 +236,22 @@ static const struct shape_row stack_compare_rows[] = {
 	{ "library", NULL, SHAPE_TEXT(compare_view, component) },
 	{ "verdict", "Of B against A.", SHAPE_TEXT_OF(compare_verdict), SHAPE_NAMES(verdicts) },
 	{ "why", NULL, SHAPE_TEXT(compare_view, why), .unknown = SHAPE_NULL },
-	{ "effect", "B against A: above 1 is better with B.", EFFECT_AS(OBJECT, versus, ruling[0]), OF_VERSUS },
+	{ "effect", "B relative to A: above 1, B is better.", EFFECT_AS(OBJECT, versus, ruling[0]), OF_VERSUS },
 	{ "a", NULL, SHAPE_OBJECT(compare_view, sides[0], compare_side_view) },
 	{ "b", NULL, SHAPE_OBJECT(compare_view, sides[1], compare_side_view) },
-	{ "figures", "The first one decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
+	{ "figures", "Figures; the first one decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
 	{ "pairs", NULL, SHAPE_COUNT(versus, pairs), OF_VERSUS },
 	{ "seed", NULL, SHAPE_TEXT_MADE(compare_seed) },
 	{ "min_effect", "Smallest effect that counts, as a share.", SHAPE_REAL(versus, min_effect), OF_VERSUS },
 	{ "budget_s", NULL, SHAPE_REAL(versus, budget_s), OF_VERSUS },
 	{ "took_s", NULL, SHAPE_REAL(versus, took_s), OF_VERSUS },
-	{ "windows", "In the order of measurement.",
+	{ "windows", "Windows in the order of measurement.",
 	  SHAPE_LIST(versus, windows, n_windows, versus_window), OF_VERSUS },
 };
 static const struct shape stack_compare_shape = SHAPE(compare_view, stack_compare);
 
 const struct result_shape stack_compare_result = {
 	.name = "stack-compare", .title = "gputune stack compare",
-	.meaning = "The same work with two builds of a library: the verdict, both sides and every window.",
+	.meaning = "Comparison of two builds of a library by the same work: the verdict, both sides and every window.",
 	.shape = &stack_compare_shape, .list = "figures", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

@@ -108,7 +108,8 @@ static int meter_counted(struct meter *m, struct window_reading *out, double *jo
 		return err_set(e, -ENODATA, "a GPU's energy counter could not be read");
 	if (after <= before)
 		return err_set(e, -ENODATA, "a GPU's energy counter %s",
-			       after < before ? "is older than before" : "did not advance");
+			       after < before ? "is older than the previous one"
+					      : "did not advance");
 	*joules = after - before;
 	return 0;
 }

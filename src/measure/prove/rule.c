@@ -102,13 +102,13 @@ static void prove_rule_decide(const struct rule *r, struct ruling *out)
 
 	if (out->low > 1 && out->ratio >= matters) {
 		out->kind = RULING_HELPS;
-		out->why = "better by enough to matter, in more pairs than chance explains";
+		out->why = "better by a relevant amount, in more pairs than chance explains";
 	} else if (out->high < 1 && out->ratio <= 1 / matters) {
 		out->kind = RULING_HURTS;
-		out->why = "worse by enough to matter, in more pairs than chance explains";
+		out->why = "worse by a relevant amount, in more pairs than chance explains";
 	} else if (out->low > 1 / matters && out->high < matters) {
 		out->kind = RULING_NO_DIFFERENCE;
-		out->why = "an effect that matters would have been detected";
+		out->why = "a relevant effect would have been detected";
 	}
 }
 
@@ -125,11 +125,11 @@ static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 		return;
 	}
 	if (out->low > 1)
-		out->why = "better, but not certainly by enough to matter";
+		out->why = "better, but perhaps by an irrelevant amount";
 	else if (out->high < 1)
-		out->why = "worse, but not certainly by enough to matter";
+		out->why = "worse, but perhaps by an irrelevant amount";
 	else
-		out->why = "the noise hides effects that would matter";
+		out->why = "noise hides relevant effects";
 	goal = size >= matters ? size : matters - size;
 	n = (double)out->pairs * (half / goal) * (half / goal) * 1.1;
 	if (n < 10000)
@@ -197,7 +197,7 @@ void rule_same(const double *d, size_t n, double min_effect, struct same *out)
 	if (at_least(&sure) > 0 && fabs(sure.estimate) >= log1p(wish) / 2) {
 		out->kind = SAME_BIASED;
 		out->why =
-			"two measurements of the same state differ: the procedure favours one side";
+			"two measurements of the same state differ: the procedure favors one side";
 	} else if (out->resolution > RULE_COARSE) {
 		out->kind = SAME_COARSE;
 		out->why = "two measurements of the same state differ too much for a verdict";

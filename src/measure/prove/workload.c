@@ -102,7 +102,8 @@ static int metric_from_json(const struct metric *m, const char *output, double *
 	if (json_is_number(j))
 		*out = json_number_value(j);
 	else
-		r = err_set(e, -ENODATA, "%s: the workload's JSON has no number there", m->text);
+		r = err_set(e, -ENODATA, "%s: no number at this path in the workload's JSON",
+			    m->text);
 	json_decref(top);
 	return r;
 }
@@ -297,7 +298,7 @@ static int prove_words_quoted(struct splitter *s, char quote)
 	for (; *s->at && *s->at != quote; s->at++) {
 		if (quote == '"' && (*s->at == '$' || *s->at == '`'))
 			return err_set(s->e, -EINVAL,
-				       "the command runs without a shell: %c has no effect here",
+				       "the command runs without a shell, so %c has no effect",
 				       *s->at);
 		if (quote == '"' && *s->at == '\\' && s->at[1] && strchr("\"\\$`", s->at[1]))
 			s->at++;
@@ -320,8 +321,7 @@ static int prove_words_one(struct splitter *s)
 			return err_set(s->e, -EINVAL, "the command ends with a backslash");
 		c = *s->at++;
 	} else if (strchr(special, c)) {
-		err_set(s->e, -EINVAL, "the command runs without a shell: %c has no effect here",
-			c);
+		err_set(s->e, -EINVAL, "the command runs without a shell, so %c has no effect", c);
 		err_hint(s->e, "quote it if it is meant literally, or put the line into a script");
 		return -EINVAL;
 	}

@@ -61,7 +61,7 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 		return arena_printf(a, "%zu step%s recorded, %d required", r->steps,
 				    r->steps == 1 ? " is" : "s are", DIAGNOSE_STEPS_LEAST);
 	if (mostly_unexplained(s))
-		return arena_printf(a, "%.0f %% of a step is unexplained",
+		return arena_printf(a, "the cause of %.0f %% of a step is unknown",
 				    100 * s->s[PART_REST] / s->step_s);
 	if (r->mfu >= 0.45 || r->mfu_attention >= 0.45)
 		return NULL;
@@ -77,7 +77,7 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 	if (!alone && !s->told[PART_COMM])
 		return "no file has the exposed communication time";
 	if (s->s[PART_REST] > 0.15 * s->step_s)
-		return "too much of the step is unexplained";
+		return "the cause is unknown for too much of the step";
 	return NULL;
 }
 
@@ -111,9 +111,8 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 		v->verdict =
 			!isfinite(r->split.step_s) && watched_well(r)
 				? arena_printf(a,
-					       "GPUs are busy %.0f %% of the time, steps are "
-					       "even, and tensor cores are at work (MFU %.0f "
-					       "%%)",
+					       "GPUs are busy %.0f %% of the time, step times are "
+					       "even, and tensor cores are in use (MFU %.0f %%)",
 					       100 * r->sums[FIGURE_GPU_UTIL].mean, 100 * r->mfu)
 				: "no checked cause costs 5 % of a step";
 	if (r->traits[TRAIT_WORK])
@@ -121,8 +120,9 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
-		add_missing(v, "the rest of a step: log the missing ones of optimizer_s, "
-			       "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
+		add_missing(v,
+			    "what the rest of a step does: log the missing values of optimizer_s, "
+			    "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
 	if (why && (!v->main || r->impossible || mostly_unexplained(&r->split)))
 		add_missing(v,
 			    r->live ? "the job's log with each step's time: gputune diagnose "
@@ -178,8 +178,7 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 		}
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
-				"%.0f %% of the stack samples of the main thread are in it",
-				100 * most);
+				"%.0f %% of the main thread's stack samples are in it", 100 * most);
 }
 
 /* Work that is no pre-training has the batch that its purpose asks for. */
@@ -190,7 +189,7 @@ static void other_work(const struct judging *j, struct judged_cause *c)
 	if (!work || c->how > IS_POSSIBLE)
 		return;
 	if (strcmp(c->row->id, "small-batch") == 0 || strcmp(c->row->id, "launch") == 0)
-		c->against = arena_printf(j->a, "this is %s: its batch follows from its purpose",
+		c->against = arena_printf(j->a, "this is %s: its purpose determines the batch",
 					  work->text);
 	else if (strcmp(c->row->id, "sync") == 0 && strstr(work->text, "generat"))
 		c->against = arena_printf(j->a, "this is %s: each token is fetched before the next",
@@ -390,15 +389,15 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 	} else if (watched_long_gaps(r) > idle / 2) {
 		judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 		judged_set_text(j, out, IS_EXCLUDED, idle - watched_long_gaps(r),
-				"the GPU idles for 10 ms and longer at a time: launching makes "
-				"short gaps");
+				"the GPU idles for 10 ms or longer at a time, while slow launches "
+				"would cause short gaps");
 	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 		out->against = arena_printf(j->a,
 					    "the host synchronizes with the GPU %.0f times per "
-					    "step: nothing can be launched ahead",
+					    "step, so it cannot launch kernels ahead",
 					    r->sums[FIGURE_SYNCS].median);
 	} else if (each < 15e-6 || launch > 0.5) {
 		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
@@ -426,9 +425,9 @@ static void rule_accumulation(const struct judging *j, struct judged_cause *out)
 				j->r->accumulation, 100 * comm);
 	else
 		judged_set_text(j, out, IS_POSSIBLE, comm / 2,
-				"each micro-batch is a step: two micro-batches at twice the global "
-				"batch%s halve the communication",
-				room < 0.5 ? " or a larger micro-batch, which fits in free memory"
+				"each micro-batch is a step: two micro-batches per step, at twice "
+				"the global batch%s, halve the communication",
+				room < 0.5 ? " or a larger micro-batch, for which there is memory,"
 					   : "");
 }
 
@@ -441,12 +440,14 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_STEP_S);
 	if (d < 0.1)
 		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
-				"steps of the last quarter take %+.1f %% versus the first",
+				"steps of the last quarter take %+.1f %% of time compared with the "
+				"first quarter",
 				100 * d);
 	else
-		judged_set_text(j, out, IS_POSSIBLE, d / (1 + d) / 2,
-				"steps of the last quarter take %.0f %% longer than the first",
-				100 * d);
+		judged_set_text(
+			j, out, IS_POSSIBLE, d / (1 + d) / 2,
+			"steps of the last quarter take %.0f %% longer than those of the first",
+			100 * d);
 }
 
 const struct cause_row cause_rows[CAUSES] = {
@@ -471,7 +472,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "disk first",
 	  "log lines with the checkpoint time", NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
-	  "enough CPUs for ranks and loader workers: cgroup, --cpus-per-task, numactl; "
+	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",
 	  RECORD, NULL },
 	{ "thread", "one thread of the host is the limit", rule_thread,
@@ -481,7 +482,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "reduce gradients in buckets during the backward pass (DDP bucket_cap_mb, FSDP backward "
 	  "prefetch, overlap_comm, --overlap-grad-reduce); no_sync() while accumulating",
 	  TRACE, "overlap" },
-	{ "network", "collectives take longer than the computation that could hide them",
+	{ "network", "collectives take longer than the computation that could overlap them",
 	  rule_network,
 	  "check the links (gputune check, bench collectives); send fewer bytes: accumulate "
 	  "gradients, reduce in BF16, shard inside a machine",
@@ -494,26 +495,27 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), run no "
 	  "other jobs",
 	  "logs or traces of every rank, each with its rank number", NULL },
-	{ "scaling", "poor scaling with more GPUs", rule_scaling,
-	  "see the measurements listed in the sentence", NULL, NULL },
+	{ "scaling", "poor scaling to more GPUs", rule_scaling, "see the measurements named above",
+	  NULL, NULL },
 	{ "socket", "NCCL uses TCP sockets", rule_socket,
-	  "give NCCL the RDMA ports: NCCL_IB_DISABLE unset, libibverbs in the container, "
-	  "NCCL_IB_HCA, NCCL_NET_PLUGIN",
+	  "let NCCL use the RDMA ports: unset NCCL_IB_DISABLE, install libibverbs in the "
+	  "container, check NCCL_IB_HCA and NCCL_NET_PLUGIN",
 	  NCCL_LOG, NULL },
 	{ "peer", "GPUs of one machine have no peer-to-peer access", rule_peer,
-	  "unset NCCL_P2P_DISABLE, IOMMU and ACS off, one container with all GPUs; gputune check",
+	  "unset NCCL_P2P_DISABLE, turn IOMMU and ACS off, and give one container all GPUs; see "
+	  "gputune check",
 	  NCCL_LOG, NULL },
-	{ "forced", "a variable overrides NCCL's better choice", rule_forced,
+	{ "forced", "a variable overrides a better choice of NCCL", rule_forced,
 	  "unset the variable and measure again: gputune bench collectives", NULL, NULL },
-	{ "nccl-warning", "NCCL complains", rule_warning, "see the cited line", NULL, NULL },
+	{ "nccl-warning", "NCCL complains", rule_warning, "see the quoted line", NULL, NULL },
 	{ "throttled", "the GPU is throttled by power or heat", rule_throttled,
 	  "check cooling and power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD,
 	  NULL },
 	{ "memory", "GPU memory is nearly full", rule_memory,
 	  "a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free", RECORD,
 	  "zero-1" },
-	{ "recompute", "activations are recomputed though memory is free", rule_recompute,
-	  "no or selective activation checkpointing", RECORD, "no-checkpointing" },
+	{ "recompute", "activations are recomputed although memory is free", rule_recompute,
+	  "turn activation checkpointing off, or make it selective", RECORD, "no-checkpointing" },
 	{ "precision", "matrix multiplications use a slow number format", rule_precision,
 	  "autocast or BF16 weights; torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
 	{ "pageable", "copies from pageable memory", rule_pageable,
@@ -522,7 +524,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "accumulate gradients under no_sync()", NULL, "no-sync" },
 	{ "drift", "steps get slower", rule_drift,
 	  "check clocks, memory and page cache over the run", NULL, NULL },
-	{ "idle", "the GPU is idle", rule_idle, "see the other causes for the reason", NSYS, NULL },
+	{ "idle", "the GPU is idle", rule_idle, "see the other causes", NSYS, NULL },
 };
 
 /* Causes in the amount of work: batches that are too small, launches, idle GPUs, slower steps. */
@@ -581,8 +583,8 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 		return;
 	if (tokens < TOKENS_FEW && cost > 0.3 && isfinite(r->split.step_s)) {
 		judged_set_text(j, out, IS_CERTAIN, cost,
-				"%.0f tokens per micro-batch: %.0f %% of a step does not depend on "
-				"its size",
+				"%.0f tokens per micro-batch: %.0f %% of the step time does not "
+				"depend on its size",
 				tokens, 100 * cost);
 		judged_cite_sum(j, out, FIGURE_OPTIMIZER_S);
 	} else if (tokens < (judging_gpu(j) ? TOKENS_SOME : TOKENS_FEW / 2) &&
@@ -636,8 +638,9 @@ static void cite_where(const struct judging *j, struct judged_cause *out)
 	share = s / j->r->split.s[PART_IDLE];
 	if (!name || !(share > 0.2) || out->how == IS_EXCLUDED)
 		return;
-	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of it",
-				 out->says, name, 100 * fmin(share, 1));
+	out->says =
+		arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of that time",
+			     out->says, name, 100 * fmin(share, 1));
 	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s per step", name, s));
 }
 
@@ -654,7 +657,7 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, traced ? FIGURE_IDLE_S : FIGURE_GPU_UTIL);
 	judged_set_text(j, out, idle < 2 * DIAGNOSE_WORTH ? IS_EXCLUDED : IS_LIKELY, fmax(idle, 0),
 			traced ? "the GPU is idle for %.0f %% of a step"
-			       : "no kernel resident for %.0f %% of the time",
+			       : "no kernel was running for %.0f %% of the time",
 			100 * fmax(idle, 0));
 	if (traced)
 		cite_where(j, out);
@@ -663,7 +666,7 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	if (watched_long_gaps(j->r) < DIAGNOSE_WORTH && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against =
-			"all of it is in gaps below 10 ms, and looking makes the host slower";
+			"all idle gaps are below 10 ms, and the profiler slows the host down";
 	}
 	if (!traced && idle < WATCHED_IDLE && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;

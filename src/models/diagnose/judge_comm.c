@@ -69,7 +69,8 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 	}
 	if (isfinite(over) && over > 1 && !(part > NOTHING_HIDDEN)) {
 		judged_set_text(j, out, IS_POSSIBLE, share,
-				"communication takes %.1f times the computation that could hide it",
+				"communication takes %.1f times as long as the computation that "
+				"could overlap it",
 				over);
 		return;
 	}
@@ -105,25 +106,25 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 		bool apart = isfinite(judging_share(j, PART_WAIT));
 
 		judged_set_text(j, out, apart ? IS_CERTAIN : IS_LIKELY, share,
-				"collectives take %.3g s %s, %.1f times the computation that could "
-				"hide them",
+				"collectives take %.3g s %s, %.1f times as long as the computation "
+				"that could overlap them",
 				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 		if (!apart)
-			out->against = "the part spent waiting for a slower rank is unknown: "
-				       "figures of every rank are required";
+			out->against = "how much of it waits for a slower rank is unknown: figures "
+				       "of every rank are required";
 	} else if (isfinite(over) && over > 1)
 		judged_set_text(j, out, IS_LIKELY, share * (1 - 1 / over),
-				"collectives take %.3g s %s, %.1f times the computation: overlap "
-				"is not enough",
+				"collectives take %.3g s %s, %.1f times as long as the "
+				"computation: overlap cannot hide them",
 				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 	else if (part < 0.5)
 		judged_set_text(j, out, IS_LIKELY, share,
 				"most communication is overlapped; %.0f %% of a step is exposed, "
-				"as the last collective comes after the computation",
+				"because the last collective follows the computation",
 				100 * share);
 	else
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"there is enough computation to hide the communication");
+				"there is enough computation to overlap the communication");
 }
 
 static const struct rank_summary *rank_of(const struct run_summary *r, int rank)
@@ -183,16 +184,16 @@ static const char *because(const struct judging *j, const struct rank_summary *s
 	double clock = judge_comm_others(j, slow, clock_of), idle = rests_longer(j, slow);
 
 	if (does_more(j, slow))
-		return arena_printf(j->a, "; it launches %.0f kernels %s, the others launch %.0f",
-				    slow->kernels, a_step(j),
-				    judge_comm_others(j, slow, kernels_of_rank));
+		return arena_printf(
+			j->a, "; it launches %.0f kernels %s, the other ranks launch %.0f",
+			slow->kernels, a_step(j), judge_comm_others(j, slow, kernels_of_rank));
 	if (isfinite(idle))
 		return arena_printf(j->a, "; its GPU idles %.3g s longer: the host is slower",
 				    idle);
 	if (!isfinite(clock) || !isfinite(slow->clock_mhz))
 		return "";
 	if (slow->clock_mhz > 0.95 * clock)
-		return arena_printf(j->a, "; its GPU clock equals the others', %.0f MHz",
+		return arena_printf(j->a, "; its GPU clock is that of the others, %.0f MHz",
 				    slow->clock_mhz);
 	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
 			    slow->clock_mhz, clock,
@@ -220,7 +221,8 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 		return;
 	}
 	judged_cite(j, out, slow->at,
-		    arena_printf(j->a, "rank %d: its part of a step without waiting takes %.4g s",
+		    arena_printf(j->a,
+				 "rank %d: its own work in a step, without waiting, takes %.4g s",
 				 s->slowest, slow->own_s));
 	for (size_t i = 0; i < j->r->n_ranks && out->n_cites < 3; i++)
 		if (&j->r->ranks[i] != slow)
@@ -233,13 +235,12 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 					: arena_printf(j->a, "rank %d: %.4g s", j->r->ranks[i].rank,
 						       j->r->ranks[i].own_s));
 	if (s->steps < DIAGNOSE_STEPS_LEAST) {
-		judged_set_text(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
-				fmax(share, 0),
-				"rank %d takes %.3g s longer, but only %zu step%s of all ranks can "
-				"be compared; some rank is always last. %d steps are required, %d "
-				"for certainty",
-				s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
-				DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+		judged_set_text(
+			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, fmax(share, 0),
+			"rank %d takes %.3g s longer, but only %zu step%s can be compared, and "
+			"some rank is always last. %d steps are required, %d for certainty",
+			s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
+			DIAGNOSE_STEPS_LEAST, STEPS_SURE);
 		return;
 	}
 	/* By chance one of n is last in every n-th step. */
@@ -287,7 +288,7 @@ void rule_uneven(const struct judging *j, struct judged_cause *out)
 				"ranks wait %.0f %% of a step for the slowest rank, which changes: "
 				"rank %d in %.0f %% of the steps%s",
 				100 * share, s->slowest, 100 * s->often,
-				moe ? "; unbalanced experts cause that" : "");
+				moe ? "; unbalanced experts cause this" : "");
 }
 
 void rule_scaling(const struct judging *j, struct judged_cause *out)
@@ -317,14 +318,15 @@ void rule_scaling(const struct judging *j, struct judged_cause *out)
 	judged_set_text(
 		j, out, p->kind == SCALE_WEAK ? IS_CERTAIN : IS_LIKELY, 1 - p->efficiency,
 		"with %.0f GPUs each GPU reaches %.0f %% of its throughput with %.0f GPUs (%s); "
-		"%s%s. To measure: step time of each rank, exposed communication by a trace on "
-		"both nodes, network and transport by NCCL_DEBUG=INFO, gputune bench collectives "
+		"%s%s. Measure: step time of each rank, exposed communication by a trace on both "
+		"nodes, network and transport by NCCL_DEBUG=INFO, gputune bench collectives "
 		"between the nodes",
 		p->gpus, 100 * p->efficiency, s->points[s->base < s->n ? s->base : 0].gpus, p->why,
 		s->bandwidth.told ? s->bandwidth.says
-				  : "to see whether bandwidth explains it, give the parameter "
-				    "count and the bus bandwidth of a large all-reduce",
-		p->kind == SCALE_STRONG ? "; with less work per GPU some loss is expected" : "");
+				  : "give the parameter count and the bus bandwidth of a large "
+				    "all-reduce to see whether bandwidth explains it",
+		p->kind == SCALE_STRONG ? "; some loss is expected, since each GPU has less work"
+					: "");
 }
 
 /* Causes in how NCCL goes: sockets, no direct way between GPUs, choices forced on it. */
@@ -383,7 +385,7 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	else
 		judged_set_text(
 			j, out, IS_EXCLUDED, NAN, "%s",
-			!other ? "NCCL's network is sockets, but no channel between GPUs uses them"
+			!other ? "NCCL has chosen sockets, but no channel between GPUs uses them"
 			: str_starts(other->text, "IB")
 				? "NCCL uses RDMA"
 				: arena_printf(j->a, "NCCL's network is %s", other->text));
@@ -418,15 +420,14 @@ void rule_peer(const struct judging *j, struct judged_cause *out)
 			"%s has no peer-to-peer access to another GPU, regardless of settings",
 			j->r->traits[TRAIT_GPU]->text);
 	else if (is_on(disabled))
-		judged_set_text(
-			j, out, IS_CERTAIN, share,
-			"NCCL_P2P_DISABLE is set: NVLink and direct copies over PCI Express are "
-			"not "
-			"used");
+		judged_set_text(j, out, IS_CERTAIN, share,
+				"NCCL_P2P_DISABLE is set: NVLink and direct copies over PCI "
+				"Express are not used");
 	else if (!p2p && (shm || way))
-		judged_set_text(j, out, IS_LIKELY, share,
-				"GPUs of one machine communicate through %s: no direct path found",
-				shm ? "host memory (SHM)" : "the network");
+		judged_set_text(
+			j, out, IS_LIKELY, share,
+			"GPUs of one machine communicate through %s: NCCL found no direct path",
+			shm ? "host memory (SHM)" : "the network");
 	else
 		judged_set_text(j, out, IS_EXCLUDED, NAN, "direct paths between GPUs are used");
 }
@@ -448,7 +449,7 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 		}
 	if (*list)
 		judged_set_text(j, out, IS_POSSIBLE, comm_share(j),
-				"set manually for all sizes: %s", list);
+				"set by hand for all message sizes: %s", list);
 }
 
 void rule_warning(const struct judging *j, struct judged_cause *out)

@@ -79,8 +79,7 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 	if (isfinite(slow))
 		by = arena_printf(j->a, ": %.0f of %.0f MHz average", c->mean, m->median);
 	if (t->n && fmax(fault, capped) < 0.05)
-		judged_set_text(j, out, IS_EXCLUDED, 0,
-				"no throttling for more than %.1f %% of the time",
+		judged_set_text(j, out, IS_EXCLUDED, 0, "throttled for at most %.1f %% of the time",
 				100 * fmax(fault, capped));
 	else if (t->n && fault >= 0.05)
 		judged_set_text(j, out, slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE, slow,
@@ -92,8 +91,8 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 			j, out, IS_POSSIBLE, slow,
 			"a GPU clock was throttled for %.0f %% of the time by the power cap%s",
 			100 * capped, by);
-		out->against = "expected under full load at the board's default limit; a loss only "
-			       "if the limit was set lower (nvidia-smi -q -d POWER)";
+		out->against = "normal under full load at the board's default limit; check whether "
+			       "the limit was lowered (nvidia-smi -q -d POWER)";
 	} else if (slow > 0.25 && j->r->sums[FIGURE_GPU_UTIL].mean > 0.8)
 		judged_set_text(j, out, IS_POSSIBLE, slow,
 				"the GPUs ran at %.0f of %.0f MHz under load", c->mean, m->median);
@@ -140,8 +139,8 @@ void rule_recompute(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_EXCLUDED, 0, "activation checkpointing: %s", how);
 	else if (!isfinite(part))
 		judged_set_text(j, out, IS_POSSIBLE, compute / 4,
-				"every forward pass runs twice; whether it fits without "
-				"recomputation is unknown");
+				"every forward pass runs twice; it is unknown whether training "
+				"fits without recomputation");
 	else
 		judged_set_text(
 			j, out, part < 0.6 ? IS_LIKELY : IS_EXCLUDED,
@@ -264,7 +263,7 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_DATA_S);
 	if (share < DIAGNOSE_WORTH) {
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"a step waits %.1f %% of its time for data", 100 * share);
+				"each step waits %.1f %% of its time for data", 100 * share);
 		return;
 	}
 	judged_set_text(j, out, IS_CERTAIN, share, "a step waits %.3g of %.3g s for its batch%s",
@@ -295,15 +294,15 @@ void rule_disk(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_WAITING_IO);
 	judged_cite_sum(j, out, FIGURE_DISK_GBS);
 	if (io < 0.05)
-		judged_set_text(j, out, IS_EXCLUDED, io, "disk wait is %.1f %% of the time",
+		judged_set_text(j, out, IS_EXCLUDED, io, "I/O wait takes %.1f %% of the time",
 				100 * io);
 	else if (share >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_LIKELY, fmin(io, share),
-				"disk wait is %.0f %% of the time, and a step waits %.0f %% of its "
-				"time for data",
+				"I/O wait takes %.0f %% of the time, and each step waits %.0f %% "
+				"of its time for data",
 				100 * io, 100 * share);
 	else
-		judged_set_text(j, out, IS_POSSIBLE, io, "disk wait is %.0f %% of the time",
+		judged_set_text(j, out, IS_POSSIBLE, io, "I/O wait takes %.0f %% of the time",
 				100 * io);
 }
 
@@ -328,7 +327,7 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 				j->r->split.s[PART_HOST], j->r->split.step_s);
 		if (judging_gpu(j) && out->how == IS_CERTAIN) {
 			out->how = IS_LIKELY;
-			out->against = "the host time includes the GPU work it waits for";
+			out->against = "the host's time includes waiting for the GPU";
 		}
 		return;
 	}
@@ -338,7 +337,7 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"the host synchronizes %.0f times in %.3g s, and the GPU idles "
-				"%.0f %% of it; the number of steps is unknown",
+				"%.0f %% of that time; the number of steps is unknown",
 				n->median, j->r->split.step_s, 100 * idle);
 	else if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
 		judged_set_text(j, out,
@@ -346,12 +345,12 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 						       : (told ? IS_CERTAIN : IS_LIKELY),
 				idle,
 				"the host synchronizes %.0f times per step, and the GPU idles %.0f "
-				"%% of it",
+				"%% of the step",
 				n->median, 100 * idle);
 	else if (!n->n && told && idle >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
 				"fetching values and logging take %.3g of %.3g s per step, and the "
-				"GPU idles %.0f %% of it",
+				"GPU idles %.0f %% of the step",
 				sync->mean, j->r->step_s, 100 * idle);
 	else if (n->n && idle >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_EXCLUDED, NAN,
@@ -373,7 +372,7 @@ void rule_checkpoint(const struct judging *j, struct judged_cause *out)
 	}
 	judged_cite_sum(j, out, FIGURE_CHECKPOINT_S);
 	judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
-			"checkpoint saving takes %.3g s per step on average, %.1f %% of it",
+			"saving checkpoints takes %.3g s per step on average, %.1f %% of the step",
 			j->r->split.s[PART_CHECKPOINT], 100 * share);
 }
 

@@ -73,23 +73,21 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 	if (isfinite(idle) && idle > IDLE_MUCH && cpus < CPUS_ASLEEP)
 		judged_set_text(j, out, isfinite(gaps) ? IS_CERTAIN : IS_LIKELY, idle,
-				"the GPUs idle for %.0f %% of the time, and the CPUs do too: %.2f "
-				"of them work for each GPU. The job waits for data, or for "
-				"something else outside of it",
+				"the GPUs idle for %.0f %% of the time, and so do the CPUs (%.2f "
+				"busy per GPU): the job waits for data, or for something outside",
 				100 * idle, cpus);
 	else if (isfinite(idle) && idle > WATCHED_IDLE && cpus > CPUS_BESIDE)
 		judged_set_text(j, out, IS_LIKELY, idle,
-				"the GPUs idle for %.0f %% of the time, while %.1f CPUs work for "
-				"each: more than launching takes, so they also prepare data",
+				"the GPUs idle for %.0f %% of the time, while %.1f CPUs are busy "
+				"per GPU: more than launches need, so they also prepare data",
 				100 * idle, cpus);
 	else if (isfinite(idle) && idle < DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_EXCLUDED, fmax(idle, 0),
 				"the GPUs idle for %.1f %% of the time%s", 100 * fmax(idle, 0),
-				isfinite(gaps) ? " in gaps that are longer than launching makes"
-					       : "");
+				isfinite(gaps) ? " in gaps longer than launches cause" : "");
 	else
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file has the time a step waits for its batch");
+				"no file has the time that a step waits for its batch");
 	if (out->how == IS_UNSEEN)
 		return;
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -107,10 +105,10 @@ void watched_checkpoint(const struct judging *j, struct judged_cause *out)
 		return;
 	judged_set_text(
 		j, out, wrote ? IS_CERTAIN : IS_POSSIBLE, r->longer.share,
-		"every %lld steps one takes %.3g s longer%s", r->longer.every,
+		"one in every %lld steps takes %.3g s longer%s", r->longer.every,
 		r->longer.at->value - r->step_s,
-		wrote ? arena_printf(j->a, ", while %.2g GB wait to be written", written / 1e9)
-		      : "; no recording saw what was written");
+		wrote ? arena_printf(j->a, ", while %.2g GB wait for writeback", written / 1e9)
+		      : "; no recording shows the writes");
 	judged_cite(j, out, r->longer.at, "the longest step");
 	judged_cite_sum(j, out, FIGURE_DIRTY);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -125,8 +123,8 @@ void watched_small_batch(const struct judging *j, struct judged_cause *out)
 	if (!(each <= 2) || !(used < 0.5) || !(idle > IDLE_MUCH) || !(cpus >= CPUS_ASLEEP))
 		return;
 	judged_set_text(j, out, IS_LIKELY, idle,
-			"%.0f sequence%s a GPU and step: the GPU idles for %.0f %% of the time "
-			"while its process works, and %.0f %% of its memory are in use",
+			"%.0f sequence%s per GPU and step: the GPU idles for %.0f %% of the time "
+			"while its process works, and %.0f %% of its memory is in use",
 			each, each > 1 ? "s" : "", 100 * idle, 100 * used);
 	judged_cite_trait(j, out, r->traits[TRAIT_GLOBAL_BATCH]);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -143,8 +141,7 @@ void watched_precision(const struct judging *j, struct judged_cause *out)
 	/* Of what bandwidth limits the operations say nothing. */
 	if (over > 1.1)
 		judged_set_text(j, out, IS_EXCLUDED, 0,
-				"%.1f times the operations that are possible without tensor cores",
-				over);
+				"%.1f times the rate that is possible without tensor cores", over);
 	else if (over > 0.3 && busy > 0.8 && !(memory > 0.5))
 		judged_set_text(j, out, IS_LIKELY, busy * 7 / 8,
 				"the GPUs are busy %.0f %% of the time at an MFU of %.1f %%, which "

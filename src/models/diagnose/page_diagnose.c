@@ -41,7 +41,7 @@ static void step_time(struct doc *d, struct node *n, const struct run_summary *r
 		s = arena_printf(d->arena, "%s, 95th percentile %s (measured, %zu step%s)", s, high,
 				 r->steps, r->steps == 1 ? "" : "s");
 	if (isfinite(r->drift))
-		s = arena_printf(d->arena, "%s; last quarter %+.1f %% versus the first", s,
+		s = arena_printf(d->arena, "%s; last quarter %+.1f %% relative to the first", s,
 				 100 * r->drift);
 	node_pair(d, n, "Step", cell(s));
 }
@@ -72,7 +72,8 @@ static void utilisation(struct doc *d, struct node *n, const struct run_summary 
 	pair(d, n, "SM activity", percent(a, r->sums[FIGURE_SM_ACTIVITY].mean));
 	if (isfinite(r->memory_used))
 		pair(d, n, "GPU memory",
-		     arena_printf(a, "%.1f GiB%s peak on the fullest GPU", r->memory_used / 0x1p30,
+		     arena_printf(a, "%.1f GiB%s peak on the GPU with the highest use",
+				  r->memory_used / 0x1p30,
 				  isfinite(r->memory_total)
 					  ? arena_printf(a, " of %.1f", r->memory_total / 0x1p30)
 					  : ""));
@@ -174,7 +175,8 @@ static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c
 static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,
 				 const struct run_verdict *x)
 {
-	struct node *list = doc_findings(d, "Causes; a share is the most that its fix can give");
+	struct node *list =
+		doc_findings(d, "Causes; a share is the largest possible gain of its fix");
 
 	for (size_t i = 0; i < x->n_causes; i++) {
 		const struct judged_cause *c = &x->causes[i];

@@ -71,7 +71,7 @@ const struct figure_type figure_types[FIGURE_KINDS] = {
 	[FIGURE_WAITING_IO] = { "disk wait", "" },
 	[FIGURE_CPUS] = { "CPUs", "CPUs" },
 	[FIGURE_LONG_IDLE_S] = { "idle in gaps of 10 ms and longer", "s" },
-	[FIGURE_IDLE_IN_S] = { "idle in a range", "s" },
+	[FIGURE_IDLE_IN_S] = { "idle in a named range", "s" },
 	[FIGURE_STEP_EXPOSED_S] = { "exposed communication per step", "s" },
 	[FIGURE_PCIE_GBS] = { "PCI Express", "GB/s" },
 };

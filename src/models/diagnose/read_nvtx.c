@@ -279,14 +279,13 @@ static struct sqlite3_stmt *ask_ranges(struct sql *q)
 	for (size_t i = 0; i < 2; i++) {
 		struct sqlite3_stmt *s = sql_ask(
 			q,
-			arena_printf(
-				q->a,
-				"SELECT n.globalTid, n.start, n.\"end\", substr(%s, 1, 80) AS t "
-				"FROM NVTX_EVENTS n %s WHERE n.eventType IN (59, 60) AND "
-				"n.\"end\" > n.start AND n.start >= 0 AND t NOT LIKE '%%::%%' AND "
-				"t NOT LIKE 'nccl%%' ORDER BY 1, 2, 3 DESC LIMIT %d",
-				texts[i], i ? "" : "LEFT JOIN StringIds s ON s.id = n.textId",
-				NVTX_ROWS_MAX));
+			arena_printf(q->a,
+				     "SELECT n.globalTid, n.start, n.\"end\", substr(%s, 1, 80) AS "
+				     "t FROM NVTX_EVENTS n %s WHERE n.eventType IN (59, 60) AND "
+				     "n.\"end\" > n.start AND n.start >= 0 AND t NOT LIKE '%%::%%' "
+				     "AND t NOT LIKE 'nccl%%' ORDER BY 1, 2, 3 DESC LIMIT %d",
+				     texts[i], i ? "" : "LEFT JOIN StringIds s ON s.id = n.textId",
+				     NVTX_ROWS_MAX));
 
 		if (s)
 			return s;

@@ -29,10 +29,10 @@ static const struct shape_row judged_cause_rows[] = {
 	{ "share", "Upper bound of its cost, as a share of a step.", A_FIGURE(judged_cause, share),
 	  .title = "share of a step" },
 	{ "says", NULL, A_TEXT(judged_cause, says), .title = "because" },
-	{ "against", "Evidence against it.", A_TEXT(judged_cause, against) },
+	{ "against", "Evidence against the cause.", A_TEXT(judged_cause, against) },
 	{ "evidence", NULL, SHAPE_ARRAY(judged_cause, cites, n_cites, cite) },
 	{ "mend", "Manual action.", SHAPE_TEXT(cause_row, mend), OF_ROW, .title = "to do" },
-	{ "measure", "Measurement required if unknown.", A_TEXT(cause_row, measure), OF_ROW,
+	{ "measure", "Measurement that would decide it, if unknown.", A_TEXT(cause_row, measure), OF_ROW,
 	  .title = "to measure" },
 };
 static const struct shape judged_cause_shape = SHAPE(judged_cause, judged_cause);
@@ -59,7 +59,7 @@ static const struct shape_row step_split_rows[] = {
 	{ "step_s", NULL, SHAPE_REAL(step_split, step_s) },
 	{ "clock", NULL, SHAPE_EITHER(step_split, gpu_clock, clock_names) },
 	{ "format", "Format of the source files.", A_TEXT(step_split, format) },
-	{ "parts", "null: in no file. They add up to step_s.", SHAPE_PART(step_parts_shape) },
+	{ "parts", "null: not in any file. All parts add up to step_s.", SHAPE_PART(step_parts_shape) },
 };
 static const struct shape step_split_shape = SHAPE(step_split, step_split);
 
@@ -109,7 +109,7 @@ static const struct shape_row judged_gain_rows[] = {
 static const struct shape judged_gain_shape = SHAPE(judged_gain, judged_gain);
 
 static const struct shape_row judged_gains_rows[] = {
-	{ "tokens_per_s", "With the current setup.", SHAPE_OBJECT(judged_gains, tokens_s, figure) },
+	{ "tokens_per_s", "true: with the current setup.", SHAPE_OBJECT(judged_gains, tokens_s, figure) },
 	{ "gains", NULL, SHAPE_ARRAY(judged_gains, items, n, judged_gain) },
 };
 static const struct shape judged_gains_shape = SHAPE(judged_gains, judged_gains);
@@ -134,16 +134,17 @@ static const char *run_work(const void *object)
 
 static const struct shape_row run_verdict_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(run_summary, name), OF_RUN, .title = "run" },
-	{ "work", "What the job does, where it is not the training of a transformer.",
+	{ "work", "Kind of job, if it is not the training of a transformer.",
 	  SHAPE_TEXT_OF(run_work), .unknown = SHAPE_NULL, .title = "work" },
 	{ "verdict", NULL, SHAPE_TEXT_OF(run_verdict_name), SHAPE_NAMES(run_verdict_names) },
 	{ "bottleneck", "Id of the cause.", A_TEXT(cause_row, id), SHAPE_VIA(run_verdict, main, cause_row) },
 	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict), .title = "bottleneck" },
-	{ "found", "Number of causes found; they are the first of the list.", SHAPE_COUNT(run_verdict, found) },
+	{ "found", "Number of causes found; they come first in the list.", SHAPE_COUNT(run_verdict, found) },
 	{ "figures", NULL, SHAPE_PART(run_summary_shape), OF_RUN },
 	{ "step", NULL, SHAPE_OBJECT(run_summary, split, step_split), OF_RUN, .unknown = SHAPE_ZERO },
-	{ "ranks", "If ranks are distinguishable.", SHAPE_LIST(run_summary, ranks, n_ranks, rank_summary), OF_RUN },
-	{ "causes", "Most significant first.", SHAPE_ARRAY(run_verdict, causes, n_causes, judged_cause) },
+	{ "ranks", "Rank, if ranks are distinguishable.", SHAPE_LIST(run_summary, ranks, n_ranks, rank_summary),
+	  OF_RUN },
+	{ "causes", "Figures, the most significant first.", SHAPE_ARRAY(run_verdict, causes, n_causes, judged_cause) },
 	{ "missing", "Measurements required.", SHAPE_TEXT_LIST(run_verdict, missing, n_missing) },
 	{ "notes", NULL, SHAPE_TEXT_LIST(run_summary, notes, n_notes), OF_RUN },
 	{ "predicted", "Predicted by the training model, not measured.",
@@ -191,7 +192,8 @@ static const struct shape_row diagnose_rows[] = {
 	{ "scaling", NULL, SHAPE_OBJECT(diagnosis_of_runs, scale, scaling), OF_DIAGNOSIS },
 	{ "files", NULL, SHAPE_LIST(run_evidence, files, n_files, evidence_file),
 	  SHAPE_VIA(diagnose_view, ev, run_evidence) },
-	{ "not_read", "Including partial ones.", SHAPE_LIST(diagnose_view, troubles, n_troubles, diagnose_trouble) },
+	{ "not_read", "Number of tests that ran, including partial ones.", SHAPE_LIST(diagnose_view, troubles,
+	  n_troubles, diagnose_trouble) },
 	{ "model", "Interpretation of --model.", A_TEXT(diagnose_view, model_taken) },
 };
 static const struct shape diagnose_shape = SHAPE(diagnose_view, diagnose);

@@ -237,7 +237,7 @@ static void fill_in(struct arena *a, const struct format_totals *t, struct run_s
 		s = fmin(s, out->s[from]);
 		put(out, more[i].p, s, t->at[more[i].k]);
 		out->s[from] -= s;
-		run_note(a, r, "%s is from %s, %.0f %% of the step it recorded",
+		run_note(a, r, "%s is from %s: %.0f %% of the step in that file",
 			 step_part_names[more[i].p], t->format, 100 * share);
 	}
 }
@@ -312,7 +312,7 @@ static void without_profiler(struct arena *a, const struct format_totals *t, str
 	}
 	run_note(a, r,
 		 "a step takes %.3g ms in %s and %.3g ms in the log: %.3g ms of GPU idle or rank "
-		 "wait time are attributed to the profiler and subtracted",
+		 "wait time come from the profiler and are subtracted",
 		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
 }
 
@@ -358,7 +358,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	}
 	out->window = t[best].window && !isfinite(r->step_s);
 	if (t[best].window)
-		run_note(a, r, "%s marks no steps: the parts are of the %.3g s recorded%s",
+		run_note(a, r, "%s does not mark steps: the parts refer to the recorded %.3g s%s",
 			 out->format, t[best].watched_s,
 			 out->window ? "" : ", as shares of a step");
 	if (t[best].beside_s > 0 && !out->gpu_clock)
@@ -406,10 +406,9 @@ static void split_operations(struct arena *a, const struct diagnose_ask *ask, st
 		return;
 	r->attention_flops_token =
 		r->flops_token + 3 * arch_attention_ops(ask->arch, r->sequence, 0) / r->sequence;
-	r->formula = arena_printf(a,
-				  "%s; with attention 3 x its forward pass over %.0f tokens, "
-				  "causal",
-				  r->formula, r->sequence);
+	r->formula =
+		arena_printf(a, "%s; with attention 3 x its forward pass over %.0f tokens, causal",
+			     r->formula, r->sequence);
 	if (isfinite(r->parameters) && fabs(p.total / r->parameters - 1) > 0.15)
 		run_note(a, r, "the log has %.4g parameters, %s has %.4g", r->parameters,
 			 ask->model, p.total);
@@ -446,7 +445,7 @@ static void split_hardware(struct arena *a, const struct diagnose_ask *ask, stru
 	if (strstr(how, "full") && ask->arch && isfinite(r->attention_flops_token)) {
 		r->hfu = base * (1 + arch_recomputed_ops(ask->arch, r->sequence) /
 					     r->attention_flops_token);
-		r->hfu_from = "every layer's forward pass runs twice, the head's once";
+		r->hfu_from = "the forward pass of every layer runs twice, that of the head once";
 	} else if (strstr(how, "full")) {
 		r->hfu = base * 4 / 3;
 		r->hfu_from = "every forward pass runs twice: 8 operations per parameter, not 6";

@@ -217,7 +217,7 @@ static int generate_shell_unit_of(FILE *out, struct arena *a, const struct gener
 int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, struct err *e)
 {
 	if (!v->launch || !v->launch->n || v->launch->commands[0].meeting_port)
-		return err_set(e, -EINVAL, "no unit for %s: it starts nothing", v->kind);
+		return err_set(e, -EINVAL, "no unit for %s, because it starts nothing", v->kind);
 	for (size_t i = 0; i < v->launch->n; i++) {
 		const struct gen_command *c = &v->launch->commands[i];
 		int r;
@@ -319,7 +319,7 @@ int generate_compose(FILE *out, struct arena *a, const struct generate_view *v, 
 {
 	(void)a;
 	if (!v->launch || !v->launch->n || v->launch->commands[0].meeting_port)
-		return err_set(e, -EINVAL, "no service for %s: it starts nothing", v->kind);
+		return err_set(e, -EINVAL, "no service for %s, because it starts nothing", v->kind);
 	if (!v->image)
 		return err_set(e, -EINVAL, "a compose file needs --image");
 	fputs("# docker compose -f FILE up SERVICE, on each machine its own service.\nservices:\n",

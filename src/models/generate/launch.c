@@ -145,8 +145,7 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 					left_out && !is_spark(n)
 						? arena_printf(a,
 							       "exactly the %zu fast port%s; %zu "
-							       "other%s "
-							       "slower or without address",
+							       "other%s slower or without address",
 							       used, used == 1 ? "" : "s", left_out,
 							       left_out == 1 ? " that is up is"
 									     : "s that are up are")
@@ -161,8 +160,8 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 		return;
 	env_add(a, out,
 		(struct gen_var){ "NCCL_IB_SUBNET_AWARE_ROUTING", "1",
-				  .reason = "each cable is its own subnet: a port must connect to "
-					    "the peer's port of the same subnet" });
+				  .reason = "each cable has its own subnet: a port must connect to "
+					    "the peer's port in the same subnet" });
 	if (e->c->prefix && e->c->prefix != 24)
 		env_add(a, out,
 			(struct gen_var){ "NCCL_IB_SUBNET_PREFIX_LEN",
@@ -176,8 +175,10 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
 				  .reason = "the image's plug-in can lack support for subnets" });
 	env_add(a, out,
-		(struct gen_var){ "NCCL_CROSS_NIC", "1",
-				  .reason = "a ring must leave by another port than it enters" });
+		(struct gen_var){
+			"NCCL_CROSS_NIC", "1",
+			.reason =
+				"in a ring, data must leave by a different port than it enters" });
 }
 
 static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *out,
@@ -190,26 +191,29 @@ static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 	if (!*n->control)
 		return;
 	env_add(a, out,
-		(struct gen_var){ "NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
-				  .reason = arena_printf(a, "bootstrap of the ranks: %s", why) });
+		(struct gen_var){
+			"NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
+			.reason = arena_printf(a, "interface for the bootstrap of the ranks: %s",
+					       why) });
 	if (what == FOR_TORCH || what == FOR_VLLM || what == FOR_SGLANG) {
 		env_add(a, out,
 			(struct gen_var){ "GLOO_SOCKET_IFNAME", n->control,
 					  .library = "PyTorch (gloo)",
-					  .reason = "the same for PyTorch's CPU groups; full "
+					  .reason = "interface for PyTorch's CPU groups; full "
 						    "names, without \"=\"" });
 		env_add(a, out,
 			(struct gen_var){ "TP_SOCKET_IFNAME", n->control,
 					  .library = "PyTorch (tensorpipe)",
-					  .reason = "the same for PyTorch's RPC" });
+					  .reason = "interface for PyTorch's RPC" });
 	}
 	if (!*n->address || (what != FOR_VLLM && what != FOR_SGLANG))
 		return;
 	env_add(a, out,
 		(struct gen_var){ what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
 				  .library = what == FOR_VLLM ? "vLLM" : "SGLang",
-				  .reason = "the address this machine announces to the others; a "
-					    "guess may pick another interface" });
+				  .reason =
+					  "the address that this machine announces to the others; "
+					  "without it, a program may pick another interface" });
 }
 
 static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
@@ -239,8 +243,8 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 						.fatal = true,
 						.says = arena_printf(
 							a,
-							"NCCL there is %s; %s is read only since "
-							"%s and would be silently ignored",
+							"NCCL there is %s, but %s requires %s or "
+							"later: older releases silently ignore it",
 							v->node->nccl, v->vars[k].name,
 							v->vars[k].since),
 						.fix = arena_printf(a, "NCCL %s or later",
@@ -318,7 +322,7 @@ static void env_left_alone(struct arena *a, struct gen_envs *e)
 		    : "NCCL chooses by the distance of NIC and GPU");
 	if (e->c->shape == SHAPE_COMMON && spark)
 		leave(a, e, "NCCL_IB_SUBNET_AWARE_ROUTING",
-		      "only for rings; all machines share their subnets");
+		      "only for rings; here all machines share their subnets");
 }
 
 static bool same_vars(const struct gen_env *x, const struct gen_env *y)
@@ -448,7 +452,7 @@ int gen_torchrun(struct arena *a, const struct gen_envs *e, char *const *program
 			gen_word_add(a, &c, arena_printf(a, "--master-addr=%s", head),
 				     "address of rank 0, reachable from all machines");
 			gen_word_add(a, &c, arena_printf(a, "--master-port=%d", port),
-				     "a free port there");
+				     "a free port on that machine");
 		}
 		gen_word_add(a, &c, arena_printf(a, "--nproc-per-node=%s", gpus),
 			     "one process per GPU");
@@ -480,12 +484,12 @@ int gen_mpi(struct arena *a, const struct gen_envs *e, char *const *program, siz
 	gen_word_add(a, &c, "mpirun", "Open MPI's launcher, on the first machine");
 	if (*cl->common) {
 		gen_word_add(a, &c, "--mca",
-			     "MPI's own messages over the shared network; by subnet, as interface "
-			     "names differ");
+			     "MPI's own messages use the shared network; it is given by subnet "
+			     "because interface names differ");
 		gen_word_add(a, &c, "btl_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 		gen_word_add(a, &c, "--mca",
-			     "also those of its daemons (Open MPI 4; 5 ignores it)");
+			     "the same for messages of its daemons (Open MPI 4; 5 ignores it)");
 		gen_word_add(a, &c, "oob_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 	}
@@ -524,8 +528,8 @@ int gen_sbatch(struct arena *a, const struct gen_envs *e, char *const *program, 
 				       cl->nodes[i].name, cl->nodes[0].name);
 	if (!e->same) {
 		err_set(err, -EINVAL,
-			"the machines need different values, and a job's machines are known only "
-			"at start");
+			"the machines need different values, and Slurm selects a job's machines "
+			"only at its start");
 		err_hint(err, "use a TaskProlog that prints the machine's values: \"generate nccl "
 			      "--format shell\" lists them by machine name");
 		return -EINVAL;
@@ -557,8 +561,8 @@ int gen_hostfile(struct arena *a, const struct gen_envs *e, struct gen_launch *o
 /* DeepSpeed puts each line behind "export" of a shell on every machine. */
 static bool plain_value(const char *s)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			     "=,:._/^-");
+	size_t n =
+		strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=,:._/^-");
 
 	return !s[n];
 }

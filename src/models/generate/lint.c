@@ -121,8 +121,8 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 		before = *place;
 		if (before && strcmp(before->text, w[i].text) != 0)
 			lint_add(l, LINT_NOTE, "set-twice", w[i].line, name, NULL, NULL,
-				 "line %u sets %.80s as well: the later one wins, unless they "
-				 "belong to different commands",
+				 "line %u also sets %.80s: the later line wins, unless they belong "
+				 "to different commands",
 				 before->line, before->text);
 		*place = (void *)(uintptr_t)&w[i];
 	}
@@ -402,7 +402,7 @@ static void look_for_marks(struct reader *r, const char *word, unsigned line)
 		if (!at || !(typographic[i].anywhere || at == word || (is && at == is + 1)))
 			continue;
 		lint_add(r->l, LINT_ERROR, "typography", line, word, "retype it", NULL,
-			 "\"%.60s\" has %s: it is read as part of the name or value", word,
+			 "\"%.60s\" has %s, which becomes part of the name or value", word,
 			 typographic[i].means);
 	}
 }

@@ -281,7 +281,7 @@ static void judge_flags(struct engine_options *t)
 		t->bad = true;
 		lint_add(l, LINT_ERROR, "contradiction", t->line, "--cache-type-v",
 			 "--flash-attn on", engine_source(t->engine)->source,
-			 "cache values in %.20s require flash attention, which is off",
+			 "KV cache values in %.20s require flash attention, which is off",
 			 t->kv_values);
 	}
 	if (t->layers_told && t->layers < 1 && l->on->node && l->on->node->gpus)
@@ -314,7 +314,7 @@ static void judge_fraction(struct engine_options *t)
 		if (t->engine == ENGINE_VLLM && n && n->unified && t->kv_bytes <= 0)
 			lint_add(t->l, LINT_WARNING, "memory", t->line, "--gpu-memory-utilization",
 				 "gputune generate vllm", engine_source(t->engine)->source,
-				 "the default is 0.9 or more of all memory (0.92 by current "
+				 "the default is 0.9 or more of all memory (0.92 in current "
 				 "documentation), which CPU and GPU share here");
 		return;
 	}
@@ -333,7 +333,8 @@ static void judge_fraction(struct engine_options *t)
 		lint_add(t->l, LINT_ERROR, "memory", t->line_memory, t->name_memory,
 			 arena_printf(t->l->a, "%.2f", floor(most / total * 100) / 100),
 			 "this machine's facts",
-			 "%g of %.1f GB is %.1f GB, but only %.1f GB is free: it refuses to start",
+			 "%g of %.1f GB is %.1f GB, but only %.1f GB is free: the engine will not "
+			 "start",
 			 t->memory, total / 1e9, t->memory * total / 1e9, can / 1e9);
 	else if (t->memory * total > most)
 		lint_add(t->l, LINT_WARNING, "memory", t->line_memory, t->name_memory,

@@ -178,9 +178,8 @@ static void nothing_seen(struct lint *l, const struct lint_var *v)
 		 : beyond ? LINT_WARNING
 			  : LINT_NOTE,
 		 all ? "bad-value" : "no-gpu", v->line, v->name, all ? "unset it" : NULL,
-		 known_var(v->name)->source,
-		 "%s=%.40s names no GPU: no GPU is visible to programs%s", v->name, v->value,
-		 all ? "; \"all\" is only valid in NVIDIA_VISIBLE_DEVICES" : "");
+		 known_var(v->name)->source, "%s=%.40s does not name a GPU: programs see no GPU%s",
+		 v->name, v->value, all ? "; \"all\" is only valid in NVIDIA_VISIBLE_DEVICES" : "");
 }
 
 void lint_visible(struct lint *l, const struct lint_var *v)
@@ -214,8 +213,8 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 	if (l->slurm && !v->once && isdigit((unsigned char)*v->value))
 		lint_add(l, LINT_WARNING, "fixed-gpus", v->line, v->name, "remove it",
 			 "Slurm documentation, generic resources",
-			 "%s=%.60s: Slurm sets a job's GPUs; a list in the script uses other jobs' "
-			 "GPUs or hides some of the job's",
+			 "%s=%.60s: Slurm sets a job's GPUs; with a list in the script, the job "
+			 "uses GPUs of other jobs, or only some of its GPUs",
 			 v->name, v->value);
 }
 
@@ -395,8 +394,8 @@ void lint_hca(struct lint *l, const struct lint_var *v)
 	if (strchr(list, '='))
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "one \"=\", before the list",
 			 known_var("NCCL_IB_HCA")->source,
-			 "%s=%.80s: \"=\" is allowed once, before the list; elsewhere it becomes "
-			 "part of a name that no device has",
+			 "%s=%.80s: \"=\" is only allowed once, before the list; elsewhere it "
+			 "becomes part of a device name",
 			 v->name, v->value);
 	else if (l->on->node && l->on->node->n_ports)
 		judge_own(l, v, list, exact);
@@ -551,8 +550,8 @@ static void lint_torch_judge(struct lint *l, const struct batch *b)
 	if (b->tasks > 1 && (b->per_node > 1 || b->per_node < 0))
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "torchrun",
 			 "#SBATCH --ntasks-per-node=1", "torchrun and srun documentation",
-			 "line %u has %lld tasks per machine, and each starts torchrun with its "
-			 "own processes: each GPU is used %lld times",
+			 "line %u has %lld tasks per machine, and each task starts a torchrun with "
+			 "its own processes: each GPU is used %lld times",
 			 b->line_tasks, b->tasks, b->tasks);
 	if (b->nodes && b->nnodes && b->nodes != b->nnodes)
 		lint_add(l, LINT_ERROR, "machines-differ", b->line_torchrun, "--nnodes",
@@ -706,8 +705,7 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 				lint_add(l, LINT_ERROR, "directive-late", line, "#SBATCH",
 					 "move it up, after the first line", "sbatch documentation",
 					 "sbatch stops reading directives at the first command: "
-					 "this "
-					 "one is a comment");
+					 "this one is a comment");
 		} else if (!w[i].line || w[i].line != line) {
 			directives = false;
 			launched(l, &b, w, n, i);

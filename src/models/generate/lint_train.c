@@ -271,15 +271,15 @@ static void lint_train_value(const struct train_doc *d, const struct markup_node
 					     path, r->quoted ? "\"" : "",
 					     r->kind == MARKUP_SCALAR ? r->text : "a map or list",
 					     r->quoted ? "\"" : "",
-					     r->quoted ? ", and non-empty text counts as true"
+					     r->quoted ? ", and any non-empty text counts as true"
 						       : ""));
 		else if (d->json && r->quoted)
-			lint_train_add(d, LINT_WARNING, "bad-value", n, path,
-				       "true, without quotes",
-				       arena_printf(d->l->a,
-						    "%s is a boolean, but \"%.40s\" is text: it "
-						    "works only where any text counts as true",
-						    path, r->text));
+			lint_train_add(
+				d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
+				arena_printf(d->l->a,
+					     "%s is a boolean, but \"%.40s\" is text: it only "
+					     "works if the reader treats any text as true",
+					     path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
 		lint_train_number(d, n, k, path);
 	} else if (k->type == KEY_WORDS &&
@@ -492,8 +492,8 @@ static void lint_train_machines(const struct train_doc *d)
 	else if (n > 1 && gpus > 1 && all == (double)gpus)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			      "num_processes is the total of all machines: %g are %g per machine, "
-			      "for %zu GPUs",
+			      "num_processes is the total of all machines: %g means %g per "
+			      "machine, but it has %zu GPUs",
 			      all, all / n, gpus);
 	if (rank >= n)
 		train_finding(d, LINT_ERROR, "bad-value", "machine_rank",

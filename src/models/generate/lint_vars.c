@@ -90,8 +90,8 @@ static void judge_value(struct lint *l, const struct lint_var *v, const struct k
 		return;
 	if ((k->values == VALUES_INT || k->values == VALUES_BOOL) && !is_number(v->value)) {
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "digits only", k->source,
-			 "%s=%.40s: expected a number; any text after the digits, or the whole "
-			 "value, is ignored",
+			 "%s=%.40s: expected a number; text after the digits (or the whole value) "
+			 "is ignored",
 			 v->name, v->value);
 		return;
 	}
@@ -133,7 +133,7 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 	if (l->on->nccl && version_order(l->on->nccl, "2.21") < 0) {
 		lint_add(l, LINT_NOTE, "gid-pinned", v->line, v->name, "NCCL 2.21 or later",
 			 known_var(v->name)->source,
-			 "%s=%.20s: %s is %s, which does not find the index itself; indexes change "
+			 "%s=%.20s: %s is %s, which cannot find the index itself; indexes change "
 			 "with the addresses",
 			 v->name, v->value, l->on->nccl_from, l->on->nccl);
 		return;
@@ -159,7 +159,8 @@ static void algo(struct lint *l, const struct lint_var *v)
 	if (*v->value == '^')
 		lint_add(l, LINT_NOTE, "forced", v->line, v->name, known_var(v->name)->instead,
 			 known_var(v->name)->source,
-			 "%s=%.60s: excluded for all sizes and machines", v->name, v->value);
+			 "%s=%.60s: this excludes it for all message sizes and machines", v->name,
+			 v->value);
 	else
 		harmful(l, v, LINT_WARNING, "forced", NULL);
 }
@@ -171,8 +172,8 @@ static void gdr(struct lint *l, const struct lint_var *v)
 	if (gb10(l) && !off)
 		lint_add(l, LINT_WARNING, "not-here", v->line, v->name, "remove it",
 			 "docs.nvidia.com/dgx/dgx-spark-porting-guide (read 2026-11-21)",
-			 "%s=%.20s: a GB10 has no GPUDirect RDMA; NIC and GPU share the memory, so "
-			 "this can only make the start fail",
+			 "%s=%.20s: a GB10 has no GPUDirect RDMA; NIC and GPU share memory, so "
+			 "this variable can only make the start fail",
 			 v->name, v->value);
 	else if (!gb10(l) && off)
 		lint_add(l, LINT_WARNING, "gdr-off", v->line, v->name, "unset it",
@@ -249,8 +250,8 @@ static void plain_interface(struct lint *l, const struct lint_var *v)
 	if (*v->value == '=')
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, v->value + 1,
 			 known_var(v->name)->source,
-			 "%s=%.40s: a leading \"=\" is valid only for NCCL; here it becomes part "
-			 "of a name that no interface has",
+			 "%s=%.40s: a leading \"=\" is only valid for NCCL; here it becomes part "
+			 "of the interface name",
 			 v->name, v->value);
 	else
 		lint_interface(l, v);

@@ -50,8 +50,8 @@ static void generate_page_variables(struct doc *d, const struct generate_view *v
 	if (!any) {
 		if (!v->launch)
 			doc_text(d,
-				 v->named ? "Only machine names are known; the variables depend on "
-					    "their devices (--node, --host)."
+				 v->named ? "The variables depend on the machines' devices, and "
+					    "only names are given (use --node or --host)."
 					  : "No variable required: %s. NCCL finds GPUs and links "
 					    "of one machine itself.",
 				 e->c->shape_why);
@@ -59,7 +59,7 @@ static void generate_page_variables(struct doc *d, const struct generate_view *v
 	}
 	doc_heading(d, 2, "Environment");
 	if (e->same && e->c->n > 1) {
-		doc_text(d, "The same on all %zu machines.", e->c->n);
+		doc_text(d, "Same values on all %zu machines.", e->c->n);
 		env_table(d, &e->of[0], NULL);
 		return;
 	}

@@ -31,9 +31,9 @@ static const struct shape_row gen_var_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(gen_var, name) },
 	{ "value", NULL, SHAPE_TEXT(gen_var, value) },
 	{ "reason", NULL, SHAPE_TEXT(gen_var, reason) },
-	{ "library", "The library that reads it.", A_TEXT(gen_var, library) },
+	{ "library", "Library that reads the variable.", A_TEXT(gen_var, library) },
 	{ "since", "First release that supports it; null: all listed releases.", A_TEXT(gen_var, since) },
-	{ "known", "Whether the NCCL found there supports it.",
+	{ "known", "Whether the NCCL on that machine supports it.",
 	  SHAPE_CHOICE(gen_var, known, nccl_knows_names), .when_of = gen_var_nccl },
 };
 static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
@@ -70,7 +70,7 @@ static const void *gen_command_vars(struct arena *a, const void *object, size_t 
 }
 
 static const struct shape_row gen_command_rows[] = {
-	{ "node", "null: run on the first node for all.",
+	{ "node", "Node; null: run once on the first node.",
 	  A_TEXT(gen_node, name), SHAPE_VIA(gen_command, node, gen_node) },
 	{ "rank", NULL, SHAPE_COUNT(gen_command, rank) },
 	{ "role", NULL, A_TEXT(gen_command, role) },
@@ -99,7 +99,7 @@ static const struct shape_row gen_problem_rows[] = {
 	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node), .title = "Machine", .shown = gen_problem_node },
 	{ "says", NULL, SHAPE_TEXT(gen_problem, says), .title = "~What", .style_of = gen_problem_style },
 	{ "fix", NULL, A_TEXT(gen_problem, fix), .title = "~Fix" },
-	{ "fatal", "The generated output will fail or misbehave.", SHAPE_FLAG(gen_problem, fatal) },
+	{ "fatal", "true: the generated output will fail or misbehave.", SHAPE_FLAG(gen_problem, fatal) },
 };
 static const struct shape gen_problem_shape = SHAPE(gen_problem, gen_problem);
 
@@ -139,7 +139,7 @@ static const struct shape_row serve_plan_rows[] = {
 	  SHAPE_TEXT(engine_source, needs), OF_SOURCE },
 	{ "options_source", NULL, SHAPE_TEXT(engine_source, source), OF_SOURCE },
 	{ "options_read", "Date.", SHAPE_TEXT(engine_source, date), OF_SOURCE },
-	{ "model", "As passed to the engine.", SHAPE_TEXT(serve_plan, model) },
+	{ "model", "Length as passed to the engine.", SHAPE_TEXT(serve_plan, model) },
 	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(serve_plan, p.q.ask.weights, format) },
 	{ "fits", NULL, SHAPE_FLAG(serve_plan, fits) },
 	{ "fits_why", NULL, A_TEXT(serve_plan, fits_why) },
@@ -147,12 +147,12 @@ static const struct shape_row serve_plan_rows[] = {
 	{ "pp", NULL, SHAPE_COUNT(serve_plan, pp) },
 	{ "expert_parallel", NULL, SHAPE_FLAG(serve_plan, expert_parallel) },
 	{ "kv", NULL, SHAPE_TEXT_OF(serve_kv) },
-	{ "fraction", "Memory fraction, as the engine defines it.",
+	{ "fraction", "Memory fraction, in the engine's definition.",
 	  SHAPE_REAL(serve_plan, fraction), .unknown = SHAPE_ZERO, SHAPE_WHEN(serve_plan, fits) },
 	{ "wanted_bytes", "Per GPU.", SHAPE_REAL(serve_plan, wanted_bytes) },
 	{ "total_bytes", "Per GPU, or of the machine if CPU and GPU share memory.", SHAPE_REAL(serve_plan,
 	  total_bytes) },
-	{ "free_bytes", "Of that, currently free.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
+	{ "free_bytes", "The part of it that is free now.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
 	{ "free_from", NULL, A_TEXT(serve_plan, free_from) },
 	{ "ttft_ms", NULL, SHAPE_OBJECT(serve_plan, p.ttft, figure) },
 	{ "tpot_ms", NULL, SHAPE_OBJECT(serve_plan, p.tpot, figure) },
@@ -168,7 +168,7 @@ static const struct shape serve_plan_shape = SHAPE(serve_plan, serve_plan);
 static const struct shape_row train_item_rows[] = {
 	{ "path", NULL, SHAPE_TEXT(train_item, path), .title = "Key", .style_of = shape_strong },
 	{ "value", NULL, SHAPE_TEXT(train_item, value), .title = "Value", .style_of = shape_code },
-	{ "text", "The value is text.", SHAPE_FLAG(train_item, text) },
+	{ "text", "true: the value is text.", SHAPE_FLAG(train_item, text) },
 	{ "reason", NULL, A_TEXT(train_item, reason), .title = "~Why" },
 };
 const struct shape train_item_shape = SHAPE(train_item, train_item);
@@ -231,7 +231,7 @@ static const struct shape_row train_edit_rows[] = {
 	{ "file", NULL, SHAPE_TEXT(train_edit, name) },
 	{ "diff", NULL, SHAPE_TEXT(train_edit, diff) },
 	{ "changes", NULL, SHAPE_LIST(train_edit, edits.at, edits.n, edit) },
-	{ "left", "Changes that were considered but not made.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
+	{ "left", "Possible changes that were not made.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
 };
 const struct shape train_edit_shape = SHAPE(train_edit, train_edit);
 
@@ -256,7 +256,7 @@ static const struct shape_row train_view_rows[] = {
 	{ "after", NULL, SHAPE_POINTER(train_setup, after, train_answer), OF_SETUP },
 	{ "gain", "Ratio of tokens per second, after to before.",
 	  SHAPE_OBJECT(train_setup, gain, figure), OF_SETUP, .unknown = SHAPE_ZERO },
-	{ "offload", "To host memory; only if nothing else fits.",
+	{ "offload", "Offload to host memory; only if nothing else fits.",
 	  SHAPE_OBJECT(train_setup, offload, train_offload), OF_SETUP, .when_of = train_view_offloads },
 	{ "compile", NULL, SHAPE_FLAG(train_setup, compile), OF_SETUP },
 	{ "compile_why", NULL, A_TEXT(train_setup, compile_why), OF_SETUP },
@@ -361,7 +361,7 @@ static const char *lint_machine(const void *object)
 static const struct shape_row lint_finding_rows[] = {
 	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
 	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
-	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
+	{ "file", "Where the finding is; \"command line\" if words were given.", SHAPE_TEXT(lint_finding, file) },
 	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
 	{ "subject", "Name of the variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
 	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },

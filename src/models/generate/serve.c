@@ -125,7 +125,9 @@ const char *serve_not_possible(struct arena *a, const struct arch *m, enum engin
 	if (m->heads > 0 && m->heads % tp)
 		return arena_printf(a, "%d heads are not divisible by %d", m->heads, tp);
 	if (m->kv_heads > 0 && !m->kv_lora && m->kv_heads % tp && tp % m->kv_heads)
-		return arena_printf(a, "%d KV heads and %d GPUs do not divide", m->kv_heads, tp);
+		return arena_printf(a,
+				    "neither of %d KV heads and %d GPUs is a multiple of the other",
+				    m->kv_heads, tp);
 	if (pp > m->layers)
 		return arena_printf(a, "only %d layers", m->layers);
 	return NULL;
@@ -254,8 +256,8 @@ static int gen_serve_choose(struct arena *a, const struct serve_ask *ask,
 		return r;
 	if (out->tries[best].fits) {
 		out->kv = smaller_cache(ask->engine);
-		out->kv_why =
-			"with 2 bytes per element it does not fit; 1 byte costs little accuracy";
+		out->kv_why = "with 2 bytes per element the cache does not fit; 1 byte costs "
+			      "little accuracy";
 	}
 	return 0;
 }
@@ -312,9 +314,9 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	if (is_fp8(f) && (ask->engine == ENGINE_VLLM || ask->engine == ENGINE_SGLANG)) {
 		out->quant = "fp8";
 		out->quant_why = ask->engine == ENGINE_VLLM
-					 ? "converted to FP8 while loading (releases of 2025 hold "
-					   "all weights in 16 bits during that time); an FP8 "
-					   "checkpoint loads faster and is as good"
+					 ? "converted to FP8 while loading (releases of 2025 first "
+					   "hold all weights in 16 bits); an FP8 checkpoint loads "
+					   "faster and is as good"
 					 : "converted to FP8 after loading; an FP8 checkpoint "
 					   "loads faster and is as good";
 		return 0;
@@ -467,11 +469,12 @@ static void put_load(const struct flags *f)
 	struct arena *a = f->a;
 
 	put_int(f, MEANS_CONTEXT, ask->context,
-		arena_printf(a, "prompt plus answer; memory fits %.0f tokens",
+		arena_printf(a, "prompt plus answer; memory is enough for %.0f tokens",
 			     f->plan->p.memory.most_context));
 	put_int(f, MEANS_USERS, ask->users,
 		arena_printf(a,
-			     "concurrency, other requests wait; %.0f requests of this length fit",
+			     "maximum concurrency, other requests wait; %.0f requests of this "
+			     "length fit",
 			     f->plan->p.memory.most_requests));
 	put_int(f, MEANS_CHUNK, engine_chunk(ask->engine),
 		"prompt tokens per step, as in the prediction");
@@ -485,8 +488,8 @@ static void put_memory(const struct flags *f)
 	put(f, MEANS_MEMORY, arena_printf(f->a, "%.2f", p->fraction), p->fraction_why);
 	if (f->ask->engine == ENGINE_VLLM && p->p.q.ask.place.gpu->unified)
 		put_int(f, MEANS_KV_BYTES, ceil(cache * 1.05 / 1048576) * 1048576,
-			"the cache these requests need plus 5 %; a size in bytes does not depend "
-			"on the memory free at start");
+			"the cache that these requests need plus 5 %; a size in bytes does not "
+			"depend on free memory at startup");
 }
 
 static void put_formats(const struct flags *f)
@@ -505,9 +508,9 @@ static void put_port(const struct flags *f)
 	const char *listen = f->ask->listen;
 
 	put(f, MEANS_HOST, listen ? listen : "127.0.0.1",
-	    listen ? "as requested; anyone who reaches this address can use it"
-		   : "reachable only from this machine, as no key protects it; --listen for "
-		     "others");
+	    listen ? "as requested; anyone who can reach this address can use the server"
+		   : "only reachable from this machine, since no key protects it; --listen changes "
+		     "that");
 	if (f->ask->port)
 		put_int(f, MEANS_PORT, f->ask->port, "as requested");
 }
@@ -515,9 +518,8 @@ static void put_port(const struct flags *f)
 /* A short name finds a shape here, but nothing that an engine could load. */
 static const char *model_why(const char *model)
 {
-	return strchr(model, '/')
-		       ? "the model"
-		       : "the model as given; an engine loads OWNER/NAME from a hub, or a folder";
+	return strchr(model, '/') ? "the model"
+				  : "the model as given: OWNER/NAME on a model hub, or a folder";
 }
 
 /* --- engines ---------------------------------------------------------------------------------- */
@@ -535,10 +537,10 @@ static void vllm(const struct flags *f, const struct gen_envs *e, size_t rank)
 	put_formats(f);
 	if (e->c->n > 1) {
 		put_int(f, MEANS_NODES, (double)e->c->n,
-			"machines; vLLM's own processes, no Ray needed");
+			"number of machines; vLLM starts its own processes, without Ray");
 		put_int(f, MEANS_RANK, (double)rank, "this machine's number");
 		put(f, MEANS_HEAD, head_of(f->ask, e), "address of the first machine");
-		put_int(f, MEANS_HEAD_PORT, port, "a free port there");
+		put_int(f, MEANS_HEAD_PORT, port, "a free port on that machine");
 	}
 	if (rank)
 		gen_word_add(a, f->c, "--headless", "only the first machine serves requests");
@@ -602,8 +604,8 @@ static void llama_model(const struct flags *f)
 	gen_option_add(f->a, f->c, "--hf-repo", model,
 		       strchr(f->ask->model, '/')
 			       ? "a repository of GGUF files and the type"
-			       : "the model as given and the type; llama.cpp loads OWNER/NAME from "
-				 "a hub, a repository of GGUF files");
+			       : "the model as given, and the type; OWNER/NAME must be a "
+				 "repository of GGUF files on a model hub");
 }
 
 static void llamacpp(const struct flags *f, const struct gen_envs *e)
@@ -643,7 +645,8 @@ static void rpc_worker(const struct flags *f, const struct gen_node *n)
 	gen_word_add(a, f->c, "ggml-rpc-server",
 		     "llama.cpp's worker (built with GGML_RPC; older builds call it rpc-server)");
 	gen_option_add(a, f->c, "--host", n->address,
-		       "only this address: it accepts commands from anyone who reaches it");
+		       "listens only on this address, since it accepts commands from anyone who "
+		       "can reach it");
 	gen_option_add(a, f->c, "--port",
 		       arena_printf(a, "%d", f->ask->meeting_port ? f->ask->meeting_port : 50052),
 		       "port for the first machine");

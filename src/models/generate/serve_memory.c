@@ -172,7 +172,7 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 
 	if (!out->p.q.ask.place.gpu->unified) {
 		out->fraction = most;
-		out->fraction_why = "all free memory except a margin: it is otherwise unused, and "
+		out->fraction_why = "all free memory except a margin: nothing else uses it, and "
 				    "more cache serves more requests";
 		return;
 	}
@@ -199,7 +199,8 @@ static void of_free(struct arena *a, struct serve_plan *out, double allowed)
 		a,
 		"weights and cache as a fraction of %.1f GB %s; another %.1f GB is for "
 		"activations, graphs and libraries",
-		free / 1e9, out->free_bytes > 0 ? "free" : "total, as free memory is unknown",
+		free / 1e9,
+		out->free_bytes > 0 ? "free" : "total memory, because free memory is unknown",
 		beside / 1e9);
 }
 
@@ -235,7 +236,7 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 				    "weight or more GPUs",
 				    (serve_needs(m) - m->cache - m->state) / 1e9, there);
 	return arena_printf(a,
-			    "needs %.1f GB of %s; what fits: %d request%s of %.0f tokens, or %.0f "
+			    "needs %.1f GB of %s; %d request%s of %.0f tokens would fit, or %.0f "
 			    "of %.0f tokens",
 			    serve_needs(m) / 1e9, there, q->batch, q->batch == 1 ? "" : "s",
 			    m->most_context, m->most_requests, q->prompt + q->output);

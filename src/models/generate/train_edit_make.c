@@ -96,7 +96,7 @@ static void slips(struct train_edit *e, const struct markup_node *map, const cha
 		if (train_edit_at(e, near))
 			continue;
 		if (gone_in_two(e, prefix, near)) {
-			train_edit_drop(e, c, "misspelled key of FSDP 1, which version 2 ignores");
+			train_edit_drop(e, c, "misspelled key of FSDP 1; version 2 ignores it");
 			continue;
 		}
 		train_edit_rename(e, c, near,
@@ -171,8 +171,8 @@ static void train_edit_make_batches(struct train_edit *e, const struct train_set
 		train_edit_set(e, "train_batch_size",
 			       arena_printf(e->a, "%d", s->after->q.global_batch), false,
 			       arena_printf(e->a,
-					    "%.0f is not %.0f x %.0f x %d GPUs: the per-GPU values "
-					    "count, %d in total",
+					    "%.0f is not %.0f x %.0f x %d GPUs: the values per GPU "
+					    "are used, which give %d in total",
 					    all, micro, steps, s->before->q.dp,
 					    s->after->q.global_batch));
 	else if (train_edit_at(e, "train_batch_size"))

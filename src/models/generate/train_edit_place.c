@@ -58,9 +58,9 @@ static const char *train_edit_place_shared(const struct markup_node *n)
 {
 	for (const struct markup_node *p = n; p; p = p->parent) {
 		if (p->kind == MARKUP_ALIAS)
-			return "an alias: its target is also used elsewhere";
+			return "it is an alias, whose target is also used elsewhere";
 		if (p->anchor)
-			return "has an anchor: also used elsewhere";
+			return "it has an anchor, so it is also used elsewhere";
 	}
 	if (!n)
 		return NULL;
@@ -94,8 +94,7 @@ static const char *written(const struct train_edit *e, const char *value, bool t
 	if (!text)
 		return value;
 	if (!e->m.json && !quote &&
-	    !value[strspn(value, "abcdefghijklmnopqrstuvwxyz"
-				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] &&
+	    !value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")] &&
 	    strcasecmp(value, "no") != 0 && strcasecmp(value, "yes") != 0)
 		return value;
 	if (quote == '\'' && !strchr(value, '\''))
@@ -341,7 +340,7 @@ void train_edit_rename(struct train_edit *e, const struct markup_node *n, const 
 	if (train_edit_place_shared(k) || e->n_renamed >= TRAIN_RENAMES_MAX) {
 		train_edit_leave(e, k->line, what,
 				 train_edit_place_shared(k) ? train_edit_place_shared(k)
-							    : "too many of them");
+							    : "too many changes");
 		return;
 	}
 	e->renamed[e->n_renamed].path = path;

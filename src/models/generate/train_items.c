@@ -43,7 +43,8 @@ static void train_items_batches(struct arena *a, const struct train_setup *s,
 			     s->after->memory.all.low / 1e9, s->after->memory.all.high / 1e9);
 
 	add(a, out, "train_batch_size", number(a, q->global_batch),
-	    arena_printf(a, "%d x %d x %d data-parallel processes: the global batch is unchanged",
+	    arena_printf(a,
+			 "%d x %d x %d data-parallel processes, so the global batch is unchanged",
 			 q->micro_batch, q->accumulation, q->dp));
 	add(a, out, "train_micro_batch_size_per_gpu", number(a, q->micro_batch),
 	    q->micro_batch != was->micro_batch
@@ -59,7 +60,7 @@ static void precision(struct arena *a, const struct train_setup *s, struct train
 	const struct train_config *q = &s->after->q;
 
 	if (q->precision == TRAIN_FP16) {
-		add(a, out, "fp16.enabled", "true", "as given; requires loss scaling");
+		add(a, out, "fp16.enabled", "true", "as given; it requires loss scaling");
 		add(a, out, "fp16.loss_scale", "0", "dynamic: one overflow costs one step");
 		add(a, out, "fp16.initial_scale_power", "16", "the usual start, 65536");
 	} else if (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP8) {
@@ -77,7 +78,7 @@ static void zero_three(struct arena *a, const struct train_setup *s, struct trai
 
 	add(a, out, "zero_optimization.stage3_prefetch_bucket_size",
 	    number(a, fmax(floor(0.9 * hidden * hidden), 1e6)),
-	    "elements prefetched: nearly one matrix of this model");
+	    "number of prefetched elements: nearly one matrix of this model");
 	add(a, out, "zero_optimization.stage3_param_persistence_threshold", number(a, 10 * hidden),
 	    "norms and biases stay on every GPU: gathering them adds latency and saves nothing");
 	add(a, out, "zero_optimization.stage3_gather_16bit_weights_on_model_save", "true",
@@ -97,9 +98,10 @@ static void offloaded(struct arena *a, const struct train_setup *s, struct train
 	    "copies from pageable memory do not overlap");
 	if (!o->weights)
 		return;
-	train_item_add(a, out,
-		       &(struct train_item){ "zero_optimization.offload_param.device", "cpu", true,
-					     "weights too: otherwise it still does not fit" });
+	train_item_add(
+		a, out,
+		&(struct train_item){ "zero_optimization.offload_param.device", "cpu", true,
+				      "offloads weights too: otherwise training does not fit" });
 	add(a, out, "zero_optimization.offload_param.pin_memory", "true", "as above");
 }
 
@@ -112,8 +114,8 @@ static void zero(struct arena *a, const struct train_setup *s, struct train_item
 	    stage || s->after->q.dp <= 1
 		    ? s->why
 		    : arena_printf(a,
-				   "%s; in stage 0 gradients are reduced after the backward pass, "
-				   "which these figures include",
+				   "%s; these figures take into account that stage 0 reduces "
+				   "gradients after the backward pass",
 				   s->why));
 	if (!stage)
 		return;
@@ -130,7 +132,7 @@ static void zero(struct arena *a, const struct train_setup *s, struct train_item
 			 n * 2 / 1e6, ceil(s->after->parameters / n), s->after->parameters));
 	if (stage < 3)
 		add(a, out, "zero_optimization.allgather_bucket_size", number(a, n),
-		    "the same for the weights gathered after the update");
+		    "bucket size for the weights gathered after the update");
 	else
 		zero_three(a, s, out);
 	offloaded(a, s, out);
@@ -155,7 +157,7 @@ void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct 
 	    "its timers wait for the GPU");
 	add(a, out, "comms_logger.enabled", "false",
 	    "set it to true for ten steps to see each collective's size and bandwidth; it waits "
-	    "for each");
+	    "for each collective");
 	add(a, out, "steps_per_print", "10", "a line every ten steps");
 }
 
@@ -206,7 +208,7 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 		add(a, out, "fp16", "true", "as given");
 	else if (q->precision == TRAIN_TF32)
 		add(a, out, "tf32", "true",
-		    "as given: otherwise PyTorch multiplies FP32 without tensor cores");
+		    "as given: without it PyTorch multiplies FP32 without tensor cores");
 	else if (q->precision != TRAIN_FP32)
 		add(a, out, "bf16", "true", "tensor cores, and no loss scaling");
 	/* FSDP has its own, in its file. */
@@ -214,7 +216,8 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 		add(a, out, "gradient_checkpointing", flag(full),
 		    full ? "without recomputation it does not fit, or only a slower micro-batch "
 			   "does (predicted)"
-			 : "everything fits: recomputation would cost about a third more");
+			 : "everything fits without recomputation, which would cost about a third "
+			   "more time");
 	train_items_loader(a, s, out);
 	add(a, out, "torch_compile", flag(s->compile), s->compile_why);
 	if (s->target == TARGET_DEEPSPEED)
@@ -268,9 +271,9 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 	     "name the class themselves");
 	fsdp_add(a, out, arena_printf(a, "%sreshard_after_forward", prefix),
 		 again ? "true" : "false",
-		 again ? "weights are dropped after the forward pass and gathered again: the "
-			 "memory is needed, or the cost is negligible (predicted)"
-		       : "weights stay until the backward pass: memory allows it and it saves one "
+		 again ? "weights are freed after the forward pass and gathered again: the memory "
+			 "is needed, or the cost is negligible (predicted)"
+		       : "weights stay until the backward pass: memory allows it, and it saves one "
 			 "all-gather");
 	word(a, out, arena_printf(a, "%sstate_dict_type", prefix), "SHARDED_STATE_DICT",
 	     "each rank writes its part; a full state dict would gather everything on the first "
@@ -286,8 +289,10 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 		 s->after->q.recompute == TRAIN_FULL ? "true" : "false",
 		 s->after->q.recompute == TRAIN_FULL
 			 ? "without recomputation it does not fit, or only a slower micro-batch "
-			   "does (predicted); set here, as the Trainer's option would gather again"
-			 : "everything fits: recomputation would cost about a third more");
+			   "does (predicted); set here, because the Trainer's option would gather "
+			   "weights again"
+			 : "everything fits without recomputation, which would cost about a third "
+			   "more time");
 }
 
 static void train_items_machines(struct arena *a, const struct train_setup *s,
@@ -301,15 +306,14 @@ static void train_items_machines(struct arena *a, const struct train_setup *s,
 	fsdp_add(a, out, "num_processes", arena_printf(a, "%d", p->gpus),
 		 "total of all machines, one per GPU");
 	fsdp_add(a, out, "machine_rank", "0",
-		 p->nodes > 1 ? "0 on the first machine; 1, 2 ... on the others "
-				"(or --machine_rank)"
+		 p->nodes > 1 ? "0 on the first machine; 1, 2 ... on the others (or --machine_rank)"
 			      : "one machine");
 	if (p->nodes > 1) {
 		word(a, out, "main_process_ip", m->head ? m->head : "FIRST-MACHINE",
 		     m->head ? "the first machine, as the rendezvous"
 			     : "the first machine's address, unknown here (--head)");
 		fsdp_add(a, out, "main_process_port", arena_printf(a, "%d", m->port),
-			 "a free port there");
+			 "a free port on that machine");
 		fsdp_add(a, out, "same_network", "true", "the machines reach each other directly");
 	}
 	word(a, out, "gpu_ids", "all", "every GPU has a process");
@@ -431,10 +435,10 @@ const char *train_torch_call(struct arena *a, const struct train_setup *s)
 		text_add(&t, "    block = model.layers[i] = checkpoint_wrapper(block)\n");
 	if (s->compile)
 		text_add(&t, "    block.compile()\n");
-	text_printf(&t,
-		    "    fully_shard(block, mesh=mesh, mp_policy=policy, "
-		    "reshard_after_forward=%s%s)\n"
-		    "fully_shard(model, mesh=mesh, mp_policy=policy%s)\n",
-		    resharded(s) ? "True" : "False", offload, offload);
+	text_printf(
+		&t,
+		"    fully_shard(block, mesh=mesh, mp_policy=policy, reshard_after_forward=%s%s)\n"
+		"fully_shard(model, mesh=mesh, mp_policy=policy%s)\n",
+		resharded(s) ? "True" : "False", offload, offload);
 	return arena_strdup(a, t.s);
 }

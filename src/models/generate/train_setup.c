@@ -179,12 +179,12 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 				    train_setup_name_of(a, plainer), train_setup_name_of(a, t),
 				    t->memory / 1e9);
 	if (t->sure && !plainer->sure)
-		return arena_printf(a,
-				    "%s may need up to %.1f GB per GPU and then not fit; %s fits "
-				    "with margin (%.1f GB, predicted) and is predicted to be %s",
-				    train_setup_name_of(a, plainer), plainer->memory_high / 1e9,
-				    train_setup_name_of(a, t), t->memory / 1e9,
-				    apart(a, t, plainer));
+		return arena_printf(
+			a,
+			"%s may need up to %.1f GB per GPU, which does not fit; %s fits with a "
+			"margin (%.1f GB, predicted) and is predicted to be %s",
+			train_setup_name_of(a, plainer), plainer->memory_high / 1e9,
+			train_setup_name_of(a, t), t->memory / 1e9, apart(a, t, plainer));
 	return arena_printf(
 		a, "%s (%.1f GB per GPU) is predicted to be %.0f %% faster than %s (%.1f GB%s)",
 		train_setup_name_of(a, t), t->memory / 1e9,

@@ -284,7 +284,7 @@ static json_t *unpickle(const char *data, size_t len, const char **wrong)
 		run_operation(u, op);
 	if (!u->wrong && u->n == 1)
 		v = json_incref(u->stack[0]);
-	*wrong = u->wrong ? u->wrong : "no value in it";
+	*wrong = u->wrong ? u->wrong : "it contains no value";
 	for (size_t i = 0; i < u->n; i++)
 		json_decref(u->stack[i]);
 	for (size_t i = 0; i < u->n_memo; i++)

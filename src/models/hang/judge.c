@@ -165,7 +165,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 		}
 	if (p->busy > 0.5 || (t->state == 'R' && old && old->state == 'R'))
 		set_kind(p, "spinning", p->moves ? "computes on the CPU" : "spins on the CPU",
-			 "the line is an endless loop, or long work");
+			 "that line is an endless loop, or takes long");
 	else
 		set_kind(p, "unknown", "waits for something unknown",
 			 "run as root to see kernel functions and other users' processes");
@@ -206,7 +206,7 @@ static void different_nccl(struct arena *a, struct hang_view *v)
 			evidence(a, v,
 				 arena_printf(
 					 a,
-					 "%s has %s, %s has %s: all ranks need the same NCCL build",
+					 "%s has NCCL %s, %s has %s: all ranks need the same build",
 					 name_of(a, first), first->at.nccl, name_of(a, p),
 					 p->at.nccl));
 	}
@@ -291,7 +291,7 @@ static bool judge_dumps(struct arena *a, struct hang_view *v)
 			blame(v, "straggler", dump->rank, open->operation,
 			      arena_printf(a,
 					   "rank %d never called %s (number %lld of group %s%s); "
-					   "its last one is %s",
+					   "its last call was %s",
 					   dump->rank, open->operation, open->sequence, open->group,
 					   called_at(a, open), last),
 			      "look at that rank: gputune diagnose hang PID on its node");
@@ -313,8 +313,8 @@ static bool judge_dumps(struct arena *a, struct hang_view *v)
 	if (open)
 		blame(v, "network", -1, open->operation,
 		      arena_printf(a,
-				   "all %zu ranks called %s (number %lld of group %s), and it does "
-				   "not complete: the network or NCCL",
+				   "all %zu ranks called %s (number %lld of group %s), but it does "
+				   "not complete: check network and NCCL",
 				   v->n_dumps, open->operation, open->sequence, open->group),
 		      "gputune cluster check; gputune stack check for NCCL's known defects");
 	return open != NULL;
@@ -364,7 +364,7 @@ static bool judge_ranks(struct arena *a, struct hang_view *v, size_t waiting)
 		else
 			blame(v, strcmp(p->kind, "ended") == 0 ? "dead" : "straggler", p->at.rank,
 			      operation,
-			      arena_printf(a, "%s %s%s; %zu wait for it in %s", name_of(a, p),
+			      arena_printf(a, "%s %s%s; %zu ranks wait for it in %s", name_of(a, p),
 					   p->says, place_of_frame(a, p), waiting,
 					   operation ? operation : "a collective"),
 			      p->next);
@@ -445,8 +445,8 @@ void hang_judge(struct arena *a, struct hang_view *v)
 	if (waiting > 1)
 		blame(v, "network", -1, most_called(v),
 		      arena_printf(a,
-				   "all %zu ranks are in %s, and it does not complete: the network "
-				   "or NCCL",
+				   "all %zu ranks are in %s, but it does not complete: check "
+				   "network and NCCL",
 				   waiting, most_called(v) ? most_called(v) : "a collective"),
 		      "gputune cluster check; gputune stack check for NCCL's known defects");
 	else if (v->n)

@@ -42,10 +42,10 @@ static const struct shape_row hang_process_rows[] = {
 	{ "kind", "Operation that the process is in.", SHAPE_TEXT(hang_process, kind) },
 	{ "operation", "The collective.", SHAPE_TEXT(hang_process, operation), .unknown = SHAPE_NULL },
 	{ "nccl", "Mapped libnccl of the process.", SHAPE_TEXT(hang_process, at.nccl), .unknown = SHAPE_NULL },
-	{ "file", "The innermost line of the user's program.", SHAPE_TEXT(hang_process, file), .unknown = SHAPE_NULL },
+	{ "file", "Innermost line of the user's program.", SHAPE_TEXT(hang_process, file), .unknown = SHAPE_NULL },
 	{ "line", NULL, SHAPE_COUNT(hang_process, line) },
 	{ "cpus", "CPU time used between two samples.", SHAPE_REAL(hang_process, busy) },
-	{ "moves", "The stack changed between two samples.", SHAPE_FLAG(hang_process, moves) },
+	{ "moves", "true: the stack changed between two samples.", SHAPE_FLAG(hang_process, moves) },
 	{ "missing", "Reason for missing Python frames.", SHAPE_TEXT(hang_process, at.missing), .unknown = SHAPE_NULL },
 	{ "threads", NULL, SHAPE_LIST(hang_process, at.threads, at.n, stack_thread) },
 };
@@ -62,7 +62,7 @@ static const struct shape_row hang_rows[] = {
 	{ "kind", "straggler, mismatch, dead, network, moving, or the operation of the process.",
 	  SHAPE_TEXT(hang_view, kind) },
 	{ "verdict", NULL, SHAPE_TEXT(hang_view, verdict) },
-	{ "rank", "Rank that holds up the others.", SHAPE_COUNT(hang_view, rank), .unknown = SHAPE_NEGATIVE },
+	{ "rank", "Rank that the others wait for.", SHAPE_COUNT(hang_view, rank), .unknown = SHAPE_NEGATIVE },
 	{ "operation", NULL, SHAPE_TEXT(hang_view, operation), .unknown = SHAPE_NULL },
 	{ "next", "Next step.", SHAPE_TEXT(hang_view, next), .unknown = SHAPE_NULL },
 	{ "evidence", NULL, SHAPE_TEXT_LIST(hang_view, evidence, n_evidence) },
@@ -73,7 +73,7 @@ static const struct shape hang_shape = SHAPE(hang_view, hang);
 
 const struct result_shape hang_result = {
 	.name = "hang", .title = "gputune diagnose hang",
-	.meaning = "Where each process of a job waits, and which one holds up the others.",
+	.meaning = "Where each process of a job waits, and which one the others wait for.",
 	.shape = &hang_shape, .list = "processes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

@@ -300,7 +300,7 @@ static void try_prefix(struct adviser *v)
 		return;
 	t.worst = v->out->base;
 	t.best = with_prefix(v, ADVISE_CACHED_HIGH);
-	t.what = "prefix cache with half of each prompt (0 to 90 % looked at)";
+	t.what = "prefix cache with half of each prompt (0 to 90 % evaluated)";
 	t.options = arena_printf(v->arena, "--cached %g", ADVISE_CACHED);
 	adviser_try(v, &t);
 }
@@ -617,16 +617,15 @@ static void try_model(struct adviser *v, const struct arch *a)
 	way = adviser_ask(v, &w, v->out->base->copies);
 	if (!way || strcmp(way->q.arch.name, a->name) != 0)
 		return;
-	adviser_try(v,
-		    &(struct trial){
-			    .kind = CHANGE_MODEL,
-			    .way = way,
-			    .what = arena_printf(v->arena,
-						 "%s (%s): %.0f billion parameters, %.1f of them "
-						 "active",
-						 a->name, a->date, p.total / 1e9, p.active / 1e9),
-			    .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
-						    a->name, w.weights) });
+	adviser_try(
+		v, &(struct trial){ .kind = CHANGE_MODEL,
+				    .way = way,
+				    .what = arena_printf(
+					    v->arena,
+					    "%s (%s): %.0f billion parameters, %.1f of them active",
+					    a->name, a->date, p.total / 1e9, p.active / 1e9),
+				    .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
+							    a->name, w.weights) });
 }
 
 /* The three best stay: the list is long, and one is as good an example as the next. */

@@ -143,7 +143,7 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 	if (!s && measure == MEASURE_THROUGHPUT)
 		s = change_spread_of(t->kind, h, MEASURE_TPOT);
 	if (t->kind == CHANGE_SEVERAL) {
-		c->known_from = "the product of its parts' intervals";
+		c->known_from = "product of the intervals of its parts";
 		c->confidence = CONFIDENCE_LOW;
 		return;
 	}
@@ -167,30 +167,30 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 static const struct sentences {
 	const char *trade, *measure;
 } texts[CHANGES] = {
-	[CHANGE_WEIGHTS] = { "answers change; the amount is not predicted and depends on model and "
-			     "quantization",
-			     "your own tasks or an evaluation from the model card with both "
+	[CHANGE_WEIGHTS] = { "answers change; how much depends on model and quantization, and is "
+			     "not predicted",
+			     "your own tasks, or an evaluation of the model card, with both "
 			     "formats; then TPOT at this concurrency" },
 	[CHANGE_CACHE] = { "answers over long contexts may change (not predicted); requires engine "
 			   "and attention-kernel support",
 			   "your own tasks at your longest context; TPOT there" },
 	[CHANGE_LAYOUT] = { "fewer GPUs per request slow each token; more GPUs add all-reduces",
-			    "TPOT and TTFT at this concurrency with both" },
-	[CHANGE_MACHINES] = { "more machines to buy, maintain and cool; one failure stops a whole "
-			      "tensor-parallel group",
+			    "TPOT and TTFT at this concurrency, both ways" },
+	[CHANGE_MACHINES] = { "more machines to buy, maintain and cool; one failed machine stops a "
+			      "whole tensor-parallel group",
 			      "\"bench collectives\" between the machines at the message sizes of "
 			      "--explain, then TPOT" },
 	[CHANGE_USERS] = { "higher concurrency raises TPOT; lower concurrency makes requests queue",
 			   "TPOT, TTFT and tokens/s at both values" },
-	[CHANGE_DRAFT] = { "loads a draft model or head (not in the memory shown); slower if many "
-			   "requests already make the GPU compute-bound",
+	[CHANGE_DRAFT] = { "loads a draft model or head (not included in memory here); slower if "
+			   "many requests already make the GPU compute-bound",
 			   "the acceptance rate on your own requests, as engines report it" },
 	[CHANGE_PREFIX] = { "no gain without shared prompt prefixes; cached prompts use memory "
 			    "that requests could use",
 			    "the prefix-cache hit ratio under your own requests" },
 	[CHANGE_CHUNK] = { "larger chunks need more memory and delay other requests' tokens; "
 			   "smaller ones read the weights more often",
-			   "TTFT and inter-token latency under load with both" },
+			   "TTFT and inter-token latency under load, both ways" },
 	[CHANGE_GRAPHS] = { "memory for the graphs and a longer startup", "TPOT with both" },
 	[CHANGE_ENGINE] = { "a different engine: features, models and formats differ",
 			    "the same requests with both" },

@@ -62,14 +62,14 @@ static const struct shape_row serve_change_rows[] = {
 	{ "change", NULL, SHAPE_TEXT(serve_change, what) },
 	{ "options", "Options of predict and advise for this change.", SHAPE_TEXT(serve_change, options) },
 	{ "gain", NULL, SHAPE_PART(advise_gain_shape) },
-	{ "includes_nothing", "The interval of the goal's gain includes 1 (no gain).",
+	{ "includes_nothing", "true: the interval of the goal's gain includes 1 (no gain).",
 	  SHAPE_FLAG(serve_change, includes_nothing), SHAPE_WHEN(serve_change, gain_known) },
 	{ "confidence", NULL, SHAPE_CHOICE(serve_change, confidence, confidence_names) },
 	{ "known_from", "Basis of the interval.", SHAPE_TEXT(serve_change, known_from) },
-	{ "trade_off", "The cost of the change.", SHAPE_TEXT(serve_change, trade), .title = "trade-off" },
+	{ "trade_off", "What the change costs.", SHAPE_TEXT(serve_change, trade), .title = "trade-off" },
 	{ "to_measure", "Measurement that would confirm it.", SHAPE_TEXT(serve_change, measure),
 	  .title = "measure first" },
-	{ "parts_multiplied", "For several changes: the product of their single gains.",
+	{ "parts_multiplied", "For several changes: product of their single gains.",
 	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },
 	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) },
 };
@@ -90,7 +90,7 @@ static const struct shape_row advise_setting_rows[] = {
 	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "expired", NULL, SHAPE_FLAG(advise_setting, expired) },
-	{ "text", "Includes the bench used.", SHAPE_TEXT(advise_setting, text), .title = "why" },
+	{ "text", "Verdict, with the bench that measured it.", SHAPE_TEXT(advise_setting, text), .title = "why" },
 };
 static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_setting);
 
@@ -99,10 +99,11 @@ static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_se
 static const struct shape_row advise_rows[] = {
 	{ "asked", NULL, SHAPE_PART(advise_asked_shape), OF_ADVICE },
 	{ "now", NULL, SHAPE_OBJECT(serve_advice, now, advise_outcome), OF_ADVICE },
-	{ "limit", "Limit of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
+	{ "limit", "What limits decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
 	  .title = "limit" },
-	{ "changes", "Best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change), OF_ADVICE },
-	{ "together", "The best combinations.",
+	{ "changes", "Changes, best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change),
+	  OF_ADVICE },
+	{ "together", "Best combinations of changes.",
 	  SHAPE_LIST(serve_advice, together, n_together, serve_change), OF_ADVICE },
 	{ "settings", "Verdicts of proofs on this machine; the text names the bench.",
 	  SHAPE_LIST(advise_settings, rows, n, advise_setting), SHAPE_VIA(advise_page, settings, advise_settings) },
@@ -131,7 +132,8 @@ static const struct shape_row sweep_point_rows[] = {
 	{ "chunk", "Prompt tokens per step.", SHAPE_REAL(sweep_point, chunk) },
 	{ "draft", "Speculative tokens.", SHAPE_COUNT(sweep_point, draft) },
 	{ "latency_ms", NULL, SHAPE_REAL(sweep_point, latency) },
-	{ "meets_targets", "Of 95 in 100 requests; true without targets.", SHAPE_FLAG(sweep_point, meets) },
+	{ "meets_targets", "true: 95 in 100 requests keep the targets, or there are no targets.",
+	  SHAPE_FLAG(sweep_point, meets) },
 	{ "outcome", NULL, SHAPE_OBJECT(sweep_point, o, advise_outcome) },
 	{ "schedule", "Simulated scheduler.", SHAPE_OBJECT(sweep_point, plan, schedule), .unknown = SHAPE_ZERO },
 };
@@ -165,8 +167,8 @@ static const char *sweep_calibration(const void *object)
 static const struct shape_row sweep_rows[] = {
 	{ "latency", "Meaning of latency_ms.", SHAPE_TEXT_OF(sweep_latency), OF_QUESTION },
 	{ "tried", NULL, SHAPE_COUNT(sweep_result, tried), OF_SWEEP },
-	{ "fit", "Number that fits.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
-	{ "senseless", "Excluded: more GPUs than available, or heads that do not split.",
+	{ "fit", "Number of requests that fit.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
+	{ "senseless", "Number of excluded configurations: more GPUs than available, or heads that cannot be split.",
 	  SHAPE_COUNT(sweep_result, senseless), OF_SWEEP },
 	{ "calibration", NULL, SHAPE_TEXT_OF(sweep_calibration), OF_QUESTION },
 	{ "fronts", NULL, SHAPE_LIST(sweep_result, fronts, n, pareto_front), OF_SWEEP },

@@ -464,8 +464,7 @@ static int other_class(const char *name, bool listed, struct err *e)
 		    !(listed && c->class == CLASS_DRAFTER)) {
 			err_set(e, -ENOTSUP,
 				"\"%.80s\" is not a text model but of class %s, by its name: only "
-				"text "
-				"generation is predicted",
+				"text generation is predicted",
 				name, model_class_names[c->class]);
 			err_hint(e, "if it generates text, give its config.json or GGUF file");
 			return -ENOTSUP;
@@ -532,9 +531,9 @@ static const char *row_taken(struct arena *a, const struct model_row *r, const c
 	words_of_name(words, sizeof(words), name);
 	return arena_printf(
 		a, "%s%s, found by name (%s%s)%s", r->a.name,
-		other_version(words, r->a.name, "") ? ", whose shape this version has as well" : "",
+		other_version(words, r->a.name, "") ? ", whose shape this version shares" : "",
 		r->a.source, r->a.guessed ? ", figures partly unchecked" : "",
-		sees(name) ? "; without the vision part" : "");
+		sees(name) ? "; without its vision part" : "");
 }
 
 int model_find(struct arena *a, const struct knowledge *known, const char *name,

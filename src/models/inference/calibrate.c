@@ -232,10 +232,11 @@ static const char *scope(struct arena *a, struct calibrate_group *g)
 			a, "for every model: the median error on held-out models is %.1f %%",
 			100 * g->left_model[0]);
 	if (g->tried_models)
-		return arena_printf(
-			a, "only for these %zu models: no improvement for others (error %.1f %%)",
-			g->n_models, 100 * g->left_model[0]);
-	return arena_printf(a, "only for %s: runs of %d models are required to generalize",
+		return arena_printf(a,
+				    "only for these %zu models: it does not improve predictions "
+				    "for others (error %.1f %%)",
+				    g->n_models, 100 * g->left_model[0]);
+	return arena_printf(a, "only for %s: runs of %d models are required to apply it to others",
 			    g->n_models == 1 ? g->models[0] : "these two models", MODELS_MIN);
 }
 
@@ -254,7 +255,7 @@ static void infer_calibrate_judge(struct arena *a, struct calibrate_group *g)
 	else if (!fitted)
 		g->why = "the results determine no constant";
 	else if (!g->tried)
-		g->why = arena_printf(a, "%s; fitted on one run, so no held-out run is left",
+		g->why = arena_printf(a, "%s; fitted on one run, so no run is left to test it",
 				      scope(a, g));
 	else
 		g->why = arena_printf(a,
@@ -438,7 +439,7 @@ static void calibrate_runs(struct arena *a, const struct log_runs *logs,
 	for (size_t i = 0; i < logs->n; i++) {
 		calibrate_run_make(a, &logs->items[i], told, base, &c->runs[i]);
 		if (!c->runs[i].skipped && i % every)
-			c->runs[i].skipped = "dropped: more runs than the fit uses";
+			c->runs[i].skipped = "ignored: more runs than the fit can use";
 		if (!c->runs[i].skipped)
 			infer_calibrate_add_figures(a, c, i);
 	}

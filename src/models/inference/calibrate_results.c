@@ -12,7 +12,7 @@ static const struct shape_row calibrate_figure_rows[] = {
 	{ "built_in", "Predicted with the built-in constants.",
 	  SHAPE_REAL(calibrate_figure, built_in), .unknown = SHAPE_NULL },
 	{ "fitted", NULL, SHAPE_REAL(calibrate_figure, fitted), .unknown = SHAPE_NULL },
-	{ "left_out", "Predicted by a fit without this run.",
+	{ "left_out", "Predicted with a fit that excludes this run.",
 	  SHAPE_REAL(calibrate_figure, left_out), .unknown = SHAPE_ZERO },
 };
 static const struct shape calibrate_figure_shape = SHAPE(calibrate_figure, calibrate_figure);
@@ -49,7 +49,7 @@ static const struct shape_row calibrate_run_rows[] = {
 	{ "batch", NULL, SHAPE_COUNT(calibrate_run, q.ask.batch), WHERE_IT_COUNTS },
 	{ "prompt_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.prompt), WHERE_IT_COUNTS },
 	{ "output_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.output), WHERE_IT_COUNTS },
-	{ "skipped", "Why it is excluded.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
+	{ "skipped", "Reason why it does not count.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_LIST(calibrate_run, figures, n_figures, calibrate_figure) },
 };
 static const struct shape calibrate_run_shape = SHAPE(calibrate_run, calibrate_run);
@@ -69,11 +69,11 @@ static const struct shape_row calibrate_constant_rows[] = {
 	{ "state", NULL, SHAPE_CHOICE(calibrate_constant, state, constant_state_names) },
 	{ "built_in", NULL, SHAPE_REAL(calibrate_constant, built_in) },
 	{ "value", NULL, SHAPE_REAL(calibrate_constant, value) },
-	{ "width_ratio", "Standard deviation of its logarithm.",
+	{ "width_ratio", "Standard deviation of the constant's logarithm.",
 	  SHAPE_REAL(calibrate_constant, sigma), .unknown = SHAPE_ZERO },
-	{ "missing", "The measurement that would determine it.",
+	{ "missing", "Measurement that would determine it.",
 	  SHAPE_TEXT(calibrate_constant, missing), .unknown = SHAPE_NULL, .when_of = constant_not_fitted },
-	{ "bench", "Bench result for it.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL },
+	{ "bench", "Bench result for the constant.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL },
 };
 static const struct shape calibrate_constant_shape = SHAPE(calibrate_constant, calibrate_constant);
 
@@ -114,16 +114,17 @@ static const struct shape_row calibrate_group_rows[] = {
 	{ "runs", NULL, SHAPE_COUNT(calibrate_group, runs) },
 	{ "figures", NULL, SHAPE_COUNT(calibrate_group, figures) },
 	{ "kept", "Whether the fit is used from now on.", SHAPE_FLAG(calibrate_group, kept) },
-	{ "every_model", "Used for every model; otherwise only for models.", SHAPE_FLAG(calibrate_group, general) },
+	{ "every_model", "true: used for every model; false: only for the models listed.", SHAPE_FLAG(calibrate_group,
+	  general) },
 	{ "moved_by_benches", NULL, SHAPE_FLAG(calibrate_group, hinted) },
 	{ "models", NULL, SHAPE_TEXT_LIST(calibrate_group, models, n_models) },
 	{ "reason", "Why the fit is or is not used.", SHAPE_TEXT(calibrate_group, why) },
 	{ "error_built_in", "|predicted / measured - 1| with the built-in constants.",
 	  SHAPE_PART(error_built_in_shape), .when_of = group_has_runs },
 	{ "error_fitted", NULL, SHAPE_PART(error_fitted_shape), .when_of = group_has_runs },
-	{ "error_left_out", "By fits without the run.",
+	{ "error_left_out", "The same, with fits that exclude the run.",
 	  SHAPE_PART(error_left_out_shape), SHAPE_WHEN(calibrate_group, tried) },
-	{ "error_left_model", "By fits without the model.",
+	{ "error_left_model", "The same, with fits that exclude the model.",
 	  SHAPE_PART(error_left_model_shape), SHAPE_WHEN(calibrate_group, tried_models) },
 	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted },
 };
@@ -135,7 +136,8 @@ static const struct shape_row calibrate_rows[] = {
 	{ "machine", NULL, SHAPE_TEXT(calibrate_page, taken) },
 	{ "gpu", NULL, SHAPE_TEXT(calibrate_page, gpu) },
 	{ "bench_cases", "Valid cases of stored results.", SHAPE_COUNT(calibrate_page, bench_cases) },
-	{ "kept_in", "The file; null: not stored.", SHAPE_TEXT(calibrate_page, stored), .unknown = SHAPE_NULL },
+	{ "kept_in", "File that it was stored in; null: not stored.", SHAPE_TEXT(calibrate_page, stored),
+	  .unknown = SHAPE_NULL },
 	{ "runs", NULL, SHAPE_LIST(calibration, runs, n_runs, calibrate_run), OF_CALIBRATION },
 	{ "groups", "One group per engine and kind of hardware.",
 	  SHAPE_LIST(calibration, groups, n_groups, calibrate_group), OF_CALIBRATION },
@@ -145,8 +147,8 @@ static const struct shape calibrate_shape = SHAPE(calibrate_page, calibrate);
 const struct result_shape calibrate_result = {
 	.name = "calibrate",
 	.title = "gputune calibrate",
-	.meaning = "Prediction constants fitted to measurements: every run with its predictions before, after, "
-	  "and by a fit without it; every constant and its state.",
+	.meaning = "Prediction constants fitted to measurements: each run with predictions before, after, "
+	  "and with a fit that excludes it; each constant with its state.",
 	.shape = &calibrate_shape,
 	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1,
@@ -164,12 +166,12 @@ static const struct shape_row stored_file_rows[] = {
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time), .unknown = SHAPE_NULL },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from), .unknown = SHAPE_NULL },
 	{ "used", "Whether predictions use it.", SHAPE_FLAG_OF(file_is_used) },
-	{ "reason", "Why not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
+	{ "reason", "Reason why it is not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
 };
 static const struct shape stored_file_shape = SHAPE(calibration_file, stored_file);
 
 static const struct shape_row stored_set_rows[] = {
-	{ "models", "null: all models.",
+	{ "models", "Models; null: all models.",
 	  SHAPE_TEXT_LIST(calibration_set, models, n_models), .unknown = SHAPE_NULL },
 	{ "constants", "One line per constant.", SHAPE_TEXT(calibration_set, lines) },
 };
@@ -211,11 +213,11 @@ static const struct shape calibration_value_shape = SHAPE(calibration_value, cal
 static const struct shape_row calibration_set_rows[] = {
 	{ "engine", NULL, SHAPE_TEXT(calibration_set, engine) },
 	{ "hardware", NULL, SHAPE_TEXT(calibration_set, hardware) },
-	{ "models", "null: all models.",
+	{ "models", "Models; null: all models.",
 	  SHAPE_TEXT_LIST(calibration_set, models, n_models), .unknown = SHAPE_NULL },
 	{ "constants", NULL, SHAPE_LIST(calibration_set, values, n, calibration_value),
 	  SHAPE_BY(calibration_value, name) },
-	{ "runs", "0: from benches only.", SHAPE_COUNT(calibration_set, runs) },
+	{ "runs", "Number of runs; 0: from benches only.", SHAPE_COUNT(calibration_set, runs) },
 	{ "built_in_ratio", "Median of |predicted / measured - 1|.",
 	  SHAPE_REAL(calibration_set, built_in), .unknown = SHAPE_NULL },
 	{ "fitted_ratio", NULL, SHAPE_REAL(calibration_set, fitted), .unknown = SHAPE_NULL },

@@ -80,7 +80,8 @@ static int checked(const struct arch *a, struct err *e)
 	    (a->experts > 65536 || a->top < 1 || a->top > a->experts || a->expert_ffn < 1))
 		return err_set(e, -EINVAL, "%.120s: invalid number of experts", a->name);
 	if (too_many(a))
-		return err_set(e, -EINVAL, "%.120s has more kinds of layers than layers", a->name);
+		return err_set(e, -EINVAL,
+			       "%.120s has more layers of its kinds than layers in total", a->name);
 	return 0;
 }
 

@@ -161,7 +161,7 @@ static void shared_caches(struct config_reading *r)
 	if (a->kv_shared_layers < a->layers)
 		return;
 	config_doubt(r,
-		     "num_kv_shared_layers is %d of %d layers, which leaves no layer with a cache; "
+		     "num_kv_shared_layers is %d of %d layers, so no layer would have a KV cache; "
 		     "ignored",
 		     a->kv_shared_layers, a->layers);
 	a->kv_shared_layers = 0;
@@ -696,7 +696,7 @@ void config_sambay(struct config_reading *r)
 
 	if (each != 2 || a->layers % 4 || a->layers < 4) {
 		config_doubt(r,
-			     "%d layers with one Mamba in %d: unknown SambaY variant; assuming "
+			     "%d layers, one in %d of them Mamba: unknown SambaY variant; assuming "
 			     "attention",
 			     a->layers, each);
 		return;

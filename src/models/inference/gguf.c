@@ -240,8 +240,8 @@ static void gguf_compare(struct arena *a, const struct part *p, double enough,
 	if (fabs(p->has.params - p->counted) > enough)
 		gguf_doubt(a, said,
 			   arena_printf(a,
-					"the tensors have %.3g G parameters of %s, the keys %.3g "
-					"G: bytes are from the tensors, operations from the keys",
+					"tensors have %.3g G parameters of %s, metadata %.3g G: "
+					"bytes are computed from tensors, operations from metadata",
 					p->has.params / 1e9, p->name, p->counted / 1e9));
 }
 

@@ -89,8 +89,8 @@ static int gguf_shape_alike(struct arena *a, struct kind *kind, int *heads, stru
 	if (fabs(off) > 0.01)
 		gguf_doubt(a, said,
 			   arena_printf(a,
-					"heads differ between layers: assuming equal layers, the "
-					"cache is %.0f %% too %s",
+					"heads differ between layers: with equal layers assumed, "
+					"the predicted cache is %.0f %% too %s",
 					100 * fabs(off), off > 0 ? "large" : "small"));
 	return n;
 }

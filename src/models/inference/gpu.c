@@ -308,7 +308,7 @@ static bool names_machine(const char *word, const struct gpu_kind *k)
 static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 {
 	if (near) {
-		err_set(e, -ENOENT, "unknown machine \"%.80s\": it has more words than %s", text,
+		err_set(e, -ENOENT, "unknown machine \"%.80s\": only %s was recognized", text,
 			near->name);
 		err_hint(e, "nearest match: %s", near->name);
 		return -ENOENT;

@@ -144,8 +144,8 @@ static void advise_page_together(struct doc *d, const struct serve_advice *o)
 		if (c->gain[o->goal].value > 0 && isfinite(c->parts))
 			node_bullet(d, b,
 				    cell_printf(d, STYLE_MUTED,
-						"%s: %.2f times better in total; the single gains "
-						"multiply to %.2f",
+						"%s: %.2f times better in total; the product of "
+						"the single gains is %.2f",
 						c->what, c->gain[o->goal].value, c->parts));
 	}
 }
@@ -166,11 +166,11 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 
 		r[0] = cell_as(STYLE_CODE, s->row->setting);
 		r[1] = cell(s->text);
-		r[2] = s->expired ? cell_as(STYLE_WARN, "expired: prove it again")
+		r[2] = s->expired ? cell_as(STYLE_WARN, "expired: measure it again")
 				  : cell_as(STYLE_MUTED, ruling_name(s->row->verdict));
 	}
-	doc_text(d, "Each was measured on the named bench, not on this model; measure yours with "
-		    "\"prove ID --command\".");
+	doc_text(d, "Each was measured with the named bench, not with this model; measure yours "
+		    "with \"prove ID --command\".");
 }
 
 struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbose)
@@ -193,7 +193,7 @@ struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbo
 	if (o->n)
 		change_table(d, o, "Changes, best first", o->changes, n);
 	else
-		doc_text(d, "No evaluated change improves it.");
+		doc_text(d, "None of the evaluated changes is an improvement.");
 	if (n < o->n)
 		doc_text(d, "%zu more with --verbose.", o->n - n);
 	gains(d, o, n);

@@ -35,7 +35,7 @@ static void calibrate_page_residuals(struct doc *d, const struct calibration *c)
 		row[8] = cell(percent(a, f->left_out, f->measured));
 	}
 	if (c->n_figures > ROWS_MAX)
-		doc_text(d, "and %zu more; all with --format json.", c->n_figures - ROWS_MAX);
+		doc_text(d, "and %zu more; --format json has all.", c->n_figures - ROWS_MAX);
 }
 
 static double most_of(enum fit_id id)
@@ -125,15 +125,17 @@ static void calibrate_page_group(struct doc *d, const struct calibrate_group *g,
 	constants(d, g);
 	if (!g->runs)
 		return;
-	calibrate_page_missing(
-		d, g, CONSTANT_OPEN,
-		"The runs depend on these but do not determine them (built-in values are used):");
+	calibrate_page_missing(d, g, CONSTANT_OPEN,
+			       "The runs depend on these constants but do not determine them "
+			       "(built-in values are used):");
 	if (verbose)
-		calibrate_page_missing(d, g, CONSTANT_UNTOUCHED,
-				       "No run depends on these (built-in values are used):");
+		calibrate_page_missing(
+			d, g, CONSTANT_UNTOUCHED,
+			"No run depends on these constants (built-in values are used):");
 	else if ((others = count(g, CONSTANT_UNTOUCHED)))
 		doc_text(d,
-			 "No run depends on %zu more; --verbose lists the measurements required.",
+			 "No run depends on %zu more constants; --verbose lists the required "
+			 "measurements.",
 			 others);
 }
 
@@ -173,8 +175,8 @@ struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool
 		 c->n_runs);
 	if (p->asked_bench && !p->hints)
 		doc_text(d,
-			 "No stored bench result changes a constant (%zu valid cases). Run gputune "
-			 "bench gpu-memory gemm collectives.",
+			 "No stored bench result changes a constant (%zu valid cases). Run "
+			 "\"gputune bench gpu-memory gemm collectives\".",
 			 p->bench_cases);
 	for (size_t i = 0; i < c->n_groups; i++)
 		calibrate_page_group(d, &c->groups[i], verbose);

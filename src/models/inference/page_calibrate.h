@@ -44,7 +44,7 @@ struct calibration_file {
 	const char *why_not; /* it is not used, in a sentence; NULL: it is */
 };
 
-/* The set is for a model of that name. */
+/* The set is for example: a model with such a name. */
 bool calibration_for(const struct calibration_set *s, const char *model);
 
 struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool verbose);

@@ -66,7 +66,7 @@ static void schedule_table(struct doc *d, const struct schedule *s)
 		r[3] = cell(figure_ms(d->arena, rows[i].p->p95));
 		r[4] = cell(figure_ms(d->arena, rows[i].p->p99));
 	}
-	doc_text(d, "%d requests: %.4g answered per second, %.0f concurrent on average%s.%s",
+	doc_text(d, "%d requests: %.4g answered per second, %.0f at the same time on average%s.%s",
 		 s->requests, s->rate, s->running,
 		 s->preempted ? arena_printf(d->arena, ", %d preempted", s->preempted) : "",
 		 s->behind ? " Overloaded: they arrive faster than they are answered." : "");
@@ -82,7 +82,7 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 		double bytes;
 	} parts[] = { { "weights", m->weights },
 		      { "KV cache", m->cache },
-		      { "state of linear layers", m->state },
+		      { "state of linear-attention layers", m->state },
 		      { "activations", m->activations },
 		      { "workspace", m->workspace },
 		      { "CUDA graphs", m->graphs },
@@ -167,14 +167,13 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 			limit_names[p->prompt_limit]));
 	if (!m->fits && m->most_requests < 1)
 		doc_text(d,
-			 "Not even one such request fits: the times below assume enough memory.");
+			 "Not even one such request fits. The times below assume enough memory.");
 	else if (p->served.running < p->q.ask.batch)
 		doc_text(d,
-			 p->schedule.requests
-				 ? "%.0f of the %d requests fit at full length; the others wait or "
-				   "are preempted."
-				 : "%.0f of the %d requests fit and run concurrently; the others "
-				   "wait.",
+			 p->schedule.requests ? "Memory is enough for %.0f of the %d requests at "
+						"full length; the others wait or are preempted."
+					      : "Memory is enough for %.0f of the %d requests at "
+						"the same time; the others wait.",
 			 p->served.running, p->q.ask.batch);
 	if (c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
@@ -303,8 +302,8 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 			}
 	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,
-		 "%zu rows; %zu not predicted, %zu with speculative tokens excluded from the "
-		 "errors.",
+		 "%zu rows; %zu not predicted; %zu with speculative tokens, which the errors "
+		 "exclude.",
 		 r->n, skipped, guesses);
 	predict_page_table(d, list, n);
 	return d;
@@ -337,10 +336,9 @@ struct doc *report_predictions(struct arena *a, const struct report_prediction *
 	struct doc *d = doc_new(a);
 	struct node *list;
 
-	doc_text(
-		d,
-		"Predicted, not measured: from the machine's facts and data sheets, with constants "
-		"fitted to measurements of other machines. 80 %% prediction intervals.");
+	doc_text(d,
+		 "Predicted, not measured: from the machine's facts and data sheets, with "
+		 "constants fitted to measurements of other machines. 80 %% prediction intervals.");
 	for (size_t i = 0; i < n; i++) {
 		const struct prediction *p = &items[i].p;
 

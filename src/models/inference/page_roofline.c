@@ -58,10 +58,11 @@ static enum style style_of(const struct roof_point *p)
 
 static void points(struct doc *d, const struct roofline_page *p, size_t most)
 {
-	struct node *t = DOC_TABLE(
-		d, p->profile->separate ? "Farthest below its roof first" : "Longest first", "!",
-		"!~work", ">share of time", ">times", ">each", ">op/byte", ">reaches", "bound by",
-		"~because");
+	struct node *t = DOC_TABLE(d,
+				   p->profile->separate ? "Kernels, farthest below their roof first"
+							: "Longest first",
+				   "!", "!~work", ">share of time", ">times", ">each", ">op/byte",
+				   ">reaches", "bound by", "~because");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < p->profile->n && i < most; i++) {
@@ -105,7 +106,7 @@ static struct chart_series roof_line(struct arena *a, const struct roof *r, enum
 		y[i] = fmin(x[i] * r->memory.value / 1e3, r->math[m].value);
 	return (struct chart_series){
 		.name = arena_printf(
-			a, "%s roof: %s TFLOP/s above %s op/byte (%s), memory %s GB/s (%s)",
+			a, "%s roof: %s TFLOP/s from %s op/byte on (%s), memory %s GB/s (%s)",
 			roof_math_names[m], figure_number(a, r->math[m].value),
 			figure_number(a, ridge), limit_origin(&r->math[m]),
 			figure_number(a, r->memory.value), limit_origin(&r->memory)),
@@ -182,7 +183,7 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p, bool v
 	const struct roof_profile *f = p->profile;
 
 	doc_heading(d, 1, arena_printf(a, "Roofline on %s", p->roof->machine));
-	doc_text(d, "%s (%s): %zu kind%s of work%s.", p->source, f->source, f->n,
+	doc_text(d, "%s (%s): %zu kind%s of kernel%s.", p->source, f->source, f->n,
 		 f->n == 1 ? "" : "s",
 		 f->separate ? ""
 			     : arena_printf(a, ", %s ms of GPU time", figure_number(a, f->all_ms)));

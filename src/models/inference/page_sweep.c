@@ -129,21 +129,19 @@ static void best_of_target(struct doc *d, const struct sweep_page *s, const stru
 				       a, "Best: %d x (%s), weights %s, KV cache %s, %d of %d GPUs",
 				       p->copies, layout(a, p), q->weights->name, q->cache_name,
 				       p->o.gpus, q->place.gpus)
-			     : "no configuration keeps the targets; the nearest are below",
+			     : "no configuration meets the targets; the nearest are listed below",
 		    NULL);
 	if (p->plan.requests)
 		doc_text(d, "95 of 100 requests: TTFT %s, TPOT %s; %.4g answered per second.",
 			 figure_ms(a, p->plan.ttft.p95), figure_ms(a, p->plan.tpot.p95),
 			 p->plan.rate * p->copies);
-	doc_code(
-		d,
-		arena_printf(
-			a,
-			"gputune generate %s --model %s%s%s%s --weights %s --kv %s --tp %d --pp %d "
-			"--users %d --context %.0f",
-			verbs[q->engine], s->asked->words->model, on ? " --on \"" : "",
-			on ? on : "", on ? "\"" : "", q->weights->name, q->cache_name, q->tp, q->pp,
-			(p->batch + p->copies - 1) / p->copies, f->depth + f->prompt + f->output));
+	doc_code(d, arena_printf(a,
+				 "gputune generate %s --model %s%s%s%s --weights %s --kv %s --tp "
+				 "%d --pp %d --users %d --context %.0f",
+				 verbs[q->engine], s->asked->words->model, on ? " --on \"" : "",
+				 on ? on : "", on ? "\"" : "", q->weights->name, q->cache_name,
+				 q->tp, q->pp, (p->batch + p->copies - 1) / p->copies,
+				 f->depth + f->prompt + f->output));
 }
 
 static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,

@@ -29,15 +29,13 @@ static void parts(struct arena *a, struct prediction *p)
 	struct arch_parts n = arch_parts(m);
 	const struct format *f = q->weights;
 
-	explain_add(
-		a, p,
-		"parameters: attention %.3g + linear attention %.3g + dense %.3g + shared %.3g + "
-		"experts %.4g + "
-		"router %.2g + head %.3g + embedding %.3g + others %.3g = %.4g billion; %.4g "
-		"active",
-		n.attention / 1e9, n.linear / 1e9, n.dense / 1e9, n.shared / 1e9, n.experts / 1e9,
-		n.router / 1e9, n.head / 1e9, n.embed / 1e9, n.aside / 1e9, n.total / 1e9,
-		n.active / 1e9);
+	explain_add(a, p,
+		    "parameters: attention %.3g + linear attention %.3g + dense %.3g + shared %.3g "
+		    "+ experts %.4g + router %.2g + head %.3g + embedding %.3g + others %.3g = "
+		    "%.4g billion; %.4g active",
+		    n.attention / 1e9, n.linear / 1e9, n.dense / 1e9, n.shared / 1e9,
+		    n.experts / 1e9, n.router / 1e9, n.head / 1e9, n.embed / 1e9, n.aside / 1e9,
+		    n.total / 1e9, n.active / 1e9);
 	explain_add(a, p,
 		    "bytes per parameter (%s): attention %.4g, linear %.4g, dense %.4g, shared "
 		    "%.4g, experts %.4g, head %.4g, embedding %.4g; %.2f GB in total",
@@ -58,8 +56,8 @@ static void memory_lines(struct arena *a, struct prediction *p)
 		    m->workspace / 1e9, m->graphs / 1e9, m->framework / 1e9, m->reserve / 1e9,
 		    m->total / 1e9, m->limit / 1e9);
 	explain_add(a, p,
-		    "cache: %d x %.0f tokens x %.0f elements x %.4g bytes / GPUs = %.3f GB; each "
-		    "further token %.1f KB",
+		    "KV cache: %d x %.0f tokens x %.0f elements x %.4g bytes / GPUs = %.3f GB; "
+		    "each further token %.1f KB",
 		    q->batch, q->depth + q->prompt + q->output,
 		    arch_cache_elements(q->arch, q->depth + q->prompt + q->output) /
 			    fmax(1, q->depth + q->prompt + q->output),
@@ -74,17 +72,13 @@ static void step_lines(struct arena *a, struct prediction *p)
 
 	explain_add(a, p,
 		    "bandwidth: %.0f GB/s x %.3f x %d / (%d + %.0f) = %.0f GB/s (experts: x %.3f); "
-		    "4-bit "
-		    "weights x %.3f",
+		    "4-bit weights x %.3f",
 		    q->place.gpu->bandwidth, v[FIT_DENSE], q->arch->hidden, q->arch->hidden,
 		    v[FIT_WIDTH], bandwidth_of(q, FIT_DENSE, 2) / 1e9, v[FIT_EXPERT], v[FIT_FOUR]);
 	explain_add(a, p,
 		    "step of %.0f requests: every-token weights %.3f GB %.2f ms + experts %.3f GB "
-		    "(%.1f %% "
-		    "of them "
-		    "reached) %.2f ms + head %.3f GB %.2f ms + cache %.3f GB %.2f ms + state %.3f "
-		    "GB %.2f "
-		    "ms = %.2f ms",
+		    "(%.1f %% of them reached) %.2f ms + head %.3f GB %.2f ms + cache %.3f GB %.2f "
+		    "ms + state %.3f GB %.2f ms = %.2f ms",
 		    p->served.running, s->dense_bytes / 1e9, s->dense, s->expert_bytes / 1e9,
 		    100 * s->reached, s->expert, s->head_bytes / 1e9, s->head, s->cache_read / 1e9,
 		    s->cache, s->state_read / 1e9, s->state, s->memory);
@@ -340,9 +334,9 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 	if (needed > k->place.gpu->bandwidth) {
 		*why = arena_printf(
 			a,
-			"%.3g tokens/s means reading %.1f GB per token %.3g times per second, %.0f "
-			"GB/s, but the data sheet gives %.0f GB/s: impossible with these weights, "
-			"unless a step yields more than %.3g token%s",
+			"%.3g tokens/s at %.1f GB per token, %.3g times per second, needs %.0f "
+			"GB/s; the data sheet has %.0f GB/s. Impossible with these weights, unless "
+			"a step yields more than %.3g token%s",
 			tokens_s, bytes / 1e9, tokens_s, needed, k->place.gpu->bandwidth,
 			p->served.tokens_a_step, p->served.tokens_a_step > 1 ? "s" : "");
 		return "impossible";

@@ -51,13 +51,13 @@ static const struct format *format_of_file(struct arena *a, const struct model_f
 	each = parts.total > 0 ? file->bytes / parts.total : 0;
 	if (each > 0 && each < 1.6)
 		note(q, arena_printf(a,
-				     "its files have %.2f bytes per parameter, but its "
+				     "the files have %.2f bytes per parameter, but the "
 				     "configuration has no quantization: give --weights",
 				     each));
 	f = name ? format_in_name(name, experts) : NULL;
 	if (f && f->math != MATH_HALF)
 		note(q,
-		     arena_printf(a, "its path names %s, but its configuration does not; ignored",
+		     arena_printf(a, "the path names %s, but the configuration does not; ignored",
 				  f->name));
 	return NULL;
 }
@@ -101,7 +101,7 @@ static const struct format *as_stored(struct arena *a, const struct query *q,
 		return f;
 	out = ARENA_NEW(a, struct format);
 	*out = *f;
-	out->note = "as its quantization's configuration lists them";
+	out->note = "as the quantization configuration lists them";
 	out->experts = s->experts > 0 ? s->experts : f->experts;
 	out->dense = s->dense > 0 ? s->dense : f->dense;
 	out->shared = s->shared > 0 ? s->shared : f->shared;
@@ -200,7 +200,8 @@ static void query_release(struct arena *a, const struct infer_options *w, struct
 				     first, last, releases[i].read));
 		return;
 	}
-	note(q, arena_printf(a, "%s %.20s: no measurement here names its release", name, at + 1));
+	note(q,
+	     arena_printf(a, "%s %.20s: no built-in measurement names its release", name, at + 1));
 }
 
 /* A stage has a layer at least. */
@@ -229,7 +230,7 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 		k->tp--;
 	if (k->tp < all)
 		note(q, arena_printf(a,
-				     "tensor parallelism: %d (default), as %d heads are not "
+				     "tensor parallelism: %d (default), since %d heads are not "
 				     "divisible by %d: not all GPUs are used",
 				     k->tp, q->arch.heads, all));
 	else if (k->tp > 1)
@@ -254,11 +255,10 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 	k->pp = w->pp > 0 ? w->pp : 1;
 	if (k->engine == ENGINE_LLAMACPP && !w->tp && !w->pp && k->place.gpus > 1) {
 		k->pp = most_stages(q, k->place.gpus);
-		note(q,
-		     arena_printf(
-			     a,
-			     "pipeline stages: %d, as llama.cpp splits layers over GPUs (default)",
-			     k->pp));
+		note(q, arena_printf(a,
+				     "pipeline stages: %d, because llama.cpp splits layers over "
+				     "GPUs (default)",
+				     k->pp));
 	}
 	query_layout(a, w, q);
 	k->ep = w->ep;
@@ -373,10 +373,9 @@ static void bytes_of_files(struct arena *a, const struct infer_options *w, struc
 	if (w->file->besides && part > 1 && part < WIDE) {
 		q->arch.aside += (w->weight_bytes - known) / k->weights->embed;
 	} else if (told ? part > MORE || part < LESS : half && part > WIDE) {
-		note(q,
-		     arena_printf(a,
-				  "its files have %.2f GB, %s makes that %.2f GB; using the latter",
-				  w->weight_bytes / 1e9, k->weights->name, known / 1e9));
+		note(q, arena_printf(
+				a, "the files have %.2f GB, but %s means %.2f GB; using the latter",
+				w->weight_bytes / 1e9, k->weights->name, known / 1e9));
 		k->weight_bytes = 0;
 	}
 }

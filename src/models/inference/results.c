@@ -46,7 +46,7 @@ static const struct shape roof_shape = SHAPE(roof, roof);
 static const struct shape_row roof_point_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(roof_point, name) },
 	{ "time_ms", "Total of all launches.", ROOF_FIGURE(time_ms) },
-	{ "time_ratio", "Share of all points.", ROOF_FIGURE(share_of_time) },
+	{ "time_ratio", "Share of the time of all points.", ROOF_FIGURE(share_of_time) },
 	{ "launches", NULL, ROOF_FIGURE(launches) },
 	{ "shortest_ms", NULL, ROOF_FIGURE(shortest_ms) },
 	{ "longest_ms", NULL, ROOF_FIGURE(longest_ms) },
@@ -65,9 +65,9 @@ static const struct shape_row roof_point_rows[] = {
 	  SHAPE_CHOICE_OF(roof_point, math, roof_math_names, ROOF_MATHS),
 	  .unknown = SHAPE_NULL },
 	{ "bound", NULL, SHAPE_CHOICE(roof_point, bound, roof_bound_names) },
-	{ "above_roof", "Above the roof: the limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
+	{ "above_roof", "true: above the roof, so the limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
 	{ "reason", NULL, SHAPE_TEXT(roof_point, why) },
-	{ "next", "Change to make.", SHAPE_TEXT(roof_point, next) },
+	{ "next", "Change to make next.", SHAPE_TEXT(roof_point, next) },
 };
 static const struct shape roof_point_shape = SHAPE(roof_point, roof_point);
 
@@ -75,14 +75,14 @@ static const struct shape roof_point_shape = SHAPE(roof_point, roof_point);
 
 static const struct shape_row roofline_rows[] = {
 	{ "machine", NULL, SHAPE_TEXT(roof, machine), SHAPE_VIA(roofline_page, roof, roof) },
-	{ "source", "The file or the results used.", SHAPE_TEXT(roofline_page, source) },
+	{ "source", "File or saved results that were read.", SHAPE_TEXT(roofline_page, source) },
 	{ "kind", "Kind of profile.", SHAPE_TEXT(roof_profile, source), OF_PROFILE },
 	{ "gpu", "GPU name in the profile.", SHAPE_TEXT(roof_profile, gpu), OF_PROFILE, .unknown = SHAPE_NULL },
 	{ "span_ms", "From the start of the first launch to the end of the last.",
 	  SHAPE_REAL(roof_profile, span_ms), OF_PROFILE, .unknown = SHAPE_ZERO },
 	{ "busy_ms", "Time in which the GPU was busy.",
 	  SHAPE_REAL(roof_profile, busy_ms), OF_PROFILE, .unknown = SHAPE_ZERO },
-	{ "host_bound", "Set if the GPU waits for the host.",
+	{ "host_bound", "Sentence if the GPU waits for the host; else null.",
 	  SHAPE_TEXT(roof_profile, host_bound), OF_PROFILE, .unknown = SHAPE_NULL },
 	{ "dropped_rows", "Invalid rows that were ignored.", SHAPE_COUNT(roof_profile, dropped), OF_PROFILE },
 	{ "limits", NULL, SHAPE_POINTER(roofline_page, roof, roof) },
@@ -146,7 +146,7 @@ static const struct shape_row predict_asked_rows[] = {
 	{ "output_tokens", NULL, SHAPE_REAL(prediction, q.ask.output) },
 	{ "parameters", NULL, SHAPE_REAL_OF(model_parameters) },
 	{ "active_parameters", NULL, SHAPE_REAL_OF(model_active) },
-	{ "model_bytes", "Of the whole model.", SHAPE_REAL(prediction, weight_bytes) },
+	{ "model_bytes", "Parameters of the whole model.", SHAPE_REAL(prediction, weight_bytes) },
 };
 static const struct shape predict_asked_shape = SHAPE(prediction, predict_asked);
 
@@ -178,9 +178,10 @@ static const struct shape_row memory_footprint_rows[] = {
 	{ "framework_bytes", "Libraries and context.", SHAPE_REAL(memory_footprint, framework) },
 	{ "left_free_bytes", NULL, SHAPE_REAL(memory_footprint, reserve) },
 	{ "together_bytes", NULL, SHAPE_REAL(memory_footprint, total) },
-	{ "limit_bytes", "With unified memory, the machine's memory.", SHAPE_REAL(memory_footprint, limit),
+	{ "limit_bytes", "Available memory; with unified memory, that of the machine.", SHAPE_REAL(memory_footprint,
+	  limit),
 	  .title = "available memory" },
-	{ "spare_bytes", "Below 0: missing bytes.", SHAPE_REAL_OF(footprint_spare) },
+	{ "spare_bytes", "Bytes left; below 0: missing bytes.", SHAPE_REAL_OF(footprint_spare) },
 	{ "most_requests", "Requests of this length that fit.", SHAPE_REAL(memory_footprint, most_requests) },
 	{ "most_context_tokens", "Tokens per request that fit.", SHAPE_REAL(memory_footprint, most_context) },
 	{ "bytes_a_request", "Bytes per further request.", SHAPE_REAL(memory_footprint, per_sequence) },
@@ -189,12 +190,12 @@ static const struct shape_row memory_footprint_rows[] = {
 static const struct shape memory_footprint_shape = SHAPE(memory_footprint, memory_footprint);
 
 static const struct shape_row decode_step_rows[] = {
-	{ "weights_ms", "Reading the weights used by every token.", SHAPE_REAL(decode_step, dense) },
-	{ "experts_ms", "Reading expert weights.", SHAPE_REAL(decode_step, expert) },
-	{ "head_ms", "Reading the output head.", SHAPE_REAL(decode_step, head) },
-	{ "cache_ms", "Reading the KV cache.", SHAPE_REAL(decode_step, cache) },
+	{ "weights_ms", "Time of reading the weights that every token uses.", SHAPE_REAL(decode_step, dense) },
+	{ "experts_ms", "Time of reading expert weights.", SHAPE_REAL(decode_step, expert) },
+	{ "head_ms", "Time of reading the output head.", SHAPE_REAL(decode_step, head) },
+	{ "cache_ms", "Time of reading the KV cache.", SHAPE_REAL(decode_step, cache) },
 	{ "state_ms", NULL, SHAPE_REAL(decode_step, state) },
-	{ "reading_ms", "Total reading; the longer of this and multiplying_ms counts.",
+	{ "reading_ms", "Total time of reading; the step takes the longer of this and multiplying_ms.",
 	  SHAPE_REAL(decode_step, memory) },
 	{ "multiplying_ms", NULL, SHAPE_REAL(decode_step, compute) },
 	{ "launches_ms", NULL, SHAPE_REAL(decode_step, launch) },
@@ -209,7 +210,7 @@ static const struct shape decode_step_shape = SHAPE(decode_step, decode_step);
 
 static const struct shape_row prompt_rows[] = {
 	{ "multiplying_ms", NULL, SHAPE_REAL(prompt, multiply) },
-	{ "weights_ms", "Reading the weights; the longer of this and multiplying_ms counts.",
+	{ "weights_ms", "Time of reading the weights; the step takes the longer of this and multiplying_ms.",
 	  SHAPE_REAL(prompt, weights) },
 	{ "attention_ms", NULL, SHAPE_REAL(prompt, attention) },
 	{ "linear_attention_ms", NULL, SHAPE_REAL(prompt, scan) },
@@ -231,8 +232,8 @@ static const struct shape_row curve_point_rows[] = {
 static const struct shape curve_point_shape = SHAPE(curve_point, curve_point);
 
 static const struct shape_row claim_rows[] = {
-	{ "tok_s", "Of one request.", SHAPE_REAL(claim, tokens_s) },
-	{ "verdict", "impossible, or outside or inside the interval.", SHAPE_TEXT(claim, verdict) },
+	{ "tok_s", "Figures of one request.", SHAPE_REAL(claim, tokens_s) },
+	{ "verdict", "impossible, outside the interval, or inside.", SHAPE_TEXT(claim, verdict) },
 	{ "reason", NULL, SHAPE_TEXT(claim, why) },
 };
 static const struct shape claim_shape = SHAPE(claim, claim);
@@ -257,9 +258,9 @@ static const struct shape_row schedule_rows[] = {
 	  .title = "throughput", .unit = "tokens/s" },
 	{ "answered_per_s", "Requests per second.", SHAPE_REAL(schedule, rate) },
 	{ "running", "Concurrent requests, mean over time.", SHAPE_REAL(schedule, running) },
-	{ "preempted", "Requests that gave up their KV cache and were computed again.",
+	{ "preempted", "Requests that were preempted and recomputed.",
 	  SHAPE_COUNT(schedule, preempted) },
-	{ "overloaded", "Requests arrive faster than they are answered.", SHAPE_FLAG(schedule, behind) },
+	{ "overloaded", "true: requests arrive faster than they are answered.", SHAPE_FLAG(schedule, behind) },
 };
 const struct shape schedule_shape = SHAPE(schedule, schedule);
 
@@ -273,10 +274,10 @@ static const struct shape_row prediction_rows[] = {
 	  .title = "throughput", .unit = "tokens/s" },
 	{ "memory_bytes", NULL, SHAPE_OBJECT(prediction, bytes, figure), .title = "memory per GPU" },
 	{ "fits", NULL, SHAPE_FLAG(prediction, memory.fits) },
-	{ "limit", "Limit of decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
+	{ "limit", "What limits decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
 	{ "limit_reason", NULL, SHAPE_TEXT(prediction, limit_why), .title = "limit" },
 	{ "prompt_limit", NULL, SHAPE_CHOICE(prediction, prompt_limit, limit_names) },
-	{ "running_requests", "Concurrent; the rest waits.", SHAPE_REAL(prediction, served.running) },
+	{ "running_requests", "Concurrent requests; the rest waits.", SHAPE_REAL(prediction, served.running) },
 	{ "waiting_ms", "Waiting time, part of ttft_ms.", SHAPE_REAL(prediction, served.waiting) },
 	{ "memory", NULL, SHAPE_OBJECT(prediction, memory, memory_footprint) },
 	{ "step", "A decode step: one token per request.", SHAPE_OBJECT(prediction, step, decode_step) },
@@ -311,7 +312,7 @@ static const struct shape row_tpot_shape = SHAPE(row_result, row_tpot);
 static const struct shape row_throughput_shape = SHAPE(row_result, row_throughput);
 
 static const struct shape_row row_result_rows[] = {
-	{ "line", "Line in the table.", SHAPE_COUNT(row_result, line) },
+	{ "line", "Line number in the table.", SHAPE_COUNT(row_result, line) },
 	{ "model", NULL, SHAPE_TEXT(row_result, model) },
 	{ "hardware", NULL, SHAPE_TEXT(row_result, hardware) },
 	{ "engine", NULL, SHAPE_TEXT(row_result, engine) },

@@ -67,21 +67,22 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 		if (p->cache_share >= near_roof && p->memory_share < near_roof)
 			return "caches, not DRAM: wider loads, fewer bank conflicts, keep reused "
 			       "data in registers; ncu --set full shows the level";
-		return "read and write less: fuse it with its neighbours, keep reused data in "
+		return "read and write less: fuse it with neighboring kernels, keep reused data in "
 		       "shared memory or L2, use a narrower format; bytes per launch must fall in "
 		       "the next measurement";
 	case BOUND_COMPUTE:
 		return p->math == ROOF_FP64 || p->math == ROOF_FP32
-			       ? "tensor cores or a narrower format; then the clock: gputune bench "
-				 "gemm measures this GPU under load"
-			       : "a narrower format or less work; then the clock: gputune bench "
-				 "gemm measures this GPU under load";
+			       ? "use tensor cores or a narrower format; then check the clock: "
+				 "gputune bench gemm measures this GPU under load"
+			       : "use a narrower format or less work; then check the clock: "
+				 "gputune bench gemm measures this GPU under load";
 	case BOUND_LATENCY:
 		return each_us(p) > 0 && each_us(p) < short_us
 			       ? "launch less: fuse small kernels, use CUDA graphs; the number of "
 				 "launches must fall in the next measurement"
 			       : "more parallel work: a larger batch, more blocks (split-K), more "
-				 "loads in flight; occupancy and stall reasons by ncu --set full";
+				 "loads in flight; ncu --set full shows occupancy and stall "
+				 "reasons";
 	case BOUND_COPY:
 		return "copy less, or overlap it with compute: pinned memory, streams, keep data "
 		       "on the GPU; gputune bench copy measures the path";
@@ -105,7 +106,7 @@ static void judge_copy(struct arena *a, const struct roof *r, struct roof_point 
 
 	p->bound = BOUND_COPY;
 	if (!(p->gb_s > 0)) {
-		p->why = "no byte counts: the size report is missing";
+		p->why = "no byte counts: the profile has no memory sizes";
 		return;
 	}
 	if (!(limit->value > 0)) {
@@ -168,7 +169,8 @@ static void judge_time(struct arena *a, const struct roof *r, struct roof_point 
 	} else {
 		p->bound = BOUND_UNKNOWN;
 		p->why = p->counted ? p->counted
-				    : "no counts of operations or bytes, and its name gives none";
+				    : "operations and bytes are not counted, and the kernel's name "
+				      "does not tell them";
 	}
 }
 
@@ -229,9 +231,9 @@ void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p)
 	if (p->span_ms > 0 && p->busy_ms > 0 && p->busy_ms < busy_enough * p->span_ms)
 		p->host_bound =
 			arena_printf(a,
-				     "the GPU was busy in %.1f of %.1f ms (%s) and otherwise "
-				     "waited for the host or data. Before tuning kernels: fewer "
-				     "and longer kernels, CUDA graphs, loader prefetch",
+				     "the GPU was busy for %.1f of %.1f ms (%s), and waited for "
+				     "host or data in the rest. Before tuning kernels, use fewer "
+				     "and longer kernels, CUDA graphs, and loader prefetch",
 				     p->busy_ms, p->span_ms, percent(a, p->busy_ms / p->span_ms));
 }
 

@@ -28,13 +28,12 @@ static int roofline_nsys_kernels(struct sqlite_reader *r)
 {
 	static const char *const asks[] = {
 		"SELECT s.value, count(*), sum(k.\"end\" - k.start), min(k.\"end\" - k.start), "
-		"max(k.\"end\" - k.start), avg(1.0 * k.gridX * k.gridY * k.gridZ) "
-		"FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName "
-		"GROUP BY k.demangledName ORDER BY 3 DESC LIMIT 20000",
+		"max(k.\"end\" - k.start), avg(1.0 * k.gridX * k.gridY * k.gridZ) FROM "
+		"CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName GROUP BY "
+		"k.demangledName ORDER BY 3 DESC LIMIT 20000",
 		"SELECT s.value, count(*), sum(k.\"end\" - k.start), min(k.\"end\" - k.start), "
-		"max(k.\"end\" - k.start), 0 "
-		"FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.shortName "
-		"GROUP BY k.shortName ORDER BY 3 DESC LIMIT 20000",
+		"max(k.\"end\" - k.start), 0 FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON "
+		"s.id = k.shortName GROUP BY k.shortName ORDER BY 3 DESC LIMIT 20000",
 	};
 	struct sqlite3_stmt *s = sql_ask(&r->q, asks[0]);
 
@@ -71,8 +70,8 @@ static void roofline_nsys_copies(struct sqlite_reader *r)
 		      { 8, COPY_D2D, "[CUDA memcpy Device-to-Device]" },
 		      { 10, COPY_P2P, "[CUDA memcpy Peer-to-Peer]" } };
 	struct sqlite3_stmt *s =
-		sql_ask(&r->q, "SELECT copyKind, count(*), sum(\"end\" - start), sum(bytes) "
-			       "FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY copyKind LIMIT 64");
+		sql_ask(&r->q, "SELECT copyKind, count(*), sum(\"end\" - start), sum(bytes) FROM "
+			       "CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY copyKind LIMIT 64");
 
 	while (s && sql_row(&r->q, s))
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -95,8 +94,8 @@ static void roofline_nsys_copies(struct sqlite_reader *r)
 static void busy(struct sqlite_reader *r)
 {
 	struct sqlite3_stmt *s =
-		sql_ask(&r->q, "SELECT deviceId, start, \"end\" FROM "
-			       "CUPTI_ACTIVITY_KIND_KERNEL ORDER BY deviceId, start");
+		sql_ask(&r->q, "SELECT deviceId, start, \"end\" FROM CUPTI_ACTIVITY_KIND_KERNEL "
+			       "ORDER BY deviceId, start");
 	int64_t device = -1, from = 0, to = 0;
 	double ran = 0, span = 0;
 	long n = 0;

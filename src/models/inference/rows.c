@@ -200,10 +200,10 @@ static const char *reason_to_skip(const char **f, const struct infer_options *w)
 		return "concurrency unknown";
 	if (after(f[C_NOTES], "attention_dp=") > 1)
 		return "data-parallel attention";
-	if (mentions(f[C_NOTES], "concurrency not reached"))
-		return "fewer ran than asked for";
+	if (mentions(f[C_NOTES], "the requested concurrency was not reached"))
+		return "fewer requests ran at once than requested";
 	if (mentions(f[C_NOTES], "unknown share"))
-		return "share of the prefix cache unknown";
+		return "prefix-cache hit ratio unknown";
 	if (w->engine && *w->engine && engine_parse(w->engine) == ENGINES)
 		return "unknown engine";
 	return NULL;

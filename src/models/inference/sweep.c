@@ -323,8 +323,8 @@ static int check_size(const struct sweep *s, struct err *e)
 		ways *= (double)sizes[i];
 	if (ways > SWEEP_WAYS)
 		return err_set(e, -EINVAL,
-			       "%.3g ways to split the model (machines, weights, caches, tp, pp) "
-			       "exceed %d: use shorter lists",
+			       "%.3g combinations of machines, weights, caches, tp and pp exceed "
+			       "%d: use shorter lists",
 			       ways, SWEEP_WAYS);
 	if (all > (double)SWEEP_MOST)
 		return err_set(e, -EINVAL, "%.3g configurations exceed %llu: use shorter lists",

@@ -351,7 +351,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	look.pid = getpid();
 	look.rank = rank_of();
 	if (!find_cupti())
-		report_none("no libcupti is loaded, nor found");
+		report_none("libcupti is neither loaded nor found");
 	else if (!begin())
 		report_none("no memory or no thread");
 	return 1;

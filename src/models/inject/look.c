@@ -148,9 +148,8 @@ static void put_device(struct trace_look *l, const struct look_record *r, size_t
 	}
 	gap(gaps, l->to - until);
 	put(l,
-	    "{\"device\":%u,\"compute_ns\":%.0f,\"comm_ns\":%.0f,\"copy_ns\":%.0f,"
-	    "\"kernels_ns\":%.0f,\"any_ns\":%.0f,\"kernels\":%zu,\"comms\":%zu,\"copies\":%zu,"
-	    "\"gaps_ns\":[",
+	    "{\"device\":%u,\"compute_ns\":%.0f,\"comm_ns\":%.0f,\"copy_ns\":%.0f,\"kernels_ns\":%."
+	    "0f,\"any_ns\":%.0f,\"kernels\":%zu,\"comms\":%zu,\"copies\":%zu,\"gaps_ns\":[",
 	    r->device, s.sum[SPAN_COMPUTE], s.sum[SPAN_COMM], s.sum[SPAN_COPY], s.kernels, s.any,
 	    s.n[SPAN_COMPUTE], s.n[SPAN_COMM], s.n[SPAN_COPY]);
 	for (size_t g = 0; g < GAPS; g++)

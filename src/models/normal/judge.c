@@ -220,7 +220,7 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 		i->n = u.n;
 		i->source = u.source;
 	} else if (u.from > 0) {
-		i->why = arena_printf(a, "reference values start at %.3g MB; run larger sizes",
+		i->why = arena_printf(a, "reference values start at %.3g MB: measure larger sizes",
 				      u.from / 1e6);
 	} else {
 		i->why = arena_printf(a, "no reference value for %s on %s", i->title, i->hardware);

@@ -335,6 +335,7 @@ struct doc *page_serving(struct arena *a, const struct serving_view *v)
 					    : "Figures since the engine started");
 	for (size_t i = 0; i < v->n; i++)
 		node_pair(d, pairs, v->values[i].title,
-			  cell(v->values[i].figure ? with_unit(a, &v->values[i]) : "in the log"));
+			  cell(v->values[i].figure ? with_unit(a, &v->values[i])
+						   : "found in the log"));
 	return d;
 }

@@ -73,13 +73,13 @@ static void choose_way(struct arena *a, const struct train_options *w, struct tr
 	if (!w->way && q->dp * q->cp > 1)
 		train_note(q, arena_printf(a, "%s: %s (--parallel)", train_way_names[q->way],
 					   done ? "the least sharding that fits"
-						: "even this does not fit"));
+						: "does not fit even so"));
 	if (!w->recompute)
 		train_note(q, arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
 					   train_recompute_names[q->recompute],
 					   q->recompute == TRAIN_KEEP_ALL ? "it fits without"
-					   : done ? "with less it does not fit"
-						  : "even with this it does not fit"));
+					   : done ? "less sharding does not fit"
+						  : "does not fit even with this"));
 }
 
 bool train_interleave_divides(const struct train_config *q)
@@ -110,7 +110,7 @@ static int odd_chunks(const struct train_config *q, struct err *e)
 	if (*fit)
 		err_hint(e, "with --pp %d, use --interleave %s", q->pp, fit);
 	else
-		err_hint(e, "with --pp %d no --interleave divides them", q->pp);
+		err_hint(e, "no --interleave fits with --pp %d", q->pp);
 	return -EINVAL;
 }
 
@@ -192,7 +192,7 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_conf
 {
 	if (most < 1) {
 		q->micro_batch = 1;
-		train_note(q, "micro-batch 1: even this does not fit (--micro-batch)");
+		train_note(q, "micro-batch 1, which does not fit either (--micro-batch)");
 	} else if (most > MOST_CHOSEN && !held) {
 		q->micro_batch = MOST_CHOSEN;
 		train_note(q, arena_printf(a,
@@ -315,7 +315,7 @@ const char *const train_frozen_names[TRAIN_FROZENS] = { "bf16", "int8", "nf4" };
 /* clang-format off */
 const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
 	{ "pytorch", "a plain PyTorch loop", false, false, false, 1, 0 },
-	{ "hf-trainer", "Transformers' Trainer, with PEFT or TRL as well", false, true, true, 1.7, 0.025 },
+	{ "hf-trainer", "Transformers' Trainer, also with PEFT or TRL", false, true, true, 1.7, 0.025 },
 	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, false, 1, 0 },
 	{ "automodel", "NeMo AutoModel with Transformer Engine", true, false, true, 1, 0 },
 	{ "megatron", "Megatron-LM, Megatron Bridge, NeMo", true, false, true, 1, 0 },

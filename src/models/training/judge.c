@@ -46,10 +46,10 @@ static void by_link(struct state *s)
 		       .needs_unit = "GB/s bus bandwidth",
 		       .excluded = gone && s->curves,
 		       .why = arena_printf(a,
-					   "even without overlap, the step's %s GB on the bus "
+					   "even without overlap, the step's %s GB of traffic "
 					   "explain it only at %s GB/s; %s %s GB/s%s",
 					   train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
-					   s->curves ? "measured:" : "such links have",
+					   s->curves ? "measured:" : "such links reach",
 					   train_plain(a, s->known, 4),
 					   gone && !s->curves ? " (data sheet, not measured here)"
 							      : "") });
@@ -62,8 +62,8 @@ static void by_link(struct state *s)
 		    .excluded = s->j->lost_s / fmax(1, s->calls) > 1e-3,
 		    .why = arena_printf(
 			    a,
-			    "%.0f collectives per step would each have to take %s us longer; a "
-			    "fabric's latency is 2 to 50 us",
+			    "each of %.0f collectives per step would have to take %s us longer; "
+			    "the latency of a fabric is 2 to 50 us",
 			    s->calls, train_plain(a, 1e6 * s->j->lost_s / fmax(1, s->calls), 4)) });
 	add(s, (struct train_cause){
 		       .what = "a different transport in the job than in the link test",
@@ -107,11 +107,11 @@ static void train_judge_by_host(struct state *s)
 	int each = place_per_node(&q->place);
 
 	add(s, (struct train_cause){ .what = "the loader, or its storage",
-				     .measure = "time a step waits for its batch; the same run "
-						"with random tokens generated on the GPU",
+				     .measure = "time that a step waits for its batch; the same "
+						"run with random tokens generated on the GPU",
 				     .needs = 1e3 * s->step / samples,
 				     .needs_unit = "ms per sample and rank",
-				     .why = "samples at this rate explain the whole loss" });
+				     .why = "a loader at this rate explains the whole loss" });
 	add(s,
 	    (struct train_cause){
 		    .what = "several ranks on one GPU",
@@ -129,7 +129,7 @@ static void train_judge_by_host(struct state *s)
 		       .measure = "step times and SM clocks of each rank; throttle reasons; a GEMM "
 				  "on each GPU (gputune bench gemm)",
 		       .needs = 100 / fmax(1, s->ratio),
-		       .needs_unit = "% of the others' speed, for the slowest",
+		       .needs_unit = "% of the other ranks' speed, for the slowest",
 		       .why = "all ranks wait for the slowest at each gradient reduction" });
 	add(s, (struct train_cause){
 		       .what = "the host stalls the GPU: logging, .item(), saving or evaluation in "
@@ -156,10 +156,10 @@ static const char *by_bandwidth(const struct state *s)
 	if (s->bus <= 0 || need >= FAR * s->known)
 		return "";
 	return arena_printf(s->a,
-			    s->curves ? ", which bandwidth cannot explain: it would have to be %s "
-					"GB/s, but is %s GB/s (measured)"
-				      : ", which bandwidth explains only if the links reach %s "
-					"GB/s instead of the data sheet's %s GB/s: measure them",
+			    s->curves ? "; bandwidth does not explain it: %s GB/s would, but %s "
+					"GB/s were measured"
+				      : "; bandwidth explains it only if the links reach %s GB/s "
+					"instead of the data sheet's %s GB/s: measure them",
 			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
 }
 

@@ -51,8 +51,8 @@ static void train_page_figures(struct doc *d, const struct train_answer *p)
 	row(d, t, "memory of the fullest GPU", gb(a, p->memory.all.value), gb(a, p->memory.all.low),
 	    gb(a, p->memory.all.high));
 	doc_text(d,
-		 "Interval of rates: %s. MFU counts the model's operations, HFU also the "
-		 "recomputed ones; both relative to %.4g TFLOP/s (%s, dense, data sheet).",
+		 "Basis of the interval: %s. MFU counts the model's operations, HFU also "
+		 "recomputed ones; both are relative to %.4g TFLOP/s (%s, dense, data sheet).",
 		 p->interval_of, p->peak_flops / 1e12, train_precision_names[p->q.precision]);
 }
 
@@ -131,7 +131,7 @@ static void train_page_verdict(struct doc *d, const struct train_page *p)
 		return;
 	if (p->largest > 0)
 		doc_text(d,
-			 "Largest micro-batch that fits: %d; with global batch %d unchanged: %d "
+			 "Largest micro-batch that fits: %d; with the same global batch of %d: %d "
 			 "(predicted, not tried).",
 			 p->largest, t->q.global_batch, p->largest_held);
 	else
@@ -153,15 +153,14 @@ static void train_page_asked(struct doc *d, const struct train_answer *p)
 		cut = arena_printf(a, "%s, context parallelism %d", cut, q->cp);
 	if (q->ep > 1)
 		cut = arena_printf(a, "%s, expert parallelism %d", cut, q->ep);
-	doc_text(
-		d,
-		"%.4g G parameters. %s over %d rank%s%s; micro-batch %d x accumulation %d = global "
-		"batch %d of %d tokens; %s, %s, checkpointing %s%s.",
-		p->parameters / 1e9, train_way_names[q->way], q->dp * q->cp,
-		q->dp * q->cp > 1 ? "s" : "", cut, q->micro_batch, q->accumulation, q->global_batch,
-		q->sequence, train_precision_names[q->precision],
-		train_optimizer_names[q->optimizer], train_recompute_names[q->recompute],
-		q->compile ? ", fused kernels" : "");
+	doc_text(d,
+		 "%.4g G parameters. %s over %d rank%s%s; micro-batch %d x accumulation %d = "
+		 "global batch %d of %d tokens; %s, %s, checkpointing %s%s.",
+		 p->parameters / 1e9, train_way_names[q->way], q->dp * q->cp,
+		 q->dp * q->cp > 1 ? "s" : "", cut, q->micro_batch, q->accumulation,
+		 q->global_batch, q->sequence, train_precision_names[q->precision],
+		 train_optimizer_names[q->optimizer], train_recompute_names[q->recompute],
+		 q->compile ? ", fused kernels" : "");
 }
 
 static void train_page_notes(struct doc *d, const struct train_page *p)
@@ -308,7 +307,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 		r[3] = cell(c->why);
 		r[4] = cell(c->excluded ? "" : c->measure);
 	}
-	doc_text(d, "Rates do not prove a cause: measure as in the last column.");
+	doc_text(d, "A rate does not prove a cause: make the measurement in the last column.");
 }
 
 /* Errors of rows of one kind. */

@@ -15,7 +15,7 @@ static const struct train_spread train_spreads[] = {
 	{ 0.77, 1.08, 267, 10,
 	  "267 measurements of BF16 from 10 sources, each predicted without its source" },
 	{ 0.81, 1.12, 50, 1,
-	  "50 runs of Transformers' Trainer on one H100 host; a third of them set its CPU time" },
+	  "50 runs of Transformers' Trainer on one H100 host; its CPU time is fitted to a third of them" },
 	{ 0.6, 1.4, 0, 0,
 	  "too few measurements of this precision or kind of GPU: a guess" },
 };

@@ -93,7 +93,7 @@ static void train_explain_compute(struct arena *a, struct train_answer *p,
 	line(p, arena_printf(a, "attention forward: %s TFLOP / %s TFLOP/s%s%s = %s ms",
 			     train_plain(a, s->flops_attention / 1e12, 4),
 			     train_plain(a, train_flash_rate(q) / 1e12, 4), wide(a, s),
-			     q->attention == TRAIN_EAGER ? " x 2, plus scores through memory" : "",
+			     q->attention == TRAIN_EAGER ? " x 2, plus traffic of the scores" : "",
 			     ms(a, m->attention)));
 	train_explain_passes(a, p, m);
 	if (m->launch > 0)
@@ -114,11 +114,10 @@ static void train_explain_step(struct arena *a, struct train_answer *p, const st
 				     "%.4g of its time = %s ms",
 				     train_fit_of(q)->v[TFIT_CONTEND], ms(a, t->contention)));
 	if (q->pp > 1)
-		line(p,
-		     arena_printf(a,
-				  "bubble: (%d - 1) / (%d micro-batches x %d chunks) of the work "
-				  "= %s ms",
-				  q->pp, q->accumulation, q->interleave, ms(a, t->bubble)));
+		line(p, arena_printf(a,
+				     "bubble: (%d - 1) / (%d micro-batches x %d chunks) of the "
+				     "work = %s ms",
+				     q->pp, q->accumulation, q->interleave, ms(a, t->bubble)));
 	line(p, arena_printf(a,
 			     "step: %d x (%s + %s + %s) + launches %s + update %s + exposed %s + "
 			     "contention %s + bubble %s + waiting %s + loader %s = %s ms",
@@ -135,14 +134,14 @@ static void train_explain(struct arena *a, struct train_answer *p, const struct 
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct train_comm *c = &p->comms[i];
 
-		line(p, arena_printf(
-				a,
-				"%s (%s, %d ranks%s): %.0f x %s MB at %s GB/s (%s) = %s ms, %s "
-				"exposed",
-				train_collective_names[c->what], c->purpose, c->ranks,
-				c->between ? ", over the network" : "", c->count,
-				train_plain(a, c->bytes / 1e6, 4), train_plain(a, c->busbw_gbs, 4),
-				c->from, ms(a, c->total_s), ms(a, c->exposed_s)));
+		line(p, arena_printf(a,
+				     "%s (%s, %d ranks%s): %.0f x %s MB at %s GB/s (%s) = %s ms, "
+				     "%s exposed",
+				     train_collective_names[c->what], c->purpose, c->ranks,
+				     c->between ? ", over the network" : "", c->count,
+				     train_plain(a, c->bytes / 1e6, 4),
+				     train_plain(a, c->busbw_gbs, 4), c->from, ms(a, c->total_s),
+				     ms(a, c->exposed_s)));
 	}
 	train_explain_step(a, p, m);
 }

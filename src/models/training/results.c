@@ -44,12 +44,12 @@ static const struct shape_row train_config_rows[] = {
 static const struct shape train_config_shape = SHAPE(train_config, train_config);
 
 static const struct shape_row train_memory_rows[] = {
-	{ "weights_bytes", "Without gathered weights.",
+	{ "weights_bytes", "Weights, without gathered ones.",
 	  SHAPE_REAL(train_memory, weights), .title = "weights", .unit = "GB" },
 	{ "master_bytes", NULL, SHAPE_REAL(train_memory, master), .title = "FP32 master weights", .unit = "GB" },
 	{ "gradients_bytes", NULL, SHAPE_REAL(train_memory, gradients), .title = "gradients", .unit = "GB" },
 	{ "states_bytes", NULL, SHAPE_REAL(train_memory, states), .title = "optimizer states", .unit = "GB" },
-	{ "activations_bytes", "Kept for the backward pass.",
+	{ "activations_bytes", "Activations kept for the backward pass.",
 	  SHAPE_REAL(train_memory, activations), .title = "activations", .unit = "GB" },
 	{ "working_bytes", NULL,
 	  SHAPE_REAL(train_memory, working), .title = "transient activations", .unit = "GB" },
@@ -59,8 +59,8 @@ static const struct shape_row train_memory_rows[] = {
 	{ "context_bytes", NULL, SHAPE_REAL(train_memory, context), .title = "CUDA context, NCCL", .unit = "GB" },
 	{ "waste_bytes", "Allocator fragmentation.",
 	  SHAPE_REAL(train_memory, waste), .title = "allocator fragmentation", .unit = "GB" },
-	{ "reused_bytes", "Gradients that take the place of activations, which the backward pass frees; negative.",
-	  SHAPE_REAL(train_memory, reused), .title = "gradients in place of activations", .unit = "GB" },
+	{ "reused_bytes", "Negative: gradients that reuse memory of activations freed by the backward pass.",
+	  SHAPE_REAL(train_memory, reused), .title = "gradients in memory of activations", .unit = "GB" },
 	{ "limit_bytes", "Memory available to training.", SHAPE_REAL(train_memory, limit) },
 	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure), .title = "memory per GPU" },
 	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },
@@ -88,11 +88,11 @@ const struct shape train_time_shape = SHAPE(train_time, train_time);
 
 static const struct shape_row train_comm_rows[] = {
 	{ "collective", NULL, SHAPE_CHOICE(train_comm, what, train_collective_names) },
-	{ "purpose", "The data it transfers.", SHAPE_TEXT(train_comm, purpose), .title = "of" },
+	{ "purpose", "Data that it transfers.", SHAPE_TEXT(train_comm, purpose), .title = "of" },
 	{ "ranks", NULL, SHAPE_COUNT(train_comm, ranks) },
 	{ "network", "Between machines.", SHAPE_FLAG(train_comm, between) },
 	{ "count", "Calls per step.", SHAPE_REAL(train_comm, count) },
-	{ "bytes", "Per call, as nccl-tests counts them.", SHAPE_REAL(train_comm, bytes),
+	{ "bytes", "Bytes per call, as nccl-tests counts them.", SHAPE_REAL(train_comm, bytes),
 	  .title = "each", .unit = "bytes" },
 	{ "bus_gb_per_s", "Bus bandwidth at that size.", SHAPE_REAL(train_comm, busbw_gbs),
 	  .title = "bus", .unit = "GB/s" },
@@ -117,8 +117,8 @@ static const struct shape_row train_change_rows[] = {
 static const struct shape train_change_shape = SHAPE(train_change, train_change);
 
 static const struct shape_row train_what_if_rows[] = {
-	{ "changes", "Largest gain first.", SHAPE_ARRAY(train_what_if, changes, n, train_change) },
-	{ "best", "The best combination.",
+	{ "changes", "Changes, largest gain first.", SHAPE_ARRAY(train_what_if, changes, n, train_change) },
+	{ "best", "Best combination of changes.",
 	  SHAPE_OBJECT(train_what_if, best, train_change), SHAPE_WHEN(train_what_if, has_best) },
 };
 static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_if);
@@ -126,13 +126,13 @@ static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_
 static const struct shape_row train_point_rows[] = {
 	{ "gpus", NULL, SHAPE_COUNT(train_point, gpus), .title = "GPUs" },
 	{ "machines", NULL, SHAPE_COUNT(train_point, nodes) },
-	{ "possible", "Whether the split is valid and fits.", SHAPE_FLAG(train_point, possible) },
+	{ "possible", "true: the split is valid and fits.", SHAPE_FLAG(train_point, possible) },
 	{ "why_not", NULL, SHAPE_TEXT(train_point, why), .unknown = SHAPE_NULL },
 	{ "step_s", NULL, SHAPE_REAL(train_point, step_s), SHAPE_WHEN(train_point, possible),
 	  .title = "step time", .unit = "s" },
 	{ "tokens_per_s", NULL, SHAPE_REAL(train_point, tokens_s), SHAPE_WHEN(train_point, possible),
 	  .title = "throughput", .unit = "tokens/s" },
-	{ "efficiency_ratio", "Per GPU, relative to the first possible point.",
+	{ "efficiency_ratio", "Rate per GPU relative to the first possible point.",
 	  SHAPE_OBJECT(train_point, efficiency, figure), SHAPE_WHEN(train_point, possible),
 	  .title = "efficiency" },
 	{ "exposed_ratio", "Share of exposed communication in a step.",
@@ -145,20 +145,20 @@ static const struct shape train_point_shape = SHAPE(train_point, train_point);
 
 static const struct shape_row train_cause_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(train_cause, what), .title = "possible cause" },
-	{ "excluded", "Excluded by the figures.", SHAPE_FLAG(train_cause, excluded) },
+	{ "excluded", "true: the figures exclude it.", SHAPE_FLAG(train_cause, excluded) },
 	{ "needs", "Value that would explain the whole loss, in needs_unit.", SHAPE_REAL(train_cause, needs) },
 	{ "needs_unit", NULL, SHAPE_TEXT(train_cause, needs_unit) },
 	{ "why", NULL, SHAPE_TEXT(train_cause, why) },
-	{ "measure", "The measurement that decides it.", SHAPE_TEXT(train_cause, measure) },
+	{ "measure", "Measurement that decides it.", SHAPE_TEXT(train_cause, measure) },
 };
 static const struct shape train_cause_shape = SHAPE(train_cause, train_cause);
 
 static const struct shape_row train_judgement_rows[] = {
 	{ "measured_tokens_per_s", "Total of all GPUs.", SHAPE_REAL(train_judgement, measured),
 	  .title = "claimed", .unit = "tokens/s" },
-	{ "inside", "Within the interval.", SHAPE_FLAG(train_judgement, inside) },
+	{ "inside", "true: within the interval.", SHAPE_FLAG(train_judgement, inside) },
 	{ "missing_s", "Time per step beyond the prediction.", SHAPE_REAL(train_judgement, lost_s) },
-	{ "needed_bus_gb_per_s", "Bandwidth at which communication explains all of it; 0: none.",
+	{ "needed_bus_gb_per_s", "Bandwidth at which communication would explain the whole loss; 0: none.",
 	  SHAPE_REAL(train_judgement, busbw_needed_gbs) },
 	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict), .title = "the claim" },
 	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) },
@@ -166,7 +166,8 @@ static const struct shape_row train_judgement_rows[] = {
 static const struct shape train_judgement_shape = SHAPE(train_judgement, train_judgement);
 
 static const struct shape_row train_largest_rows[] = {
-	{ "micro_batch", "0: not even one sequence fits.", SHAPE_COUNT(train_page, largest) },
+	{ "micro_batch", "Largest micro-batch that fits; 0: not even one sequence fits.", SHAPE_COUNT(train_page,
+	  largest) },
 	{ "micro_batch_same_global_batch", NULL, SHAPE_COUNT(train_page, largest_held) },
 };
 static const struct shape train_largest_shape = SHAPE(train_page, train_largest);
@@ -175,9 +176,10 @@ static const struct shape_row train_page_rows[] = {
 	{ "asked", "A training setup.", SHAPE_OBJECT(train_page, answer.q, train_config) },
 	{ "parameters", NULL, SHAPE_REAL(train_page, answer.parameters) },
 	{ "active_parameters", NULL, SHAPE_REAL(train_page, answer.active) },
-	{ "model_flop_per_token", "Forward and backward.", SHAPE_REAL(train_page, answer.model_flops) },
+	{ "model_flop_per_token", "Operations of forward and backward pass.", SHAPE_REAL(train_page,
+	  answer.model_flops) },
 	{ "hardware_flop_per_token", "Including recomputation.", SHAPE_REAL(train_page, answer.hardware_flops) },
-	{ "peak_flop_per_s", "Per GPU, dense, data sheet.", SHAPE_REAL(train_page, answer.peak_flops) },
+	{ "peak_flop_per_s", "Peak per GPU, dense, from the data sheet.", SHAPE_REAL(train_page, answer.peak_flops) },
 	{ "tokens_per_s", "Total of all GPUs.", SHAPE_OBJECT(train_page, answer.tokens_s, figure),
 	  .title = "throughput", .unit = "tokens/s" },
 	{ "tokens_per_s_per_gpu", NULL, SHAPE_OBJECT(train_page, answer.tokens_s_gpu, figure),
@@ -186,10 +188,10 @@ static const struct shape_row train_page_rows[] = {
 	{ "hfu_ratio", NULL, SHAPE_OBJECT(train_page, answer.hfu, figure) },
 	{ "limit", NULL, SHAPE_CHOICE(train_page, answer.limit, train_limit_names) },
 	{ "limit_reason", NULL, SHAPE_TEXT(train_page, answer.limit_why), .title = "limit" },
-	{ "interval_of", "Measurements behind the intervals.", SHAPE_TEXT(train_page, answer.interval_of),
+	{ "interval_of", "Basis of the intervals.", SHAPE_TEXT(train_page, answer.interval_of),
 	  .title = "intervals from" },
-	{ "memory", "Of the fullest GPU.", SHAPE_OBJECT(train_page, answer.memory, train_memory) },
-	{ "step", "The parts without communication_s add up to step_s.",
+	{ "memory", "Memory of the fullest GPU.", SHAPE_OBJECT(train_page, answer.memory, train_memory) },
+	{ "step", "Time of each part; all parts except communication_s add up to step_s.",
 	  SHAPE_OBJECT(train_page, answer.time, train_time) },
 	{ "communication", NULL, SHAPE_ARRAY(train_page, answer.comms, answer.n_comms, train_comm) },
 	{ "largest", NULL, SHAPE_PART(train_largest_shape), SHAPE_WHEN(train_page, asked_largest) },
@@ -214,7 +216,7 @@ const struct result_shape train_result = {
 };
 
 static const struct shape_row train_row_rows[] = {
-	{ "line", "Line of the record, from 2.", SHAPE_COUNT(train_row, line) },
+	{ "line", "Line number in the table, from 2.", SHAPE_COUNT(train_row, line) },
 	{ "source", NULL, SHAPE_TEXT(train_row, source), .unknown = SHAPE_NULL },
 	{ "model", NULL, SHAPE_TEXT(train_row, model), .unknown = SHAPE_NULL },
 	{ "hardware", NULL, SHAPE_TEXT(train_row, hardware), .unknown = SHAPE_NULL },
@@ -225,11 +227,11 @@ static const struct shape_row train_row_rows[] = {
 	{ "fits", NULL, SHAPE_FLAG(train_row, fits) },
 	{ "measured_tokens_per_s_per_gpu", NULL, SHAPE_REAL(train_row, measured), .unknown = SHAPE_ZERO },
 	{ "predicted_tokens_per_s_per_gpu", NULL, SHAPE_REAL(train_row, predicted), .unknown = SHAPE_ZERO },
-	{ "low", "The prediction interval.", SHAPE_REAL(train_row, low), .unknown = SHAPE_NULL },
+	{ "low", "Prediction interval.", SHAPE_REAL(train_row, low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(train_row, high), .unknown = SHAPE_NULL },
 	{ "measured_memory_gib", NULL, SHAPE_REAL(train_row, memory), .unknown = SHAPE_ZERO },
 	{ "predicted_memory_gib", NULL, SHAPE_REAL(train_row, memory_predicted), .unknown = SHAPE_NULL },
-	{ "skipped", "Why it is excluded.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
+	{ "skipped", "Reason why it does not count.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
 };
 static const struct shape train_row_shape = SHAPE(train_row, train_row);
 

@@ -78,14 +78,14 @@ static const char *netplan_id(struct links *l, const struct nic *n, const char *
 	if (id)
 		return id;
 	*section = netplan_section(fact_text(&n->type, ""));
-	*why = "no netplan file names the interface, and it carries addresses: add mtu to the file "
+	*why = "no netplan file names the interface, but it has addresses: add mtu to the file "
 	       "that configures it";
 	if (!*section || (seen_ok(&n->ipv4.f) ? *n->ipv4.v != '\0' : n->ipv4.f.seen != SEEN_ABSENT))
 		return NULL;
 	persist_note(l->a, l->p,
 		     arena_printf(l->a,
-				  "No netplan file names %s: gputune's file does from the next "
-				  "boot on, and netplan configures it then.",
+				  "No netplan file names %s: from the next boot on gputune's file "
+				  "does, so netplan will configure it.",
 				  n->name));
 	return n->name;
 }
@@ -169,8 +169,8 @@ static void netplan_file(struct links *l)
 	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
 	persist_note(l->a, l->p,
 		     "netplan reads its files at boot; \"netplan apply\" applies them now and may "
-		     "interrupt links. It disables wake-on-LAN where an mtu is given, unless its "
-		     "files have wakeonlan: true.");
+		     "interrupt links. With an mtu it disables wake-on-LAN, unless a file has "
+		     "wakeonlan: true.");
 }
 
 static void manager_file(struct links *l)

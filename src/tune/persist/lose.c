@@ -212,7 +212,7 @@ static const char *by_boot_menu(struct arena *a, const struct persist_target *w)
 				    strlen("$GRUB_CMDLINE_LINUX_DEFAULT")) &&
 			    !memmem(at, n, "${GRUB_CMDLINE_LINUX_DEFAULT}",
 				    strlen("${GRUB_CMDLINE_LINUX_DEFAULT}")))
-				return arena_printf(a, "%s drops the values of earlier drop-ins",
+				return arena_printf(a, "%s resets the values of earlier drop-ins",
 						    s->path);
 		}
 	}

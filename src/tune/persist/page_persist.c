@@ -99,11 +99,14 @@ static void page_of_none(struct doc *d, const struct machine *m, const struct pe
 
 	doc_text(d, status ? "gputune keeps nothing for the next boot." : "Nothing to install.");
 	if (v->n_unkept)
-		doc_text(d, "%s applied and not kept for the next boot: %s. \"%s\" keeps %s.",
+		doc_text(d, "%s applied but not kept for the next boot: %s. \"%s\" keeps %s.",
 			 changes_text(d->arena, v->n_unkept), v->unkept, next,
 			 v->n_unkept == 1 ? "it" : "them");
 	else if (v->unkept)
-		doc_text(d, "No change is applied. \"%s\" keeps a setting, applied or not.", next);
+		doc_text(d,
+			 "No change is applied. \"%s\" keeps a setting whether it is applied or "
+			 "not.",
+			 next);
 	else if (!status)
 		doc_text(d, "None of the selected settings is applied or needs a change.");
 }
@@ -208,9 +211,9 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 			continue;
 		NODE_ROW(d, t, cell_as(STYLE_CODE, o->knob.name),
 			 o->outcome == OUTCOME_FOREIGN
-				 ? cell_as(STYLE_WARN, "left: not as gputune wrote it")
+				 ? cell_as(STYLE_WARN, "not removed: not as gputune wrote it")
 			 : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
-			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
+			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these lines")
 			 : is_absent(o) && o->outcome == OUTCOME_ALREADY
 				 ? cell_as(STYLE_GOOD, "did not exist")
 			 : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
@@ -246,7 +249,7 @@ static const struct shape_row persist_entry_rows[] = {
 	{ "keeper", "How it is set at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
 	{ "kept_by", "Path of the file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
 	{ "refusal", "Reason why no file keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
-	{ "loses", "Owners that set it differently at boot, after gputune.",
+	{ "loses", "Owners that overwrite it at boot, after gputune.",
 	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
 	{ "contested", "Owners that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),
 	  .unknown = SHAPE_NULL },
@@ -278,16 +281,16 @@ static const char *const actions[] = { "install", "status", "diff", "remove" };
 
 static const struct shape_row persist_rows[] = {
 	{ "action", NULL, SHAPE_TEXT(persist_view, action), SHAPE_NAMES(actions), OF_VIEW },
-	{ "dry_run", "Install, remove: nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
+	{ "dry_run", "Of install and remove: true if nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
 	{ "transaction", NULL, SHAPE_COUNT(persist_answer, transaction), .unknown = SHAPE_ZERO },
 	{ "error", NULL, SHAPE_TEXT(persist_answer, error), .unknown = SHAPE_NULL },
 	{ "hint", "Next step.", SHAPE_TEXT(persist_answer, hint), .unknown = SHAPE_NULL },
 	{ "rows", NULL, SHAPE_LIST(persist_view, rows, n, persist_entry), OF_VIEW },
-	{ "skipped", "Not read: the refusal has the reason.",
+	{ "skipped", "true: not read; the refusal has the reason.",
 	  SHAPE_LIST(persist_view, skipped, n_skipped, persist_entry), OF_VIEW },
 	{ "files", NULL, SHAPE_LIST(persist_view, files, n_files, persist_view_file), OF_VIEW },
 	{ "outcomes", NULL, SHAPE_LIST_AS(persist_answer, outcomes, n_outcomes, outcome_row, file_outcome_shape) },
-	{ "in_effect", "Remove: values set by the files at this boot and still in effect.",
+	{ "in_effect", "Of remove: values that the files set at this boot and that are still in effect.",
 	  SHAPE_LIST_AS(persist_view, in_effect, n_in_effect, persist_entry, in_effect_shape), OF_VIEW },
 	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) },
 };

@@ -18,8 +18,8 @@
 
 enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16 };
 
-static const char written_by[] =
-	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" removes it";
+static const char written_by[] = "gputune; \"gputune persist status\" shows this file, \"gputune "
+				 "persist remove\" removes it";
 
 /* A row of the file: many values where it has numbers. */
 struct request_row {
@@ -50,11 +50,11 @@ static const char *request_sets(unsigned backend)
 
 /* clang-format off */
 static const struct shape_row request_row_rows[] = {
-	{ "id", "Of the setting.", SHAPE_TEXT(request_row, of.id) },
+	{ "id", "Id of the setting.", SHAPE_TEXT(request_row, of.id) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(request_row, of.knob.kind, request_kind, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(request_row, of.knob.name) },
 	{ "object", NULL, SHAPE_TEXT(request_row, of.knob.object) },
-	{ "numbers", "Numbers that {} in the name stands for: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
+	{ "numbers", "Numbers for {} in the name: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
 	{ "value", NULL, SHAPE_TEXT(request_row, of.value) },
 	{ "device", "Target value.", SHAPE_TEXT(request_row, of.device) },
 	{ "keeper", "Mechanism that sets it at boot.", SHAPE_CHOICE_BY(request_row, of.keeper, request_sets, KEEPERS) },
@@ -278,7 +278,7 @@ static int document(struct reading *r, const json_t *j)
 	for (size_t i = 0; i < request.n; i++) {
 		r->item = i + 1;
 		if (json_object_size(json_array_get(list, i)) != keys)
-			return bad(r, "it lacks the %zu keys of a row", keys);
+			return bad(r, "a row does not have the required %zu keys", keys);
 		request.rows[i].of.target = "";
 		if (texts_hold(r, &request.rows[i]) ||
 		    persist_request_expand(r, &request.rows[i].of, request.rows[i].numbers))

@@ -109,15 +109,15 @@ static const char *overridden(struct gates *g, const struct change *c)
 
 	if (pci && is_above_payload(g->m, c))
 		return arena_printf(g->a,
-				    "the kernel argument pci=%s makes the payload size the limit "
-				    "of read requests: remove it and reboot first",
+				    "the kernel argument pci=%s limits read requests to the "
+				    "payload size: remove it and reboot first",
 				    pci);
 	for (size_t i = 0; i < g->i; i++) {
 		const struct change *x = &g->p->changes[i];
 
 		if (!x->gate && plan_gate_exclude(g->m, x, c))
 			return arena_printf(g->a,
-					    "%s sets %s to %s in this plan, which conflicts: leave "
+					    "conflict: %s sets %s to %s in the same plan. Leave "
 					    "one out with --skip %s or --skip %s",
 					    x->s->id, knob_text(g->a, &x->knob), x->after, x->s->id,
 					    c->s->id);
@@ -199,8 +199,8 @@ static const char *plan_gate_lockdown(struct gates *g, const struct change *c)
 	if (c->knob.kind != KNOB_PCI || !is_locked_down(g->m))
 		return NULL;
 	return arena_printf(g->a,
-			    "kernel lockdown (%s) refuses writes to configuration space: it is on "
-			    "with Secure Boot, and only the firmware's setup can turn that off",
+			    "kernel lockdown (%s) refuses writes to configuration space. Secure "
+			    "Boot turns it on, and only firmware setup turns Secure Boot off",
 			    g->m->kernel.lockdown.v);
 }
 
@@ -209,8 +209,8 @@ static const char *dangerous(struct gates *g, const struct change *c)
 	if (c->risk != RISK_DANGER)
 		return NULL;
 	return arena_printf(g->a,
-			    "it can hang or overheat the machine, weaken its security, or keep it "
-			    "from booting: read \"gputune explain %s\", then give --allow %s",
+			    "it can hang or overheat the machine, weaken its security, or prevent "
+			    "it from booting: read \"gputune explain %s\", then give --allow %s",
 			    c->s->id, c->s->id);
 }
 
@@ -292,14 +292,14 @@ static const char *gate_housekeeping(struct gates *g, const struct change *c)
 				    arg, c->after);
 	if (idset_has(&apart, 0))
 		return arena_printf(g->a,
-				    "%s=%s includes CPU 0, which boots the machine and keeps its "
-				    "time: leave it out",
+				    "%s=%s includes CPU 0, which boots the machine and handles its "
+				    "timekeeping: leave it out",
 				    arg, c->after);
 	LIST_FOR_EACH (struct numa_node, n, &cpus->nodes)
 		if (seen_ok(&n->cpus.f) && n->cpus.v.n && idset_contains(&apart, &n->cpus.v))
 			return arena_printf(g->a,
-					    "%s=%s leaves no CPU of node %u (%s) for the "
-					    "kernel's own work there: leave out at least one",
+					    "%s=%s leaves no CPU of node %u (%s) for the kernel's "
+					    "own work: leave out at least one",
 					    arg, c->after, n->index,
 					    idset_format(g->a, &n->cpus.v));
 	return NULL;
@@ -529,8 +529,9 @@ static const char *clock_lock(struct gates *g, const struct change *c, const str
 		return NULL;
 	if (low > high)
 		return arena_printf(
-			g->a, "a lock from %lld to %lld MHz is empty: give the lower clock first",
-			low, high);
+			g->a,
+			"the range from %lld to %lld MHz is empty: give the lower clock first", low,
+			high);
 	if (!seen_ok(&max->f) || high <= max->v)
 		return NULL;
 	return arena_printf(g->a, "gpu%u reaches at most %lld MHz, not %lld: request %lld or less",

@@ -268,7 +268,7 @@ size_t plan_open_changes(const struct plan *p)
 static const struct shape_row knob_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(knob, name), .unknown = SHAPE_BLANK },
-	{ "object", "Object of the knob, if its kind has one.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
+	{ "object", "Object of the knob, for kinds that have one.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
 };
 const struct shape knob_shape = SHAPE(knob, knob);
 
@@ -340,7 +340,7 @@ static const struct shape plan_summary_shape = SHAPE(plan_answer, plan_summary);
 static const struct shape_row plan_rows[] = {
 	{ "profile", NULL, SHAPE_TEXT(plan, profile), OF_PLAN, .unknown = SHAPE_BLANK },
 	{ "summary", NULL, SHAPE_PART(plan_summary_shape) },
-	{ "changes", "In the order of writing.", SHAPE_LIST(plan, changes, n, change), OF_PLAN },
+	{ "changes", "Changes in the order of writing.", SHAPE_LIST(plan, changes, n, change), OF_PLAN },
 	{ "advice", "Findings that no change of gputune fixes.",
 	  SHAPE_LIST(plan, advice, n_advice, advice), OF_PLAN },
 };

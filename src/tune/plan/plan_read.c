@@ -196,7 +196,7 @@ static int plan_read_keys(const struct reader *r, const json_t *j, const char *w
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!json_object_get(j, names[i]))
-			return bad(r, "%s lacks the key \"%s\"", what, names[i]);
+			return bad(r, "%s does not have the key \"%s\"", what, names[i]);
 	return 0;
 }
 
@@ -521,7 +521,7 @@ int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, co
 	if (plan_read_head(&r, j, &p))
 		return -EINVAL;
 	if (p.nodename && seen_ok(&m->nodename.f) && strcmp(p.nodename, m->nodename.v) != 0) {
-		bad(&r, "it was made for \"%.100s\", and this machine is \"%.100s\"", p.nodename,
+		bad(&r, "it was made for \"%.100s\", but this machine is \"%.100s\"", p.nodename,
 		    m->nodename.v);
 		err_hint(e, "make a plan here: gputune plan -o FILE");
 		return -EINVAL;

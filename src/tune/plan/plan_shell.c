@@ -50,8 +50,7 @@ static const char steps_frame[] =
 	"\t\tif now=$(\"now_$1\"); then :; else now=; fi\n"
 	"\t\tif [ \"$now\" = \"$4\" ]; then return 0; fi\n"
 	"\t\tif [ \"$now\" != \"$5\" ]; then say \"$3: left alone, it is '$now' by now\"; return "
-	"0; "
-	"fi\n"
+	"0; fi\n"
 	"\tfi\n"
 	"\tback=\"$back$1 \"\n"
 	"\tif ! \"unset_$1\"; then say \"$3: NOT taken back\"; failed=1; return 0; fi\n"
@@ -167,12 +166,12 @@ static void plan_shell_functions(FILE *out, struct arena *a, const struct step *
 					effect_name(c->effect)));
 	if (c->knob.kind == KNOB_SYSFS && str_ends(c->knob.name, "/queue/scheduler"))
 		plan_shell_comment(out, "   ",
-				   "The kernel then resets the queue's nr_requests, which is "
-				   "restored only if a step also sets it.");
+				   "The kernel then resets the queue's nr_requests; undo only "
+				   "restores it if a step also sets it.");
 	if (!s->read)
 		plan_shell_comment(out, "   ",
-				   "No program prints its value: apply sets it and undo resets it, "
-				   "without comparing.");
+				   "No program prints the value: apply sets it and undo resets it, "
+				   "without a comparison.");
 	for (size_t i = 0; i < c->n_owners; i++)
 		plan_shell_comment(out, "   Also set by ",
 				   arena_printf(a, "%s%s", c->owners[i].what,
@@ -181,7 +180,7 @@ static void plan_shell_functions(FILE *out, struct arena *a, const struct step *
 							: ""));
 	plan_shell_comment(out, "   Undone: ",
 			   s->unset ? knob_how_undone(c->knob.kind)
-				    : "not in this script: the value before is unknown");
+				    : "not in this script: the old value is unknown");
 	if (s->read)
 		fprintf(out, "now_%zu() { %s; }\n", n, s->read);
 	fprintf(out, "set_%zu() { %s; }\n", n, s->set);
@@ -210,7 +209,7 @@ static void plan_shell_header(FILE *out, struct arena *a, const struct machine *
 					fact_text(&m->kernel.release, "unknown kernel")));
 	plan_shell_comment(out, "Profile ", p->profile);
 	plan_shell_comment(out, "Made by gputune " GPUTUNE_VERSION " on ",
-			   stamp_format(p->time_s, when) ? "an unknown day" : when);
+			   stamp_format(p->time_s, when) ? "an unknown date" : when);
 	fputs("#\n# sh FILE         compares the machine with the values in the plan; writes "
 	      "nothing\n# sh FILE apply   compares, writes in this order, reads back, stops at the "
 	      "first difference\n# sh FILE undo    undoes, newest first, changes that still have "

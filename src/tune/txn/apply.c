@@ -71,8 +71,9 @@ static int check_before(struct txn_run *r, const struct knob *k, const char *bef
 
 static int set_just_now(struct txn_run *r, const struct knob *k, const char *now, struct err *why)
 {
-	err_set(why, -ESTALE, "another program has set %s to %s", knob_text(r->a, k), now);
-	err_hint(why, "make a new plan when it has exited");
+	err_set(why, -ESTALE, "another program set %s to %s while this one ran", knob_text(r->a, k),
+		now);
+	err_hint(why, "make a new plan after that program has exited");
 	return -ESTALE;
 }
 
@@ -201,7 +202,7 @@ static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row
 		set_just_now(r, &e->knob, e->read, why);
 		return failed(row, OUTCOME_FAILED, r, why);
 	}
-	err_set(why, -ECANCELED, "%s: requested %s, but the machine set %s",
+	err_set(why, -ECANCELED, "%s: %s was requested, but the machine set %s",
 		knob_text(r->a, &e->knob), e->after, e->read);
 	return failed(row, OUTCOME_CLAMPED, r, why);
 }
@@ -301,7 +302,7 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 	code = write_flush(&r->writer);
 	if (code)
 		return err_set(why, code,
-			       "%s: %s; nothing is changed unless it is recorded there first",
+			       "%s: %s; gputune changes nothing that it cannot record there first",
 			       TXN_JOURNAL, strerror(-code));
 	for (size_t i = first; code == 0 && i < r->now->n; i++)
 		code = carry_out(r, i, why);
@@ -487,7 +488,7 @@ int txn_trial_set(struct txn_trial *t, const struct plan *p, const char *op, str
 	int code;
 
 	if (t->open)
-		return err_set(e, -EBUSY, "changes of this trial are already open");
+		return err_set(e, -EBUSY, "this trial already has changes in effect");
 	t->report = (struct txn_report){ 0 };
 	code = run_apply(&t->run, p, op ? op : TXN_PROVE, e);
 	t->open = code == 0;
@@ -527,7 +528,7 @@ int txn_trial_look(struct txn_trial *t, const struct plan *p, struct err *e)
 		if (code)
 			return code;
 		if (!knob_same(&x->knob, now, x->read))
-			return err_set(e, -ESTALE, "%s is now %s; %s was set",
+			return err_set(e, -ESTALE, "%s is now %s; gputune had set %s",
 				       knob_text(r->a, &x->knob), now, x->read);
 	}
 	return 0;
@@ -569,7 +570,7 @@ int txn_trial_keep(struct txn_trial *t, struct err *e)
 	int code;
 
 	if (!t->open)
-		return err_set(e, -ENOENT, "no change of this trial is open");
+		return err_set(e, -ENOENT, "this trial has no change in effect");
 	r->now->state = TRANSACTION_APPLIED;
 	write_end(&r->writer, r->now->txn, r->now->state);
 	code = trial_finish(t, 0, NULL, e);

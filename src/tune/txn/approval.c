@@ -72,7 +72,7 @@ static int read_own(struct host *h, struct arena *a, const char *path, char **te
 	r = host_stat(h, path, &st);
 	if (!r && (st.kind != HOST_FILE || (st.uid != h->id.euid && st.uid != 0) ||
 		   (st.mode & 022) || st.links > 1))
-		return err_set(e, HOST_NOT_OURS, "%s: others may have written it", path);
+		return err_set(e, HOST_NOT_OURS, "%s: other users may have written it", path);
 	return r ? r : host_read(h, path, FILE_MAX, a, text, len);
 }
 
@@ -248,7 +248,7 @@ const char *approval_no_person(struct arena *a)
 	if (!isatty(STDIN_FILENO) || !tty || fstat(STDIN_FILENO, &st) ||
 	    major(st.st_rdev) != ((tty >> 8) & 0xfff) ||
 	    minor(st.st_rdev) != ((tty & 0xff) | ((tty >> 12) & 0xfff00)))
-		return "a person approves, at a terminal of their own";
+		return "a person must approve it, in their own terminal";
 	return NULL;
 }
 
@@ -374,7 +374,7 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 	if (!given && (asker <= 0 || !polkit_approves(h, a, p, asker))) {
 		*e = (struct err){ 0 };
 		err_set(e, -EPERM, "plan %s is not approved", p->hash);
-		err_hint(e, "a person does: sudo gputune approve %s", p->hash);
+		err_hint(e, "a person approves it with: sudo gputune approve %s", p->hash);
 		return -EPERM;
 	}
 	*e = (struct err){ 0 };
@@ -387,13 +387,14 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 	json_decref(approved);
 	if (own)
 		return err_set(e, -EPERM,
-			       "plan %s was approved from where the request comes from: approve it "
-			       "in another login session",
+			       "plan %s was approved in the login session that requests it: "
+			       "approve it in another one",
 			       p->hash);
 	r = host_make_dir(h, file_of(a, p->hash, "taken"), 0700);
 	if (r)
 		return err_set(e, -EPERM, "the approval of plan %s %s", p->hash,
-			       r == -EEXIST ? "was used" : "cannot be used: no folder can be made");
+			       r == -EEXIST ? "was used"
+					    : "cannot be used: no folder can be created");
 	host_remove(h, file_of(a, p->hash, "approved"));
 	return 0;
 }
@@ -414,7 +415,7 @@ unsigned long approval_txn(struct host *h, struct arena *a, const char *hash, st
 	    !(boot = strchr(text, ' ')) ||
 	    strncmp(boot + 1, boot_id_of(h, a), strcspn(boot + 1, "\n")) != 0) {
 		if (!e->text[0])
-			err_set(e, -ENOENT, "no plan of that hash was applied in this boot");
+			err_set(e, -ENOENT, "no plan with that hash was applied in this boot");
 		return 0;
 	}
 	return strtoul(text, NULL, 10);

@@ -27,7 +27,7 @@
 #define TXN_PUBLIC TXN_DIR "/status.jsonl"
 
 /* A note of an entry whose device could not be seen when it was to be taken back. */
-#define NOTE_AWAY "not there now"
+#define NOTE_AWAY "missing now"
 
 enum entry_state {
 	ENTRY_INTENDED, /* no "done" follows: a crash came between */

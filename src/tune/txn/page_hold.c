@@ -88,7 +88,7 @@ static void hold_page_found(struct doc *d, struct node *list, const struct hold_
 
 	f.badge = cell_as(holds[r->hold].style, holds[r->hold].text);
 	if (r->e->unread)
-		f.badge = cell_as(STYLE_BAD, "open: the journal's line is unreadable");
+		f.badge = cell_as(STYLE_BAD, "unknown: the journal line is unreadable");
 	else if (is_away(r))
 		f.badge = cell_as(STYLE_BAD, "left: " NOTE_AWAY);
 	else if (r->e->state == ENTRY_STUCK)
@@ -113,8 +113,8 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 	size_t n_batches;
 
 	if (!n) {
-		doc_text(d, sure ? "No change of gputune is open on this machine."
-				 : "Open changes of gputune are unknown.");
+		doc_text(d, sure ? "No change of gputune is in effect on this machine."
+				 : "Which changes of gputune are in effect is unknown.");
 		return d;
 	}
 	status_line(d, rows, n);
@@ -159,8 +159,7 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_OURS] = { VERIFY_IN_FORCE, NULL },
 		[HOLD_WAITS] = { VERIFY_WAITS, NULL },
 		[HOLD_MISSED] = { VERIFY_DIFFERS, VERIFY_NOT_BROUGHT },
-		[HOLD_FOREIGN] = { VERIFY_DIFFERS,
-				   "it was changed since by another program or user" },
+		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "another program or user has changed it since" },
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is restored" },
 		[HOLD_LOST] = { VERIFY_DIFFERS, "it was lost at the last reboot" },
 		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune has reset it" },
@@ -285,10 +284,11 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 			  : cell_printf(d, STYLE_WARN, "%s, differs from the journal", TXN_COPY));
 	node_pair(d, p, "History", bytes(d, TXN_HISTORY, f->history_bytes));
 	node_pair(d, p, "Format",
-		  f->format == 1 ? cell("1: no checksums; the next change writes it as format 2")
-				 : cellf(d, "%d", f->format));
+		  f->format == 1
+			  ? cell("1, without checksums; the next change writes it as format 2")
+			  : cellf(d, "%d", f->format));
 	node_pair(d, p, "Lines", hold_page_lines(d, j));
-	node_pairf(d, p, "Transactions", "%zu, of which %zu may still be open", j->n,
+	node_pairf(d, p, "Transactions", "%zu, of which %zu may have changes in effect", j->n,
 		   journal_count_open(j));
 	return d;
 }

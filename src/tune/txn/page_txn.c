@@ -127,7 +127,7 @@ static void txn_page_commands(struct doc *d, const struct txn_report *r)
 			text_printf(&t, "%s\n", r->rows[i].command);
 	if (!t.len)
 		return;
-	doc_text(d, "Stuck; to fix manually:");
+	doc_text(d, "Could not be undone; fix by hand:");
 	doc_code(d, arena_strdup(d->arena, t.s));
 }
 
@@ -158,7 +158,7 @@ void page_recovered(struct doc *d, const struct machine *m, const struct txn_rep
 		node_bullet(d, leftovers, cell(r->leftovers[i]));
 	if (!r->recovered)
 		return;
-	doc_text(d, "%zu interrupted transaction%s found first and rolled back.", r->recovered,
+	doc_text(d, "%zu interrupted transaction%s rolled back first.", r->recovered,
 		 r->recovered == 1 ? " was" : "s were");
 	if (!with_rows)
 		return;
@@ -315,8 +315,8 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 	if (result == -EUCLEAN && count(r, OUTCOME_STUCK))
 		node_span(d, line,
 			  cell_as(STYLE_BAD, has_command(r)
-						     ? " Some changes could not be undone: the "
-						       "commands above do it manually."
+						     ? " Some changes could not be undone: use the "
+						       "commands above."
 						     : " Some changes could not be undone."));
 	return d;
 }
@@ -372,8 +372,8 @@ static void overview(struct doc *d, const struct journal *j)
 	node_drop_empty(t);
 	if (trials)
 		doc_text(d,
-			 "%zu switches of proofs, all undone, are not shown; --format json lists "
-			 "them.",
+			 "%zu temporary changes of proofs, all undone, are not shown; --format "
+			 "json lists them.",
 			 trials);
 }
 

@@ -25,7 +25,8 @@ static const struct shape_row outcome_row_rows[] = {
 	{ "found", "Current value.", SHAPE_TEXT(outcome_row, found), .unknown = SHAPE_NULL },
 	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
 	{ "sentence", "Result.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-	{ "command", "Manual fix if stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
+	{ "command", "Command to run by hand if the undo failed.", SHAPE_TEXT(outcome_row, command),
+	  .unknown = SHAPE_NULL },
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
 
@@ -45,16 +46,16 @@ static long long report_transaction(const void *object)
 	  SHAPE_COUNT(txn_report, recovered), OF_REPORT },                                                  \
 	{ "error", NULL, SHAPE_TEXT(outcome_answer, error), .unknown = SHAPE_NULL },                                  \
 	{ "hint", "Next step.", SHAPE_TEXT(outcome_answer, hint), .unknown = SHAPE_NULL },                      \
-	{ "recovery", "Results of their changes.",                                                      \
+	{ "recovery", "Results of the changes in them.",                                                      \
 	  SHAPE_LIST(txn_report, recovery, n_recovery, outcome_row), OF_REPORT },                           \
 	{ "rows", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row), OF_REPORT },                                   \
-	{ "leftovers", "Files left by an interrupted write, and what was done with each: sentences.",         \
+	{ "leftovers", "Sentences about files of an interrupted write, and what was done with each.",         \
 	  SHAPE_TEXT_LIST(txn_report, leftovers, n_leftovers), OF_REPORT }
 
 static const struct shape_row apply_rows[] = { TRANSACTION_ROW, REPORT_ROWS };
 static const struct shape_row undo_rows[] = {
 	TRANSACTION_ROW,
-	{ "dry_run", "Nothing was written: the rows show what would happen.",
+	{ "dry_run", "true: nothing was written, and the rows show what would happen.",
 	  SHAPE_FLAG(txn_report, dry), OF_REPORT },
 	REPORT_ROWS,
 };
@@ -66,7 +67,7 @@ const struct result_shape apply_result = {
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
 };
 const struct result_shape undo_result = {
-	.name = "undo", .title = "gputune undo", .meaning = "Result of each change that was to be undone.",
+	.name = "undo", .title = "gputune undo", .meaning = "Result of undoing each change.",
 	.shape = &undo_shape, .list = "rows", .host = &host_shape, .exit_codes = 0x3f,
 };
 
@@ -96,21 +97,23 @@ static const struct shape_row hold_row_rows[] = {
 	{ "after", "Requested value.", SHAPE_TEXT(entry, after), OF_ENTRY, .unknown = SHAPE_NULL },
 	{ "now", NULL, SHAPE_TEXT(hold_row, now), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
-	{ "stuck", "An undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
+	{ "stuck", "true: an undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
 	{ "kept_by", "File that sets it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
 	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
 };
 static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 
 static const struct shape_row status_summary_rows[] = {
-	{ "ours", "gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
-	{ "waits", "In effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
-	{ "missed", "The reboot after the change did not set it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
-	{ "foreign", "Another program or user changed it later.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
-	{ "back", "The old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
-	{ "lost", "The machine was rebooted after the change.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
-	{ "reset", "Another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
-	{ "unknown", "It is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
+	{ "ours", "true: gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
+	{ "waits", "true: it takes effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
+	{ "missed", "true: the reboot after the change did not set it.", SHAPE_COUNT(status_answer,
+	  count[HOLD_MISSED]) },
+	{ "foreign", "true: another program or user changed it later.", SHAPE_COUNT(status_answer,
+	  count[HOLD_FOREIGN]) },
+	{ "back", "true: the old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
+	{ "lost", "true: the machine was rebooted after the change.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
+	{ "reset", "true: another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
+	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
 };
 static const struct shape status_summary_shape = SHAPE(status_answer, status_summary);
 
@@ -159,7 +162,7 @@ static const struct shape_row entry_rows[] = {
 	{ "read_back", NULL, SHAPE_TEXT(entry, read), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(entry, state, entry_state_name, ENTRY_STUCK + 1) },
 	{ "note", "Time of the last state.", SHAPE_TEXT(entry, note), .unknown = SHAPE_NULL },
-	{ "sides", "Knobs that writing it resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) },
+	{ "sides", "Other knobs that a write resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) },
 };
 static const struct shape entry_shape = SHAPE(entry, entry);
 
@@ -167,7 +170,7 @@ static const char *const transaction_ops[] = { "apply", "cluster", "persist", "p
 
 static const struct shape_row transaction_rows[] = {
 	{ "transaction", NULL, SHAPE_COUNT(transaction, txn), .unknown = SHAPE_ZERO },
-	{ "op", "Verb that made it.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
+	{ "op", "Verb that made the change.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
 	{ "time", NULL, SHAPE_TIME(transaction, time_s) },
 	{ "boot_id", NULL, SHAPE_TEXT(transaction, boot_id), .unknown = SHAPE_NULL },
 	{ "user", NULL, SHAPE_TEXT(transaction, user), .unknown = SHAPE_NULL },
@@ -175,12 +178,12 @@ static const struct shape_row transaction_rows[] = {
 	{ "profile", NULL, SHAPE_TEXT(transaction, profile), .unknown = SHAPE_NULL },
 	{ "tool_version", NULL, SHAPE_TEXT(transaction, version), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(transaction, state, transaction_state_name, TRANSACTION_UNDONE + 1) },
-	{ "changes", "In the order of writing.", SHAPE_LIST(transaction, entries, n, entry) },
+	{ "changes", "Changes in the order of writing.", SHAPE_LIST(transaction, entries, n, entry) },
 };
 static const struct shape transaction_shape = SHAPE(transaction, transaction);
 
 static const struct shape_row journal_rows[] = {
-	{ "torn", "The last line was truncated.", SHAPE_FLAG(journal, torn) },
+	{ "torn", "true: the last line was truncated.", SHAPE_FLAG(journal, torn) },
 	{ "bad_lines", "Unreadable lines.", SHAPE_COUNT(journal, bad_lines) },
 };
 static const struct shape journal_shape = SHAPE(journal, journal);
@@ -230,7 +233,7 @@ static const struct shape_row files_rows[] = {
 	{ "action", NULL, SHAPE_TEXT(files_answer, action), SHAPE_NAMES(journal_actions) },
 	{ "format", "Format of the journal's lines: 1 has no checksums; null: no journal.",
 	  SHAPE_COUNT(journal, files.format), OF_JOURNAL, .unknown = SHAPE_ZERO },
-	{ "copy_is_whole", "The copy has the same bytes as the journal.",
+	{ "copy_is_whole", "true: the copy has the same bytes as the journal.",
 	  SHAPE_FLAG(journal, files.copy_is_whole), OF_JOURNAL },
 	{ "journal_bytes", NULL, SHAPE_COUNT(journal, files.bytes), OF_JOURNAL },
 	{ "copy_bytes", NULL, SHAPE_COUNT(journal, files.copy_bytes), OF_JOURNAL },
@@ -238,7 +241,7 @@ static const struct shape_row files_rows[] = {
 	{ "bad_lines", "Lines unreadable in both the journal and its copy.",
 	  SHAPE_COUNT(journal, bad_lines), OF_JOURNAL },
 	{ "first_bad_line", NULL, SHAPE_COUNT(journal, bad_at), OF_JOURNAL, .unknown = SHAPE_ZERO },
-	{ "lines_from_copy", "Lines lost in the journal and present in the copy.", SHAPE_COUNT(journal, mended),
+	{ "lines_from_copy", "Lines that only the copy has.", SHAPE_COUNT(journal, mended),
 	  OF_JOURNAL },
 	{ "torn", "The journal's last line was truncated by a crash.", SHAPE_FLAG(journal, torn), OF_JOURNAL },
 	{ "transactions", NULL, SHAPE_COUNT(journal, n), OF_JOURNAL },
@@ -267,7 +270,7 @@ static const struct shape_row verify_summary_rows[] = {
 	{ "in-force", NULL, SHAPE_COUNT(verify, count[VERIFY_IN_FORCE]) },
 	{ "waits-for-reboot", NULL, SHAPE_COUNT(verify, count[VERIFY_WAITS]) },
 	{ "differs", NULL, SHAPE_COUNT(verify, count[VERIFY_DIFFERS]) },
-	{ "unknown", "It is unreadable.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
+	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
 };
 static const struct shape verify_summary_shape = SHAPE(verify, verify_summary);
 

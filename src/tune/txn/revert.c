@@ -241,8 +241,8 @@ static void away(struct txn_run *r, struct entry *e, struct outcome_row *row, bo
 	}
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = arena_printf(r->a,
-				     "left, not there now: %s; undo again when it is present, or "
-				     "use --force to abandon it",
+				     "left unchanged, since it is missing: %s; undo again when it "
+				     "is present, or use --force to abandon it",
 				     what);
 	e->state = ENTRY_STUCK;
 	e->note = NOTE_AWAY;
@@ -316,7 +316,8 @@ static const char *restore_side_effects(struct txn_run *r, const struct entry *e
 		if (code == 0)
 			code = knob_get(r->h, r->a, &s->knob, &now, &why);
 		if (code || !knob_same(&s->knob, now, want))
-			return arena_printf(r->a, "%s, reset by it: %s", knob_text(r->a, &s->knob),
+			return arena_printf(r->a, "%s, which it also reset: %s",
+					    knob_text(r->a, &s->knob),
 					    code ? why.text : "it did not accept its old value");
 	}
 	return NULL;
@@ -405,7 +406,7 @@ static void revert_unseen(struct txn_run *r, struct entry *e, struct outcome_row
 	else if (neutral)
 		restore(r, e, row, neutral);
 	else
-		run_stuck(r, e, row, "its old value was unknown, and it has no neutral one");
+		run_stuck(r, e, row, "its old value was unknown, and it has no default");
 }
 
 /* The same name may be another device after a reboot. A place that cannot be read just now says
@@ -422,7 +423,7 @@ static void covered(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		    const struct entry *above)
 {
 	noted(r, e, row, OUTCOME_COVERED, NOTE_COVERED);
-	row->sentence = arena_printf(r->a, "transaction %lu holds it", above->txn);
+	row->sentence = arena_printf(r->a, "transaction %lu also changed it", above->txn);
 }
 
 /*
@@ -605,10 +606,11 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 		return NULL;
 	}
 	if (!left->spare) {
-		open_row_note(r, arena_printf(r->a,
-					      "%s contains the old contents of %s from before an "
-					      "interrupted write: left unchanged; compare the two",
-					      left->path, left->of));
+		open_row_note(
+			r, arena_printf(r->a,
+					"%s contains the old contents of %s from before an "
+					"interrupted write. It was left unchanged: compare the two",
+					left->path, left->of));
 		return NULL;
 	}
 	code = host_remove(r->h, left->path);

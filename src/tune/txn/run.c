@@ -34,8 +34,8 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 			       "changes are not possible here: the machine was opened read-only");
 	if (r == -EROFS) {
 		err_set(e, r,
-			"%s is on a read-only file system: nothing is changed unless it is "
-			"recorded there first",
+			"%s is on a read-only file system: gputune changes nothing that it cannot "
+			"record there first",
 			TXN_DIR);
 		err_hint(e,
 			 "\"findmnt -T %s\" shows the file system; mount -o remount,rw makes it "
@@ -45,8 +45,8 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 	}
 	if (r == -ENOSPC || r == -EDQUOT) {
 		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
-		err_hint(e,
-			 "nothing is changed unless it is recorded there first: free some space");
+		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
+			    "space");
 		return r;
 	}
 	if (r == -EACCES || r == -EPERM) {
@@ -129,7 +129,7 @@ static int let_caller(struct host *h, struct arena *a, struct err *e)
 		return code;
 	err_set(e, -EPERM, "the site's policy forbids user %s to change this machine",
 		site_caller(a));
-	err_hint(e, "%s names who may: %s", SITE_POLICY, site.apply.users);
+	err_hint(e, "%s allows: %s", SITE_POLICY, site.apply.users);
 	return -EPERM;
 }
 

@@ -32,9 +32,8 @@ static int check_one(struct host *h, const char *path, struct err *e)
 		err_hint(e, "to trust it: chmod 600 %s", path);
 	} else if (st.links > 1) {
 		err_set(e, HOST_NOT_OURS,
-			"%s has %lu names (hard links), through which it can be changed: not "
-			"trusted",
-			path, st.links);
+			"%s has %lu hard links, through which it can be changed: not trusted", path,
+			st.links);
 		err_hint(e, "to trust it: cp -p %s %s.one && mv %s.one %s", path, path, path, path);
 	} else {
 		return 0;
@@ -48,10 +47,8 @@ int state_folder_refused(struct err *e)
 		"%s is a link, belongs to another user, or is writable by others: its contents are "
 		"not trusted",
 		TXN_DIR);
-	err_hint(e,
-		 "look at it with ls -ld; \"chown root: %s; chmod 755 %s\" where it is to be "
-		 "trusted",
-		 TXN_DIR, TXN_DIR);
+	err_hint(e, "check it with ls -ld; if you trust it: chown root: %s; chmod 755 %s", TXN_DIR,
+		 TXN_DIR);
 	return HOST_NOT_OURS;
 }
 

@@ -180,8 +180,8 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 	if (code) {
 		text_clear(&r->writer.waiting);
 		err_set(e, code, "%s: %s: nothing was undone", TXN_JOURNAL, strerror(-code));
-		err_hint(e,
-			 "nothing is changed unless it is recorded there first: free some space");
+		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
+			    "space");
 		return code;
 	}
 	for (size_t i = n; i-- > 0;)

@@ -87,7 +87,7 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 	if (strcmp(key, "limit") == 0) {
 		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
 			return ini_bad(&r->file,
-				       "limit must be 1 to %d re-applications an hour, not \"%s\"",
+				       "limit must be 1 to %d re-applications per hour, not \"%s\"",
 				       POLICY_LIMIT_MAX, value);
 		*limit = (int)n;
 		return 1;

@@ -81,7 +81,7 @@ static bool is_noticed_by_event(const char *via)
 static void report_what(struct arena *a, struct text *t, const struct event *e)
 {
 	static const char *const words[EVENT_KINDS] = {
-		[EVENT_LOST] = "is not in effect since the reboot",
+		[EVENT_LOST] = "has not been in effect since the reboot",
 		[EVENT_GONE] = "is now missing",
 		[EVENT_BACK] = "is present again",
 		[EVENT_UNSEEN] = "cannot be read",
@@ -192,7 +192,7 @@ static const struct shape who_shape = SHAPE(who, who);
 static const struct shape_row line_rows[] = {
 	{ "event", NULL, SHAPE_CHOICE_BY(event, kind, event_name, EVENT_KINDS), OF_EVENT },
 	{ "targets", NULL, SHAPE_TEXT_LIST(line, targets, n) },
-	{ "id", "Of the setting.", SHAPE_TEXT(watched_knob, id), OF_ITEM, .unknown = SHAPE_NULL },
+	{ "id", "Id of the setting.", SHAPE_TEXT(watched_knob, id), OF_ITEM, .unknown = SHAPE_NULL },
 	{ "knob", NULL, SHAPE_OBJECT(watched_knob, knob, knob), OF_ITEM, .unknown = SHAPE_NULL },
 	{ "transaction", NULL, SHAPE_COUNT(watched_knob, txn), OF_ITEM, .unknown = SHAPE_ZERO },
 	{ "wanted", NULL, SHAPE_TEXT(watched_knob, after), OF_ITEM, .unknown = SHAPE_NULL },
@@ -202,7 +202,8 @@ static const struct shape_row line_rows[] = {
 	{ "from", NULL, SHAPE_TEXT(event, from), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "to", NULL, SHAPE_TEXT(event, to), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "via", NULL, SHAPE_TEXT(event, via), SHAPE_NAMES(vias), OF_EVENT, .unknown = SHAPE_NULL },
-	{ "who", "Made the change.", SHAPE_OBJECT(event, who, who), OF_EVENT, .unknown = SHAPE_ZERO },
+	{ "who", "Program or user that made the change.", SHAPE_OBJECT(event, who, who), OF_EVENT,
+	  .unknown = SHAPE_ZERO },
 	{ "likely", "Running service that sets such knobs.",
 	  SHAPE_TEXT(event, likely), OF_EVENT, .unknown = SHAPE_NULL },
 	{ "sentence", "The whole event as text.", SHAPE_TEXT_MADE(line_sentence) },

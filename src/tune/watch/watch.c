@@ -77,7 +77,8 @@ static void notify(struct watcher *g)
 		return;
 	sum_up(g, &s);
 	n = snprintf(text, sizeof(text),
-		     "STATUS=%zu settings watched, %zu changed, %zu left, %zu no longer re-applied",
+		     "STATUS=%zu settings watched, %zu changed, %zu left changed, %zu no longer "
+		     "re-applied",
 		     s.watched, s.state[ITEM_CHANGED], s.state[ITEM_LEFT], s.state[ITEM_GIVEN_UP]);
 	if (!g->ready || strcmp(text, g->status) != 0) {
 		if (n > 0 && (size_t)n < sizeof(g->status))
@@ -155,7 +156,7 @@ static void report_bad_lines(struct watcher *g, const struct journal *j)
 	struct err e = { 0 };
 
 	if (j->bad_lines && j->bad_lines != g->bad_lines) {
-		err_set(&e, 0, "%s: %zu line%s unreadable: their changes are not watched",
+		err_set(&e, 0, "%s: %zu line%s unreadable, whose changes are not watched",
 			TXN_JOURNAL, j->bad_lines, j->bad_lines == 1 ? "" : "s");
 		trouble(g, &e);
 	}
@@ -355,8 +356,8 @@ static void watch_watch_give_up(struct watcher *g, struct watched_knob *it, cons
 
 	e->note = arena_printf(
 		&g->round,
-		"it was re-applied %d time%s within an hour and reverted each time by: %s; it is "
-		"left unchanged until it is applied again or the watcher is reloaded",
+		"re-applied %d time%s within an hour, and reverted each time by: %s. The watcher "
+		"stops re-applying it until it is applied again or the watcher is reloaded",
 		n, n == 1 ? "" : "s", watch_watch_blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
@@ -441,7 +442,7 @@ static void watch_watch_changed(struct watcher *g, struct watched_knob *it, enum
 	if (reaction == REACT_BACK_OFF && can_be_set_again(it) &&
 	    ((sight != SIGHT_RESET && !lost) || blamed->login_uid > 0 ||
 	     (blamed->pid && blamed->login_uid == 0))) {
-		watch_log(g, EVENT_LEFT, it, now)->note = "it is left as changed";
+		watch_log(g, EVENT_LEFT, it, now)->note = "its new value is left";
 		it->state = ITEM_LEFT;
 		item_set_now(it, now);
 		return;

@@ -154,8 +154,8 @@ static int bench_measure(struct measuring *g)
 	c->steal_percent = conditions_steal(&first, &c->before);
 	if (g->ask->require_idle && record_busy(c))
 		return door_refuse(g->d, EXIT_NOT_APPLIED,
-				   "the machine is busy: other programs use %.2f CPUs, %.1f %% of "
-				   "its time is stolen; nothing was measured",
+				   "the machine is busy: other programs use %.2f CPUs, the "
+				   "hypervisor takes %.1f %% of CPU time; nothing was measured",
 				   fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
 	s = sampler_start(g->h, &g->watch, &g->stop);
 	frame_start(&g->frame);
@@ -331,10 +331,10 @@ static const struct ask_row bench_verb_rows[] = {
 	  ASK_FLAG(bench_verb_ask, require_idle) },
 	{ ASK_PART(bench_verb_ask, on, bench_ask) },
 	{ ASK_PART_OF(bench_verb_ask, on, bench_peer_shape) },
-	{ "rank", "collectives: rank of this process, of --ranks; rank 0 leads and prints",
+	{ "rank", "collectives: rank of this process, below --ranks; rank 0 leads and prints",
 	  ASK_COUNT(bench_verb_ask, rank, 0, RANKS_MAX - 1) },
 	{ "ranks",
-	  "collectives: number of processes, which meet at --peer; 1: only this one, ignoring a "
+	  "collectives: number of processes, which connect to --peer; 1: only this one, ignoring a "
 	  "launcher's environment",
 	  ASK_COUNT(bench_verb_ask, ranks, 1, RANKS_MAX) },
 	{ "local-processes", "collectives: start one process per GPU of this machine",
@@ -353,14 +353,14 @@ const struct verb bench_verb = {
 	.common = true,
 	.summary = "measure memory, GPUs, disks and network",
 	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and "
-		 "saves it. NAME/CASE is one case, all a short run of each. Ctrl-C keeps what was "
-		 "measured. \"bench serve\" is the other end of network benches.",
+		 "saves it. NAME/CASE is one case; \"all\" is a short run of each bench. Ctrl-C "
+		 "keeps the results so far. \"bench serve\" is the other end of network benches.",
 	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
 	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
 		 "nccl-tests bandwidth speedtest",
 	.examples = EXAMPLES(
 		{ "bench memory-bandwidth memory-latency", "two benches" },
-		{ "bench disk --dir /data --for 5s", "a disk: requires a folder to write to" },
+		{ "bench disk --dir /data --for 5s", "a disk; requires a folder to write to" },
 		{ "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
 		{ "bench all", "a short run of each" }),
 	.ask = &bench_verb_shape,

@@ -144,8 +144,8 @@ int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct b
 		return code;
 	if (n != ask->names.n)
 		return door_refuse(d, EXIT_USAGE,
-				   "with several processes (%s) only collectives can be measured, "
-				   "without other benches",
+				   "several processes (%s) can only measure collectives, without "
+				   "other benches",
 				   ranks.by ? ranks.by : "--local-processes");
 	if (ask->local_processes && ranks.ranks)
 		return door_refuse(d, EXIT_USAGE,

@@ -54,7 +54,7 @@ const struct verb bench_list_verb = {
 	.name = "list",
 	.summary = "the benches and the saved results",
 	.about = "Lists every bench with what it measures, and the saved results.",
-	.examples = EXAMPLES({ "bench list", "all of them" },
+	.examples = EXAMPLES({ "bench list", "all benches" },
 			     { "bench list --format json", "for scripts" }),
 	.ask = &state_ask_shape,
 	.answer = bench_list_any,

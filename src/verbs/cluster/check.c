@@ -17,10 +17,10 @@ struct cluster_check_ask {
 static const struct ask_row cluster_check_ask_rows[] = {
 	{ ASK_PART(cluster_check_ask, nodes, cluster_nodes_ask) },
 	{ ASK_PART(cluster_check_ask, links, cluster_links_ask) },
-	{ "budget", "time for all of it (10m)", ASK_TIME(cluster_check_ask, budget_s) },
+	{ "budget", "total time (default: 10m)", ASK_TIME(cluster_check_ask, budget_s) },
 	{ "from", "judge the wiring of an earlier discovery (its JSON); measures nothing",
 	  ASK_TEXT(cluster_check_ask, from), .arg = "FILE", .files = true },
-	{ "bench", "also short benches on each node", ASK_FLAG(cluster_check_ask, bench) },
+	{ "bench", "also run short benches on each node", ASK_FLAG(cluster_check_ask, bench) },
 };
 static const struct ask_shape cluster_check_ask_shape =
 	ASK_SHAPE(cluster_check_ask, NULL, cluster_check_ask_rows);
@@ -118,10 +118,10 @@ VERB_PAGE_OF(cluster_check_page, page_cluster_check, cluster_check_view)
 
 const struct verb cluster_check_verb = {
 	.name = "check",
-	.summary = "the wiring, then which nodes and links are slow",
-	.about = "Discovers, then does what qualify does on the nodes: the health of each, and "
-		 "data between all of them over each network. Names the bad node, port or path. "
-		 "Changes nothing.",
+	.summary = "check the wiring, then find slow nodes and links",
+	.about = "Discovers the wiring. Then, like qualify, checks the health of each node and "
+		 "exchanges data over each network. Names the bad node, port or path. Changes "
+		 "nothing.",
 	.exits = "1: a fault was found; 5: not everything could be measured",
 	.examples = EXAMPLES(
 		{ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },

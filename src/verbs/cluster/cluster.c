@@ -78,7 +78,7 @@ static const struct verb_format discover_formats[] = { { "svg", discover_svg }, 
 
 static const struct verb discover_verb = {
 	.name = "discover",
-	.summary = "which port is wired to which, and faults in the wiring",
+	.summary = "find which ports are connected, and faults in the wiring",
 	.about = "Makes all ports of --nodes announce themselves and reports which ports receive "
 		 "them, by cable or switch, with speed, MTU, addresses and RDMA. --against "
 		 "compares with an earlier result. Nothing is changed. Without root on the nodes, "
@@ -113,7 +113,7 @@ const struct verb cluster_verb = {
 	.examples =
 		EXAMPLES({ "cluster discover --nodes spark-1,spark-2", "the wiring" },
 			 { "cluster check --nodes spark-1,spark-2", "the bandwidth of each path" },
-			 { "cluster plan --nodes spark-1,spark-2", "what would change" }),
+			 { "cluster plan --nodes spark-1,spark-2", "show what would change" }),
 	.subs = cluster_subs,
 	.programs = cluster_programs,
 };

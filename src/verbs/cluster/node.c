@@ -80,7 +80,7 @@ static int node_serve(struct door *d, const void *ask, int in, int out)
 
 static const struct verb node_verb = {
 	.name = "node",
-	.summary = "the program that a coordinator starts on each node",
+	.summary = "internal: the program that gputune starts on each node",
 	.about = "Answers requests, one JSON object per line, until its input ends.",
 	.ask = &node_ask_shape,
 	.serve = node_serve,

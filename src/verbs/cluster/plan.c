@@ -44,8 +44,8 @@ static const struct ask_row cluster_plan_ask_rows[] = {
 	  .names = topologies, .n_names = sizeof(topologies) / sizeof(topologies[0]),
 	  .strict = true },
 	{ "subnets",
-	  "take each path's /24 from this network (default: the first free ones from 192.168.100.0 "
-	  "on)",
+	  "network for the paths, each a /24 of it (default: the first free ones from "
+	  "192.168.100.0)",
 	  ASK_TEXT(cluster_plan_ask, subnets), .arg = "NETWORK", .check = subnets_check },
 	{ "mtu", "MTU of the links (default: 9000)",
 	  ASK_COUNT(cluster_plan_ask, mtu, MTU_LEAST, MTU_MOST), .arg = "BYTES", .unit = "bytes" },
@@ -55,8 +55,7 @@ static const struct ask_row cluster_plan_ask_rows[] = {
 	  ASK_FLAG(cluster_plan_ask, apply) },
 	{ "confirm-within", "a node that is not confirmed within this time undoes its changes",
 	  ASK_TIME(cluster_plan_ask, confirm_s), .fallback = "60s" },
-	{ "dry-run", "show what would be done, and do nothing",
-	  ASK_FLAG(cluster_plan_ask, dry_run) },
+	{ "dry-run", "show the actions without doing them", ASK_FLAG(cluster_plan_ask, dry_run) },
 };
 static const struct ask_shape cluster_plan_ask_shape =
 	ASK_SHAPE(cluster_plan_ask, NULL, cluster_plan_ask_rows);
@@ -112,7 +111,7 @@ static bool can_be_made(struct planning *p)
 	const struct wiring_trouble *t = p->wiring.troubles;
 
 	if (wiring_stopped(&p->wiring)) {
-		door_warn(p->d, "nothing is changed: %s%s%s", t->node, *t->node ? ": " : "",
+		door_warn(p->d, "nothing was changed: %s%s%s", t->node, *t->node ? ": " : "",
 			  t->text);
 		return false;
 	}
@@ -127,7 +126,7 @@ static bool can_be_made(struct planning *p)
 			door_warn(p->d, "%s: %s%s%s", n->name, n->plan.refusals[k].port,
 				  *n->plan.refusals[k].port ? ": " : "", n->plan.refusals[k].text);
 	}
-	door_warn(p->d, "nothing is changed");
+	door_warn(p->d, "nothing was changed");
 	return false;
 }
 
@@ -210,10 +209,10 @@ VERB_PAGE(cluster_plan_page_any, cluster_plan_page, cluster_plan_ask, cluster_pl
 
 const struct verb cluster_plan_verb = {
 	.name = "plan",
-	.summary = "the addresses, MTU and names for each node; --apply sets them",
+	.summary = "plan addresses, MTU and names for each node; --apply sets them",
 	.about = "Shows the addresses, MTU, names and files that each node needs for its cables, "
-		 "and what blocks that. --apply changes all nodes at once and tests the links; a "
-		 "node that is not confirmed in time restores its old configuration.",
+		 "and any obstacles. --apply changes all nodes at once and tests the links; a node "
+		 "that is not confirmed in time restores its old configuration.",
 	.exits = "1: changes are needed",
 	.examples = EXAMPLES(
 		{ "cluster plan --nodes spark-1,spark-2", "what would change on each node" },
@@ -236,8 +235,7 @@ struct cluster_undo_ask {
 
 static const struct ask_row cluster_undo_ask_rows[] = {
 	{ ASK_PART(cluster_undo_ask, nodes, cluster_nodes_ask) },
-	{ "dry-run", "show what would be done, and do nothing",
-	  ASK_FLAG(cluster_undo_ask, dry_run) },
+	{ "dry-run", "show the actions without doing them", ASK_FLAG(cluster_undo_ask, dry_run) },
 	{ "force", "also undo values changed by others since", ASK_FLAG(cluster_undo_ask, force) },
 };
 static const struct ask_shape cluster_undo_ask_shape =

@@ -30,10 +30,11 @@ static int listen_check(const char *text, struct err *e)
 /* clang-format off */
 #define NODES { ASK_PART(generate_ask, nodes, nodes_ask) }
 #define HEAD                                                                                               \
-	{ "head", "address at which the others reach the first machine", ASK_TEXT(generate_ask, head),                \
+	{ "head", "address of the first machine that the others can reach",                                  \
+	  ASK_TEXT(generate_ask, head),                                                                    \
 	  .arg = "ADDRESS", .check = head_check }
 #define PORT(help) { "port", help, ASK_COUNT(generate_ask, port, 1, 65535) }
-#define RANK { "rank", "only the part for machine N", ASK_COUNT(generate_ask, rank, 0, GEN_NODES_MAX) }
+#define RANK { "rank", "only print the part for machine N", ASK_COUNT(generate_ask, rank, 0, GEN_NODES_MAX) }
 #define IMAGE                                                                                              \
 	{ "image", "container image, for --format compose", ASK_TEXT(generate_ask, image), .arg = "IMAGE" }
 #define PROGRAM                                                                                            \
@@ -46,7 +47,7 @@ static int listen_check(const char *text, struct err *e)
 #define EDIT                                                                                               \
 	{ "edit", "suggest changes to this file as a diff; -o writes the new file",                  \
 	  ASK_TEXT(generate_ask, edit), .arg = "FILE", .files = true }
-#define MEETS "port on which the first machine waits for the others (default: 29500)"
+#define MEETS "port of the rendezvous on the first machine (default: 29500)"
 
 static const struct ask_row variables_rows[] = { NODES, HEAD, RANK };
 static const struct ask_row mpi_rows[] = { PROGRAM, NODES, HEAD, RANK, IMAGE };
@@ -534,20 +535,23 @@ static const char *edited_file(const void *answer, size_t *len)
 /* --- the kinds -------------------------------------------------------------------------------- */
 
 #define MACHINES                                                                                   \
-	" Machines: this one, --host, several --node, --cluster or --on. Each value has its "      \
+	" Machines are this one, --host, several --node, --cluster or --on. Each value has its "   \
 	"reason."
-#define ABOUT_VARIABLES "The variables for each machine; --format shell is a script that sets them."
+#define ABOUT_VARIABLES                                                                            \
+	"Prints the variables for each machine; --format shell prints a script that sets them."
 #define ABOUT_LAUNCHERS                                                                            \
-	"The start command for PROGRAM on all machines; --format shell, systemd or compose is "    \
-	"the file."
+	"Prints the start command for PROGRAM on all machines; --format shell, systemd or "        \
+	"compose prints a file."
 #define ABOUT_TRAINED ABOUT_LAUNCHERS " --model adds the program's own arguments."
-#define ABOUT_FILES "The file that lists all machines; --format shell is the file itself."
+#define ABOUT_FILES "Lists all machines; --format shell prints the file itself."
 #define ABOUT_ENGINES                                                                              \
-	"The command that serves --model. Parallelism, memory share and cache format follow from " \
-	"the prediction and from free memory; --format shell, systemd or compose is the file."
+	"Prints the command that serves --model. Parallelism, memory share and cache format "      \
+	"follow from the prediction and from free memory; --format shell, systemd or compose "     \
+	"prints a file."
 #define ABOUT_TRAININGS                                                                            \
-	"The file that trains --model, each value from the prediction; --format shell is the "     \
-	"file. --edit FILE shows the changes to your file as a diff; -o writes a new file."
+	"Prints a configuration that trains --model, with values from the prediction; --format "   \
+	"shell prints the file itself. --edit FILE shows changes to your file as a diff; -o "      \
+	"writes a new file."
 #define ELSEWHERE " --on h200"
 #define CAPTURED " --node node1=node1.tar --node node2=node2.tar"
 

@@ -10,8 +10,8 @@
 static const struct ask_row nodes_ask_rows[] = {
 	{ ASK_PART(nodes_ask, machine, machine_ask) },
 	{ "node",
-	  "a machine and its capture (without one: this machine); repeat for each machine, the "
-	  "first leads",
+	  "a machine and its capture (without one: this machine); repeatable, the first machine "
+	  "leads",
 	  ASK_TEXTS(nodes_ask, node), .arg = "NAME[=CAPTURE]", .files = true },
 	{ "cluster", "the machines of \"cluster discover --format json\"",
 	  ASK_TEXT(nodes_ask, cluster), .arg = "FILE", .files = true },
@@ -79,7 +79,7 @@ static int by_likeness(struct door *d, const char *head, size_t n, struct gen_cl
 	if (!head)
 		return door_refuse(d, EXIT_USAGE,
 				   "--nodes %zu: the other machines are unknown; give the first "
-				   "one's address with --head, or all with --node NAME=CAPTURE",
+				   "machine's address with --head, or all with --node NAME=CAPTURE",
 				   n);
 	first.n_links = 0;
 	first.ports = memcpy(arena_array(d->arena, first.n_ports + 1, sizeof(*first.ports)),
@@ -241,9 +241,8 @@ int generate_nodes(struct door *d, const struct generate_ask *ask, struct genera
 	int code;
 
 	if (given > 1)
-		return door_refuse(
-			d, EXIT_USAGE,
-			"give the machines with only one of --node, --cluster, --on and --host");
+		return door_refuse(d, EXIT_USAGE,
+				   "use only one of --node, --cluster, --on and --host");
 	c->known = door_knowledge(d, from->machine.capture);
 	if (from->node.n)
 		code = by_nodes(d, &from->node, c);

@@ -308,8 +308,8 @@ static int verb_persist_files_kernel_install(struct persisting *s)
 		return code;
 	return text ? check_tokens(s, "kernel-install", text)
 		    : door_refuse(s->d, EXIT_BLIND,
-				  "kernel-install succeeded, but no loader entry of the running "
-				  "kernel is readable: check with verify --boot after the reboot");
+				  "kernel-install succeeded, but no readable loader entry is for "
+				  "the running kernel: run verify --boot after the reboot");
 }
 
 int persist_update_boot(struct persisting *s)
@@ -391,8 +391,8 @@ static const char *persist_program(const struct persisting *s)
 	if (!s->writes || is_safe(path))
 		return arena_strdup(s->d->arena, path);
 	door_refuse(s->d, EXIT_NOT_APPLIED,
-		    "%s would run at every boot, but it is in a user's folder or writable by users "
-		    "other than root: install gputune first",
+		    "%s would run at every boot, but it is in a user's folder or writable by other "
+		    "users: install gputune first",
 		    path);
 	return NULL;
 }
@@ -583,7 +583,7 @@ static const char *look_sentence(struct persisting *s, const struct entry *e,
 		return "edited since gputune wrote it";
 	if (state == PERSIST_FILE_MISSING && e->knob.kind == KNOB_FILE)
 		copy = persist_copy_of(s, e->knob.name, e->after);
-	return copy ? arena_printf(s->d->arena, "its text is in %s", copy) : NULL;
+	return copy ? arena_printf(s->d->arena, "its contents are in %s", copy) : NULL;
 }
 
 /* What the file of a row does by now; NULL: what it says. */
@@ -696,7 +696,7 @@ size_t persist_note_open(struct persisting *s)
 		found++;
 		persist_note(s->d->arena, &s->p,
 			     arena_printf(s->d->arena,
-					  "%s was interrupted (transaction %lu). It left: %s. "
+					  "%s was interrupted (transaction %lu) and left: %s. "
 					  "\"gputune persist remove\" removes all of it.",
 					  back ? "A removal" : "An installation", t->txn,
 					  there.len ? there.s : "nothing"));

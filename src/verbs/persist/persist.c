@@ -23,8 +23,8 @@ static int refuse(struct persisting *s, size_t others)
 {
 	struct err e = { 0 };
 
-	err_set(&e, -EEXIST, "%zu file%s not as gputune left %s; nothing was written", others,
-		others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+	err_set(&e, -EEXIST, "%zu file%s no longer as gputune wrote %s; nothing was written",
+		others, others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
 	err_hint(&e, "move your lines to another file; --force replaces the contents");
 	s->d->say(s->d->ctx, 0, &e);
 	return EXIT_NOT_APPLIED;
@@ -119,8 +119,8 @@ int persist_review(struct persisting *s, size_t *differ)
 		return door_fail(s->d, EXIT_BLIND, &e);
 	s->readable = !code;
 	if (code)
-		door_warn(s->d,
-			  "only root can read the journal: whether a file was edited is unknown");
+		door_warn(s->d, "only root can read the journal, so it is unknown whether a file "
+				"was edited");
 	if (!s->m)
 		s->m = door_change_machine(s->d, s->h);
 	for (size_t i = 0; i < n; i++) {
@@ -284,14 +284,14 @@ static const struct ask_shape remove_ask_shape = ASK_SHAPE(persist_ask, NULL, re
 
 static const struct verb install_verb = {
 	.name = "install",
-	.summary = "write files that set the values at boot",
+	.summary = "write files that set values at boot",
 	.about = "Keeps what apply changed, or what --profile and --only select. Writes gputune's "
 		 "own files: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link files, a "
 		 "boot unit. Other files are not touched.",
-	.examples =
-		EXAMPLES({ "persist install --dry-run", "preview first" },
-			 { "sudo persist install", "the applied settings" },
-			 { "sudo persist install --only memory --yes", "a group, applied or not" }),
+	.examples = EXAMPLES({ "persist install --dry-run", "preview first" },
+			     { "sudo persist install", "the applied settings" },
+			     { "sudo persist install --only memory --yes",
+			       "a group of settings, applied or not" }),
 	.ask = &install_ask_shape,
 	.answer = install_answer,
 	.changes = true,
@@ -301,10 +301,10 @@ static const struct verb install_verb = {
 
 static const struct verb status_verb = {
 	.name = "status",
-	.summary = "what is kept, in which file, and which value wins at boot",
+	.summary = "list kept values, their files, and which value wins at boot",
 	.about = "Lists each kept setting with its file, marks files edited since, and names what "
 		 "else sets the value at boot.",
-	.examples = EXAMPLES({ "persist status", "all of it" },
+	.examples = EXAMPLES({ "persist status", "everything" },
 			     { "persist status --format json", "for scripts" }),
 	.ask = &status_ask_shape,
 	.answer = status_answer,
@@ -313,7 +313,7 @@ static const struct verb status_verb = {
 
 static const struct verb diff_verb = {
 	.name = "diff",
-	.summary = "what install would change",
+	.summary = "show what install would change",
 	.about = "Compares the current files with those that install would write.",
 	.examples = EXAMPLES({ "persist diff", "for the applied settings" },
 			     { "persist diff --only memory", "for a group" }),

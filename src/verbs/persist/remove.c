@@ -143,12 +143,12 @@ static size_t name_left(struct persisting *s, const struct entry *e)
 	    (e->before && strcmp(now, e->before) == 0))
 		return 0;
 	if (str_ends(e->knob.name, "/"))
-		door_warn(s->d, "%s is kept: it has contents that gputune did not write",
+		door_warn(s->d, "%s was not removed: it has contents that gputune did not write",
 			  e->knob.name);
 	else
 		door_warn(s->d,
-			  "%s is kept: it was edited since gputune wrote it; \"gputune persist "
-			  "remove --force\" removes it",
+			  "%s was not removed: it was edited since gputune wrote it; \"gputune "
+			  "persist remove --force\" removes it",
 			  e->knob.name);
 	return 1;
 }
@@ -169,8 +169,8 @@ static size_t persist_rest(struct persisting *s, const struct txn_report *report
 		if (!copy)
 			continue;
 		door_warn(s->d,
-			  "%s is kept: %s was moved or copied there, and it takes effect at the "
-			  "next boot",
+			  "%s was not removed: %s was moved or copied there, and it takes effect "
+			  "at the next boot",
 			  copy, o->knob.name);
 		n++;
 	}
@@ -285,9 +285,9 @@ static int find_orphans(struct persisting *s, struct err *e)
 	name_orphan(s, PERSIST_UNIT);
 	name_orphan(s, PERSIST_REQUEST);
 	err_set(e, -ENODATA,
-		"values are kept for the next boot, but the old contents are unknown; nothing was "
-		"removed");
-	err_hint(e, "manually: remove the files above with rm");
+		"values are kept for the next boot, but the old contents of the files are unknown; "
+		"nothing was removed");
+	err_hint(e, "remove the files above by hand (rm)");
 	return -ENODATA;
 }
 
@@ -506,8 +506,8 @@ static int plan_parts(struct persisting *s, const struct parted *p)
 	blocked = blocked_by(s);
 	if (blocked)
 		return door_refuse(s->d, EXIT_NOT_APPLIED,
-				   "%s is not as gputune left it and would have to be rewritten; "
-				   "nothing was written",
+				   "%s is no longer as gputune wrote it, and removing lines would "
+				   "rewrite it; nothing was written",
 				   blocked);
 	keep_rewrites(s);
 	s->view.rows = s->p.rows;
@@ -527,7 +527,7 @@ static int remove_some(struct persist_verb_answer *out)
 	if (code)
 		return code;
 	if (p.n_rest == p.n) {
-		door_warn(s->d, "nothing of \"%s\" is kept for the next boot", s->ask->only.only);
+		door_warn(s->d, "no value of \"%s\" is kept for the next boot", s->ask->only.only);
 		s->m = door_machine(s->d, s->h, &(const struct door_look){ 0 });
 		out->removed = true;
 		return EXIT_CLEAN;

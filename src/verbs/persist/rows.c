@@ -163,10 +163,10 @@ static void add_journal(struct persisting *s, const struct profile *only)
 				"set by an interrupted transaction: it is rolled back, not kept");
 		else if (e->state == ENTRY_STUCK)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "its undo is stuck");
+					       "its undo failed");
 		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "changed by another program or user since; the "
+					       "changed by another program or user since, so the "
 					       "value is not gputune's");
 		else if (!setting_find(e->id))
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
@@ -189,7 +189,7 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP ||
 		 c->knob.kind == KNOB_POWER)
 		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after,
-				       "apply sets it, and the value survives a reboot");
+				       "the value survives a reboot once it is applied");
 	else
 		verb_persist_rows_add(s, &row, true);
 }
@@ -327,7 +327,7 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	if (e->knob.kind == KNOB_BOOTARG)
 		return boot_menu_file(host_boot_menu(h));
 	if (e->knob.kind == KNOB_UNIT)
-		return "its own link";
+		return "kept by the unit's own link";
 	if (e->knob.kind == KNOB_ZPROP)
 		return "the pool";
 	if (e->knob.kind == KNOB_POWER)

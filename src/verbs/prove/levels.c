@@ -116,7 +116,7 @@ int prove_per_joule(struct proving *g)
 	if (window_per_joule(a, g->meter, gpus, n, g->ask->loss, &g->proof.window, &e))
 		return door_fail(g->d, EXIT_BLIND, &e);
 	if (integrated)
-		door_warn(g->d, "the gain per joule of a GPU that shares the host's memory has not "
-				"been measured yet. Only the GPU's own energy is counted");
+		door_warn(g->d, "no gain per joule has been measured yet on GPUs that share the "
+				"host's memory; only the GPU's own energy counts");
 	return 0;
 }

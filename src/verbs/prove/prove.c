@@ -21,7 +21,8 @@ static const char *const betters[] = { "higher", "lower" };
 
 static const struct ask_row prove_ask_rows[] = {
 	{ "ID",
-	  "a setting; ID=VALUE tests another value than the profile's, ID@TARGET only that target",
+	  "a setting; ID=VALUE tests that value instead of the profile's, ID@TARGET only that "
+	  "target",
 	  ASK_TEXTS(prove_ask, ids), .argument = true, .proposal = setting_proposal },
 	{ "all", "all settings that the profile would change", ASK_FLAG(prove_ask, all),
 	  .letter = 'a' },
@@ -32,10 +33,10 @@ static const struct ask_row prove_ask_rows[] = {
 	{ "command", "measure your own workload instead; runs without a shell",
 	  ASK_TEXT(prove_ask, command), .arg = "LINE" },
 	{ "metric",
-	  "for a workload: wall (default), json:.PATH or a regular expression with one group; for "
-	  "a bench: the key of a figure",
+	  "figure to compare. Workload: wall (default), json:.PATH or a regular expression with "
+	  "one group. Bench: key of a figure",
 	  ASK_TEXT(prove_ask, metric), .arg = "WHAT" },
-	{ "better", "for a workload's output (default: higher)",
+	{ "better", "better direction of a workload's output (default: higher)",
 	  ASK_CHOICE(prove_ask, better, betters), .arg = "WAY" },
 	{ "levels",
 	  "try these values of one setting, and test the best: 1600,1800,2000 (clock limits in MHz "
@@ -93,7 +94,7 @@ static int override_value(struct proving *g, const struct word *w)
 	p->overrides[p->n_overrides++] = (struct profile_override){
 		.s = s,
 		.has_want = true,
-		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by this proof" }
+		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by the proof" }
 	};
 	return 0;
 }
@@ -120,8 +121,8 @@ static void prove_narrow(struct proving *g, const struct word *words, size_t n)
 			continue;
 		if (!c->gate && (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))) {
 			c->gate = "not-now";
-			c->refusal = "it takes effect at the next boot or driver load, which a "
-				     "proof cannot do";
+			c->refusal = "it only takes effect at the next boot or driver load, which "
+				     "a proof cannot do";
 		}
 		p->changes[kept++] = *c;
 	}
@@ -157,7 +158,8 @@ static int refuse_nothing(const struct proving *g)
 	for (size_t i = 0; i < p->n_advice; i++)
 		door_warn(g->d, "%s: %s", p->advice[i].finding->s->id, p->advice[i].sentence);
 	if (p->n || p->n_advice)
-		return door_refuse(g->d, EXIT_NOT_APPLIED, "none of this can be switched here");
+		return door_refuse(g->d, EXIT_NOT_APPLIED,
+				   "none of these settings can be switched here");
 	for (size_t i = 0; g->ask->ids.n && i < f->n; i++)
 		door_warn(g->d, "%s%s%s: %s%s%s", f->items[i].s->id, *f->items[i].target ? " " : "",
 			  f->items[i].target, f->items[i].v.current ? f->items[i].v.current : "",
@@ -180,7 +182,7 @@ static int prove_plan(struct proving *g)
 	if (!n && !ask->all && !ask->settings.profile && !ask->settings.only)
 		return door_refuse(
 			d, EXIT_USAGE,
-			"nothing given to prove: give a setting's id, --profile NAME or --all");
+			"nothing to prove: give a setting's id, --profile NAME or --all");
 	for (size_t i = 0; i < n && !code; i++) {
 		words[i] = prove_read_word(d->arena, ask->ids.items[i]);
 		code = door_check_id(d, words[i].id);
@@ -225,9 +227,9 @@ int prove_command_window(struct proving *g)
 	struct err e = { 0 };
 
 	if (better && strcmp(w.metric, "wall") == 0)
-		return door_refuse(
-			g->d, EXIT_USAGE,
-			"--better applies to a workload's output: for its time, less is better");
+		return door_refuse(g->d, EXIT_USAGE,
+				   "--better applies to a workload's output: for time, lower is "
+				   "always better");
 	return window_command(g->d->arena, &w, &g->proof.window, &e)
 		       ? door_fail(g->d, EXIT_USAGE, &e)
 		       : 0;
@@ -329,7 +331,7 @@ static void prove_leave_out(struct proving *g, const char *word)
 		c->gate = "not-shown";
 		c->refusal =
 			c->s->shown_by ? arena_printf(g->d->arena,
-						      "%s does not show the effect: --bench %s",
+						      "%s does not show the effect: use --bench %s",
 						      word, c->s->shown_by)
 			: c->s->not_shown
 				? c->s->not_shown
@@ -360,7 +362,7 @@ static int prove_pick_window(struct proving *g)
 			   "measures your own workload, --bench NAME another bench",
 			   g->none ? g->none
 			   : why   ? why
-				   : "no bench is listed for it");
+				   : "no bench is known for it");
 }
 
 static int prove_window(struct proving *g)
@@ -454,7 +456,7 @@ static void prove_progress(void *ctx, const struct prove_engine *e, enum proof_p
 			   size_t pair, size_t of)
 {
 	static const char *const texts[] = { "warming up, window",
-					     "the machine against itself, pair",
+					     "the machine compared with itself, pair",
 					     "with and without, pair", "screening, pair",
 					     "confirming, pair" };
 	struct proving *g = ctx;
@@ -664,7 +666,7 @@ const struct verb prove_verb = {
 		 "budget is used. Verdict: helps, hurts, no difference or undecided. Restores the "
 		 "old state afterwards, unless --keep. Several settings are screened at once; "
 		 "--levels finds the best of several values.",
-	.exits = "0: decided; 1: it hurts; 3: it cannot be set; 5: undecided",
+	.exits = "0: decided; 1: the setting hurts; 3: it cannot be set; 5: undecided",
 	.words = "ab-test abtest experiment gain helps try tryout",
 	.examples = EXAMPLES(
 		{ "prove memory.swappiness --dry-run", "what would be measured, and how" },

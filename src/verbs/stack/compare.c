@@ -108,7 +108,7 @@ static const struct shape_row compare_reading_rows[] = {
 	{ "library", NULL, SHAPE_TEXT(compare_reading, library), .unknown = SHAPE_NULL },
 	{ "first", NULL, SHAPE_REAL(compare_reading, first), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_ARRAY(compare_reading, figures, n, reading_figure) },
-	{ "error", "Why the list is empty.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL },
+	{ "error", "Reason why the list is empty.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL },
 };
 static const struct shape compare_reading_shape = SHAPE(compare_reading, compare_reading);
 
@@ -232,7 +232,7 @@ static int process_run(struct arena *a, const struct compare_process *p, double 
 	if (r == 0)
 		r = compare_answer(a, p->side, &said, out, e);
 	else if (r == -ETIME)
-		r = err_set(e, -EBADMSG, "it did not finish within %.0f s", limit_s);
+		r = err_set(e, -EBADMSG, "the measurement did not finish within %.0f s", limit_s);
 	else if (r == -EINTR)
 		err_set(e, r, "stopped");
 	else
@@ -275,7 +275,7 @@ static int verb_stack_compare_measure(void *ctx, bool b, double value[VERSUS_FIG
 	if (r)
 		return r;
 	if (got.n != g->v.n_figures)
-		return err_set(e, -EBADMSG, "%s measured a different thing than before",
+		return err_set(e, -EBADMSG, "%s measured another case than before",
 			       g->found[b].file);
 	for (size_t i = 0; i < got.n; i++)
 		value[i] = got.figures[i].value;
@@ -297,7 +297,7 @@ static void verb_stack_compare_fail(struct comparing *g, bool b, int code, const
 		return;
 	}
 	g->view->sides[b].fault = arena_strdup(g->d->arena, e->text);
-	g->view->why = arena_printf(g->d->arena, "with %s (%s) it fails: %s", side_name(b),
+	g->view->why = arena_printf(g->d->arena, "with %s (%s) the work fails: %s", side_name(b),
 				    g->found[b].file, e->text);
 }
 
@@ -319,7 +319,7 @@ static int look_first(struct comparing *g)
 		note_choice(&g->view->sides[b], got[b].variant, 0);
 	}
 	if (got[0].n != got[1].n || strcmp(got[0].name, got[1].name) != 0) {
-		g->view->why = "the two sides measured different things";
+		g->view->why = "the two sides measured different cases";
 		return -EBADMSG;
 	}
 	g->v.n_figures = got[0].n;

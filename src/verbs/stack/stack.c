@@ -179,10 +179,10 @@ VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
 
 static const struct verb stack_arch_verb = {
 	.name = "arch",
-	.summary = "which GPU architectures the given files support, and whether they run on this GPU",
-	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Each is native for this GPU (or "
-	  "--gpu), native for its family, PTX that is compiled at each start, or does not run.",
-	.exits = "1: a GPU cannot run one; 5: a file could not be read",
+	.summary = "show which GPU architectures files support, and whether they run on this GPU",
+	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Code is native for this GPU "
+	  "(or --gpu), native for its family, PTX that is compiled at each start, or cannot run.",
+	.exits = "1: a GPU cannot run one of the files; 5: a file could not be read",
 	.examples = EXAMPLES({ "stack arch libfoo.so", "one library, for this GPU" },
 		{ "stack arch libfoo.so --gpu sm_90 --deep", "for an H100, with compressed code" }),
 	.ask = &arch_ask_shape, .answer = arch_answer_any,
@@ -198,7 +198,7 @@ static const struct ask_row installed_ask_rows[] = {
 	  ASK_TEXT(installed_ask, rootfs), .arg = "DIR", .files = true },
 	{ "deep", "also read compressed code, and load libraries to read their versions",
 	  ASK_FLAG(installed_ask, deep) },
-	{ "all", "also what passes and what is not installed", ASK_FLAG(installed_ask, all),
+	{ "all", "also components that pass or are not installed", ASK_FLAG(installed_ask, all),
 	  .letter = 'a' },
 	{ ASK_PART(installed_ask, machine, machine_ask) },
 };
@@ -209,7 +209,7 @@ VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
 static const struct verb stack_check_verb = {
 	.name = "check",
-	.summary = "whether installed software fits this GPU and each other",
+	.summary = "check that installed software fits this GPU and each other",
 	.about = "Judges the system, CUDA toolkits, Python environments (--env) or a container image (--rootfs). "
 	  "Runs no Python; only --deep loads libraries, in a child process, to read their versions.",
 	.exits = "1: a problem was found; 5: something could not be read",
@@ -251,11 +251,10 @@ static const struct verb *const stack_subs[] = {
 const struct verb stack_verb = {
 	.name = "stack",
 	.group = VERB_LOOK,
-	.summary = "whether installed libraries are built for this GPU, and how to build them",
+	.summary = "check that libraries are built for this GPU, and build them",
 	.about = "Reads the GPU code in libraries (arch), judges installed software (check), compares two builds "
 	  "(compare), and builds for this GPU (env, build-plan, wheelhouse).",
-	.words = "cuda driver libraries pytorch torch python pip wheel wheels versions upgrade "
-	         "outdated",
+	.words = "cuda driver libraries pytorch torch python pip wheel wheels versions upgrade outdated",
 	.examples = EXAMPLES({ "stack check", "the software on this machine" },
 		{ "stack arch libfoo.so", "the GPU code of a library" },
 		{ "stack env", "variables for a build" }),

@@ -266,10 +266,10 @@ static int by_sftp(const struct syncing *s)
 	int status, null;
 
 	if (!sftp_plain(s->dir) || !sftp_plain(s->place))
-		return door_refuse(s->d, EXIT_USAGE,
-				   "without rsync, names must be plain: no blanks, quotes or stars "
-				   "in %s or %s",
-				   s->dir, s->place);
+		return door_refuse(
+			s->d, EXIT_USAGE,
+			"without rsync, %s and %s must not contain blanks, quotes or stars", s->dir,
+			s->place);
 	status = look_there(s, &there);
 	if (status == 0) {
 		null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -312,8 +312,8 @@ static int verify_there(const struct syncing *s)
 	if (status == 0)
 		return EXIT_CLEAN;
 	return door_refuse(s->d, status == EXIT_FINDINGS ? EXIT_FINDINGS : EXIT_BLIND,
-			   "the copy could not be verified there (ssh exited with %d); run "
-			   "\"gputune stack wheelhouse verify %s\" on that machine",
+			   "the copy could not be verified on that machine (ssh exited with %d); "
+			   "run \"gputune stack wheelhouse verify %s\" there",
 			   status, s->place);
 }
 

@@ -356,8 +356,7 @@ VERB_ANSWER(verify_any, verify_answer, house_ask, wheelhouse)
 static const struct verb verify_verb = {
 	.name = "verify",
 	.summary = "check every wheel against the manifest",
-	.about = "Checks every wheel against the manifest, and with --key the manifest against "
-	         "its signature.",
+	.about = "Checks every wheel against the manifest, and with --key the manifest against its signature.",
 	.exits = "1: something differs from the manifest",
 	.examples = EXAMPLES({ "stack wheelhouse verify wheels", "every wheel" },
 		{ "stack wheelhouse verify wheels --key allowed_signers", "and the signature" }),
@@ -373,7 +372,7 @@ static const struct verb house_list_verb = {
 	.name = "list",
 	.summary = "the wheels in the manifest",
 	.about = "Lists each wheel, its platform and its GPU code.",
-	.examples = EXAMPLES({ "stack wheelhouse list wheels", "all of them" },
+	.examples = EXAMPLES({ "stack wheelhouse list wheels", "all benches" },
 		{ "stack wheelhouse list wheels --format json", "for scripts" }),
 	.ask = &list_shape, .answer = list_any, .result = &wheelhouse_result, .page = house_page,
 };
@@ -428,7 +427,7 @@ static const struct verb_format use_formats[] = { { "term", use_print }, { NULL,
 
 static const struct verb use_verb = {
 	.name = "use",
-	.summary = "the pip command that installs from it",
+	.summary = "print the pip command that installs from it",
 	.about = "Prints the pip command that installs the newest wheel of each PACKAGE, or of all, only from the "
 	  "wheelhouse.",
 	.examples = EXAMPLES({ "stack wheelhouse use wheels", "everything" },
@@ -449,6 +448,6 @@ const struct verb wheelhouse_verb = {
 	.exits = "1: a problem was found or a wheel was refused",
 	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "create one" },
 		{ "stack wheelhouse add wheels dist/torch.whl", "check a wheel and add it" },
-		{ "stack wheelhouse use wheels torch", "the pip command that installs from it" }),
+		{ "stack wheelhouse use wheels torch", "print the pip command that installs from it" }),
 	.subs = house_subs,
 };

@@ -40,8 +40,8 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 	if (r == -EINTR)
 		return door_refuse(d, EXIT_BLIND, "interrupted; nothing was changed");
 	if (r == -EBADMSG && t->n_runs)
-		err_hint(&out, "only the first run succeeded: the job may refuse to overwrite its "
-			       "output; it must run repeatedly");
+		err_hint(&out, "only the first run succeeded: perhaps the job refuses to overwrite "
+			       "its output, but it must run repeatedly");
 	else if (wants_input(e->text))
 		err_hint(&out, "the job runs without input: pass its input as arguments or files");
 	else if (r == -EBADMSG)
@@ -129,8 +129,8 @@ static int judge(struct tuning *t)
 				   t->seconds);
 	if (t->spread > NOISE_MAX && t->ask->pairs.min_effect < best)
 		return door_refuse(d, EXIT_BLIND,
-				   "runs vary by %.0f %%: 48 pairs (%.0f min) show %.0f %% or "
-				   "more; make the job steadier, or give --min-effect %.0f%%",
+				   "runs vary by %.0f %%: 48 pairs (%.0f min) detect effects from "
+				   "%.0f %%; make the job steadier, or give --min-effect %.0f%%",
 				   100 * t->spread, ceil(48 * 2 * t->seconds / 60), 100 * best,
 				   ceil(100 * best));
 	if (t->cold)
@@ -140,8 +140,8 @@ static int judge(struct tuning *t)
 			  100 * (t->runs[0] / t->before - 1));
 	if (t->n_runs == TUNE_RUNS_MAX)
 		door_warn(d,
-			  "the job drifts: %.4g in the first run, %.4g in run %d; pairs in "
-			  "random order allow for that",
+			  "the job drifts: %.4g in the first run, %.4g in run %d; pairs in random "
+			  "order compensate for that",
 			  t->runs[0], t->runs[t->n_runs - 1], TUNE_RUNS_MAX);
 	return 0;
 }

@@ -143,7 +143,7 @@ static void judge_change(struct tuning *t, const struct plan_target *w, struct c
 		refuse(c, "not-safe",
 		       c->risk == RISK_DANGER
 			       ? "dangerous: --allow ID includes it"
-			       : "switching it may interrupt service: --allow ID includes it");
+			       : "switching it can interrupt running work: --allow ID includes it");
 }
 
 /* Where the first profile has none, the next one's; gates are judged anew, for what excludes each
@@ -199,7 +199,7 @@ static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t
 	bool mapped = !v->library || row >= 64 || (t->seen.libraries & 1ULL << row);
 
 	if (!v->hint && getenv(name))
-		return arena_printf(a, "%s=%s is set and stays", name, getenv(name));
+		return arena_printf(a, "%s=%s is already set and stays", name, getenv(name));
 	if (!mapped)
 		return arena_printf(a, "the job does not load %s", v->library);
 	if (v->uses && !(v->uses & t->seen.uses))
@@ -253,7 +253,7 @@ static void add_variables(struct tuning *t)
 		c.refusal = var_refusal(t, v, i, name);
 		c.gate = c.refusal ? "not-used" : NULL;
 		if (!c.gate && c.before && strcmp(c.before, c.after) == 0)
-			refuse(&c, "not-used", "it has this value");
+			refuse(&c, "not-used", "it already has this value");
 		else if (!c.gate && v->rounds && !plan_allows(&w, s))
 			refuse(&c, "not-safe",
 			       "results change within rounding: --allow ID tries it");

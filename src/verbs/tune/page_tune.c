@@ -43,7 +43,7 @@ static void headline(struct doc *d, const struct tuning *t)
 		doc_verdict(d, p->verdict == RULING_NO_DIFFERENCE ? STYLE_PLAIN : STYLE_WARN,
 			    !p->n_changes ? "nothing to try"
 			    : p->verdict == RULING_NO_DIFFERENCE
-				    ? "no change makes this job faster by enough to matter"
+				    ? "no change makes this job faster by a relevant amount"
 				    : "nothing was kept",
 			    p->why);
 }
@@ -66,7 +66,7 @@ static void job(struct doc *d, const struct tuning *t)
 			used = arena_printf(d->arena, "%s%s%s (%s)", used ? used : "",
 					    used ? ", " : "", t->uses[i].name, t->uses[i].seen);
 	node_pair(d, pairs, "Job", cell_as(STYLE_CODE, t->g.proof.window.name));
-	node_pairf(d, pairs, "Uses", "%s", used ? used : "nothing that a setting speeds up");
+	node_pairf(d, pairs, "Uses", "%s", used ? used : "no resource that a setting affects");
 	node_pairf(d, pairs, "Before", "%s, +- %.1f %% from run to run, %zu runs%s",
 		   figure_text(d->arena, t, t->before), 100 * t->spread, t->n_runs,
 		   t->cold ? arena_printf(d->arena, ", %zu of them with cold caches", t->cold)
@@ -91,8 +91,8 @@ static void tried(struct doc *d, const struct tuning *t, bool kept)
 {
 	struct node *table = kept ? DOC_TABLE(d, "Kept", "~Setting", "~Value", "~From",
 					      ">Among mixtures", ">Lost without it", ">Interaction")
-				  : DOC_TABLE(d, "Tried, not kept", "~Setting", "~Value", "~From",
-					      ">Among mixtures", ">Lost without it", "~");
+				  : DOC_TABLE(d, "Tried, but not kept", "~Setting", "~Value",
+					      "~From", ">Among mixtures", ">Lost without it", "~");
 
 	for (size_t i = 0; i < t->n_items; i++) {
 		const struct tune_item *x = &t->items[i];
@@ -171,12 +171,12 @@ struct doc *page_tune(struct arena *a, const struct tuning *t, bool html)
 	if (!t->g.planned.m || !t->uses)
 		return d;
 	headline(d, t);
-	notes(d, "Broken: repair this first", t->health, t->n_health);
+	notes(d, "Broken hardware: repair this first", t->health, t->n_health);
 	job(d, t);
 	tried(d, t, true);
 	tried(d, t, false);
 	not_tried(d, t);
-	notes(d, "More that you can do", t->manual, t->n_manual);
+	notes(d, "Further steps for you", t->manual, t->n_manual);
 	commands(d, t);
 	if (html && t->g.proof.n_windows) {
 		doc_section(d, 2, "proof", "How it was measured", cell(""), false);
@@ -194,7 +194,7 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 
 	if (!p->n || !t->uses)
 		return d;
-	notes(d, "Broken: repair this first", t->health, t->n_health);
+	notes(d, "Broken hardware: repair this first", t->health, t->n_health);
 	job(d, t);
 	table = DOC_TABLE(d, "Tried", "~Setting", "!On", "~Value", "Risk", "~Why");
 	for (size_t i = 0; i < p->n; i++) {
@@ -208,12 +208,12 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 	}
 	node_merge(d, table);
 	not_tried(d, t);
-	notes(d, "More that you can do", t->manual, t->n_manual);
+	notes(d, "Further steps for you", t->manual, t->n_manual);
 	if (t->g.proof.n_changes)
 		doc_text(d,
 			 "About %.0f min of at most %.0f min; %zu other sets are compared at the "
-			 "end. Screening shows %.1f %% or more. The job runs again and again; each "
-			 "switch is undone, also after a crash.",
+			 "end. Screening detects effects from %.1f %%. The job runs repeatedly; "
+			 "each switch is undone, even after a crash.",
 			 ceil(t->plan_s / 60), ceil(t->g.proof.budget_s / 60), t->g.engine.n_rivals,
 			 100 * t->resolves);
 	return d;
@@ -232,11 +232,12 @@ static const struct shape_row item_rows[] = {
 	{ "risk", NULL, SHAPE_CHOICE_BY(tune_item, risk, risk_name, RISK_DANGER + 1) },
 	{ "state", NULL, SHAPE_CHOICE(tune_item, state, state_names) },
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
-	{ "screened", "Figure with it over figure without it, the others mixed.",
+	{ "screened", "Ratio of the figure with it to the figure without it, with the others mixed.",
 	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screen_effect_shape), SHAPE_WHEN(tune_item, screened) },
-	{ "confirmed", "Figure of the set over that without this; of another value or profile: over the kept set.",
+	{ "confirmed", "Ratio of the figure of the set to that without this one; for another value or "
+	  "profile, to that of the kept set.",
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
-	{ "interaction", "Its effect with all others over its effect in mixtures.",
+	{ "interaction", "Ratio of its effect with all others to its effect in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);
@@ -261,7 +262,7 @@ static const struct shape_row tuning_rows[] = {
 	{ "metric", NULL, SHAPE_TEXT(tuning, g.proof.window.of), .unknown = SHAPE_BLANK },
 	{ "dry_run", NULL, SHAPE_FLAG(tuning, dry) },
 	{ "runs", "Figure of each run of the unchanged job.", SHAPE_REAL_ARRAY(tuning, runs, n_runs) },
-	{ "cold_runs", "Number of first runs that do not count.", SHAPE_COUNT(tuning, cold) },
+	{ "cold_runs", "Number of first runs that were discarded.", SHAPE_COUNT(tuning, cold) },
 	{ "run_s", NULL, SHAPE_REAL(tuning, seconds) },
 	{ "before", NULL, SHAPE_REAL(tuning, before) },
 	{ "spread", "One standard deviation of a run, as a share.", SHAPE_REAL(tuning, spread) },
@@ -274,9 +275,9 @@ static const struct shape_row tuning_rows[] = {
 	{ "variables", "Variable to set in the job's environment.",
 	  SHAPE_LIST_AS(tuning, variables, n_variables, tune_note, note_shape) },
 	{ "manual", "Further steps for a person.", SHAPE_LIST_AS(tuning, manual, n_manual, tune_note, note_shape) },
-	{ "undo", "The command that undoes all of it.", SHAPE_TEXT(tuning, undo), .unknown = SHAPE_NULL },
-	{ "keep", "The command that keeps it at every boot.", SHAPE_TEXT(tuning, keep), .unknown = SHAPE_NULL },
-	{ "run", "The job with its variables.", SHAPE_TEXT(tuning, run), .unknown = SHAPE_NULL },
+	{ "undo", "Command that undoes all changes.", SHAPE_TEXT(tuning, undo), .unknown = SHAPE_NULL },
+	{ "keep", "Command that keeps the changes at every boot.", SHAPE_TEXT(tuning, keep), .unknown = SHAPE_NULL },
+	{ "run", "Command line of the job with its variables.", SHAPE_TEXT(tuning, run), .unknown = SHAPE_NULL },
 	{ "proof", "Every run and the verdict; null for a dry run.", SHAPE_OBJECT(tuning, g.proof, proof),
 	  SHAPE_WHEN(tuning, measured) },
 };

@@ -149,11 +149,11 @@ int tune_together(struct tuning *t)
 		return 0;
 	if (r.locals > 1 && !t->ask->machine.capture)
 		return door_refuse(d, EXIT_USAGE,
-				   "%s started %u processes on this machine: start one on each",
+				   "%s started %u processes on this machine: start one per machine",
 				   r.by, r.locals);
 	if (!d->agreed)
 		return door_refuse(d, EXIT_USAGE,
-				   "on several machines no prompt is possible: give --yes");
+				   "no prompt is possible with several machines: give --yes");
 	*x = (struct together){ .t = t, .limit_s = t->ask->pairs.limit_s + SLACK_S };
 	if (join(x, &r, token, &e))
 		return door_fail(d, EXIT_BLIND, &e);

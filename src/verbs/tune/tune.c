@@ -25,7 +25,7 @@ static const struct ask_row tune_ask_rows[] = {
 	  ASK_CHOICE(tune_ask, better, betters), .arg = "WAY" },
 	{ "budget", "time limit of the whole run (default: 2h)",
 	  ASK_TIME(tune_ask, pairs.budget_s) },
-	{ "min-effect", "smallest effect that counts; less is no difference",
+	{ "min-effect", "smallest effect that counts; smaller ones are no difference",
 	  ASK_SHARE(tune_ask, pairs.min_effect, 0.0001, 1), .fallback = "1%" },
 	{ "timeout", "time limit of one run of the job", ASK_TIME(tune_ask, pairs.limit_s),
 	  .fallback = "10m" },
@@ -33,7 +33,7 @@ static const struct ask_row tune_ask_rows[] = {
 	  ASK_TIME(tune_ask, settle_s) },
 	{ "seed", "repeat the order of an earlier run (default: random)",
 	  ASK_TEXT(tune_ask, pairs.seed), .arg = "N" },
-	{ "beside", "profiles to try and compare as a whole: built-in ones or INI files, by commas",
+	{ "beside", "profiles to compare as a whole: built-in ones or INI files, comma-separated",
 	  ASK_TEXT(tune_ask, beside), .arg = "LIST", .files = true },
 	{ "resume", "continue the run that was interrupted", ASK_FLAG(tune_ask, resume) },
 	{ "contribute", "also write the results to this file, without names, paths and commands",
@@ -276,8 +276,8 @@ static int tune_times(struct tuning *t)
 		return 0;
 	if (!tune_fit(t, &need_s))
 		return door_refuse(t->g.d, EXIT_USAGE,
-				   "the budget is too short: one run takes %.3g s; --budget %.0fm "
-				   "is the least that can show anything",
+				   "the budget is too short: one run takes %.3g s; use at least "
+				   "--budget %.0fm",
 				   t->seconds, ceil(need_s / 60));
 	/* Without those that do not fit. */
 	p->n_changes = 0;
@@ -323,7 +323,7 @@ static int tune_prepare(struct tune_run *r)
 	code = code ? code : tune_alike(t, candidates_digest(t));
 	if (!code && r->was.candidates && strcmp(r->was.candidates, candidates_digest(t)) != 0)
 		code = door_refuse(t->g.d, EXIT_NOT_APPLIED,
-				   "this machine has changed since the run began, and other "
+				   "this machine has changed since the run began, so other "
 				   "settings apply: start a new run");
 	return code;
 }
@@ -395,10 +395,11 @@ static int tune(struct tune_run *r)
 		door_warn(t->g.d, "dry run: nothing was written; the job ran %zu times", t->n_runs);
 		return EXIT_CLEAN;
 	}
-	code = door_agreed(t->g.d, t->g.d->agreed ? NULL : page_tune_plan(t->g.d->arena, t),
-			   arena_printf(t->g.d->arena,
-					"Measure for about %.0f min, switching these on and off?",
-					ceil(t->plan_s / 60)));
+	code = door_agreed(
+		t->g.d, t->g.d->agreed ? NULL : page_tune_plan(t->g.d->arena, t),
+		arena_printf(t->g.d->arena,
+			     "Measure for about %.0f min, and switch these settings on and off?",
+			     ceil(t->plan_s / 60)));
 	code = code ? code : tune_measure(r);
 	if (code >= 0)
 		tune_items(t);
@@ -454,7 +455,7 @@ const struct verb tune_verb = {
 	.words = "autotune optimize optimise speedup faster tuning",
 	.examples =
 		EXAMPLES({ "tune --for 'python3 train.py --steps 50' --dry-run",
-			   "what would be tried, how long it takes, its risks" },
+			   "what would be tried, for how long, and the risks" },
 			 { "sudo tune --for './serve-bench' --metric json:.throughput --budget 1h",
 			   "by a figure that the job prints, for an hour" },
 			 { "sudo tune --resume", "continue after Ctrl-C, a kill or a reboot" }),

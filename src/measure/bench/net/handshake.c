@@ -56,7 +56,7 @@ static int handshake_prove(int fd, const char *who, const struct token *t, const
 	int r;
 
 	wire_proof(t->secret, t->n, auth, PROOF_CLIENT, mine.secret);
-	r = handshake_exchange(fd, who, &mine, &theirs, w, "while it checked our token", e);
+	r = handshake_exchange(fd, who, &mine, &theirs, w, "while it checked the token", e);
 	if (r)
 		return r;
 	if (theirs.kind == OPENING_REFUSED)
@@ -66,7 +66,7 @@ static int handshake_prove(int fd, const char *who, const struct token *t, const
 	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
 	if (theirs.kind != OPENING_PROOF || sodium_memcmp(want, theirs.secret, WIRE_SECRET))
 		return err_set(e, -EKEYREJECTED,
-			       "%s does not have the token but pretends to; nothing was measured",
+			       "%s pretends to know the token but does not; nothing was measured",
 			       who);
 	return 0;
 }
@@ -80,9 +80,9 @@ int handshake_client(int fd, const char *who, const struct token *t, const struc
 
 	randombytes_buf(auth.client, WIRE_SECRET);
 	memcpy(hello.secret, auth.client, WIRE_SECRET);
-	r = handshake_exchange(fd, who, &hello, &theirs, w, "after our hello", e);
+	r = handshake_exchange(fd, who, &hello, &theirs, w, "after the greeting", e);
 	if (r == 0 && theirs.kind != OPENING_CHALLENGE)
-		r = handshake_fail(who, -EBADMSG, "after our hello", e);
+		r = handshake_fail(who, -EBADMSG, "after the greeting", e);
 	if (r)
 		return r;
 	memcpy(auth.server, theirs.secret, WIRE_SECRET);
@@ -139,7 +139,7 @@ static int handshake_judge(const char *path, const struct stat *st, struct err *
 	if (st->st_mode & 077) {
 		err_set(e, -EPERM, "%s is accessible to other users (mode %04o)", path,
 			(unsigned)(st->st_mode & 07777));
-		err_hint(e, "chmod 600 %.200s, and create a new secret if others may have read it",
+		err_hint(e, "chmod 600 %.200s, and create a new token if others may have read it",
 			 path);
 		return -EPERM;
 	}

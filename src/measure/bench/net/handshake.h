@@ -13,7 +13,7 @@
 enum { TOKEN_MIN = 16, TOKEN_MAX = 1024 };
 
 /* Said wherever a peer was named without one. */
-#define NET_NO_TOKEN "--peer requires --token FILE, the same secret as there"
+#define NET_NO_TOKEN "--peer requires --token FILE with the same secret as on the other machine"
 
 struct token {
 	uint8_t secret[TOKEN_MAX];

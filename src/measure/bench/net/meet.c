@@ -100,7 +100,7 @@ static int meet_lead(struct meet *out, struct err *e)
 	explicit_bzero(t.s, t.len);
 	explicit_bzero(secret, sizeof(secret));
 	text_free(&t);
-	return r ? err_set(e, r, "PMIx does not take the address of rank 0") : 0;
+	return r ? err_set(e, r, "PMIx does not accept the address of rank 0") : 0;
 }
 
 /* The first of them that answers. */
@@ -140,7 +140,7 @@ static int own_token(struct token *out, struct err *e)
 	int fd, r = 0;
 
 	if (!home || home[0] != '/')
-		return err_set(e, -EINVAL, "ranks on several machines need --token FILE");
+		return err_set(e, -EINVAL, "ranks on several machines require --token FILE");
 	text_printf(&path, "%s/.gputune-ranks.token", home);
 	if (access(path.s, F_OK)) {
 		struct text mine = { 0 };

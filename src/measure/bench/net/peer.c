@@ -259,8 +259,8 @@ int peer_believable(const struct peer *p, const struct peer_counts *from,
 		return err_set(e, -EPROTO, "%s: its counter runs backwards", p->address.text);
 	if (said < least - slack || said > most + slack)
 		return err_set(e, -EPROTO,
-			       "%s reported %.1f ms, but it was %.1f to %.1f ms; its figures are "
-			       "not trusted",
+			       "%s reported %.1f ms, but %.1f to %.1f ms passed here; its figures "
+			       "are not trusted",
 			       p->address.text, said / 1e6, least / 1e6, most / 1e6);
 	return 0;
 }

@@ -51,9 +51,9 @@ bool net_place_find(const struct bench_env *env, struct net_place *out, struct b
 		.peer = env->ask.peer, .prefix = env->ask.peer ? "" : "loopback:", .cpus = env->cpus
 	};
 	if (!out->peer && (!env->ask.name || strncmp(env->ask.name, "loopback", 8) != 0)) {
-		cases->none = "--peer is missing: a network is measured between two machines, the "
-			      "other one running \"gputune bench serve\"; cases that begin with "
-			      "loopback: do not require it";
+		cases->none = "--peer is missing: a network is measured between two machines, and "
+			      "the other one runs \"gputune bench serve\". Cases that begin with "
+			      "loopback do not need it";
 		cases->usage = true;
 		return false;
 	}
@@ -113,12 +113,12 @@ int net_line_check(double payload, double slack, double here, const char *name, 
 	if (here < least)
 		return err_set(e, -EXDEV,
 			       "%.3g MB were measured, but only %.3g MB passed %s: the data took "
-			       "another path; the figures are void",
+			       "another path, so the figures are void",
 			       payload / 1e6, here / 1e6, name);
 	if (there < least)
 		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB passed the peer's %s; the "
-			       "figures are void",
+			       "%.3g MB were measured, but only %.3g MB passed the peer's %s, so "
+			       "the figures are void",
 			       payload / 1e6, there / 1e6, text);
 	return 0;
 }

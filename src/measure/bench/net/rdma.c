@@ -298,8 +298,8 @@ static int flow_verify(void *state, struct err *e)
 		return err_set(e, -EPROTO, "%llu bytes were sent, %llu arrived", sent, arrived);
 	wrong = s->wrong + end.c.wrong;
 	if (wrong)
-		return err_set(e, -EILSEQ,
-			       "%llu messages arrived with different data than was sent", wrong);
+		return err_set(e, -EILSEQ, "%llu messages arrived with other data than was sent",
+			       wrong);
 	return net_rdma_check_link(s, &end, e);
 }
 
@@ -329,8 +329,8 @@ static void flow_cases(const struct bench_env *env, struct bench_cases *out)
 
 		net_case_add(env, out, &p, rows[i].name,
 			     arena_printf(env->a,
-					  "one reliable connection, %zu messages in flight, one in "
-					  "%zu with a completion, memory of the host",
+					  "one reliable connection, %zu messages in flight, a "
+					  "completion for every %zu, host memory",
 					  slots, slots / 4),
 			     &t, false);
 	}
@@ -356,10 +356,11 @@ static const struct bench_figure figures[] = {
 const struct bench bench_rdma = {
 	.name = "rdma",
 	.title = "RDMA bandwidth to another machine and back",
-	.method = "Writes, reads and messages on one reliable connection, as many in flight as "
-		  "fit, counted on completion, in windows of 100 ms. Every message carries its "
-		  "number; numbers and a sample of whole messages are compared at the destination, "
-		  "for writes those present at the end. The ports must have carried 90 % of it.",
+	.method =
+		"Writes, reads and messages on one reliable connection, with as many in flight as "
+		"fit, counted on completion in windows of 100 ms. Every message carries its "
+		"number. The destination compares numbers and a sample of whole messages; for "
+		"writes, those present at the end. The ports must have carried 90 % of the bytes.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "write:64KiB",
@@ -483,11 +484,12 @@ static int ping_verify(void *state, struct err *e)
 	if (r)
 		return r;
 	if (s->c.arg->test.kind == TEST_RDMA_PING && end.c.bytes != s->count * size)
-		return err_set(e, -EPROTO, "%llu writes were answered here, %llu there",
-			       (unsigned long long)s->count,
-			       (unsigned long long)(end.c.bytes / size));
+		return err_set(
+			e, -EPROTO, "%llu writes were answered on this machine, %llu on the other",
+			(unsigned long long)s->count, (unsigned long long)(end.c.bytes / size));
 	if (s->wrong)
-		return err_set(e, -EILSEQ, "%llu reads returned different data than is there",
+		return err_set(e, -EILSEQ,
+			       "%llu reads returned other data than the remote memory contains",
 			       (unsigned long long)s->wrong);
 	return 0;
 }
@@ -499,11 +501,12 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 		enum test_kind kind;
 		uint32_t size;
 	} rows[] = {
-		{ "write:8B", "8 bytes written there and 8 back; half of the round trip",
+		{ "write:8B", "8 bytes written to the peer and 8 back; half of the round trip",
 		  TEST_RDMA_PING, 8 },
-		{ "write:4KiB", "4 KiB written there and 4 KiB back; half of the round trip",
+		{ "write:4KiB", "4 KiB written to the peer and 4 KiB back; half of the round trip",
 		  TEST_RDMA_PING, 4096 },
-		{ "read:16B", "16 bytes read; the whole time", TEST_RDMA_READ, 16 },
+		{ "read:16B", "16 bytes read from the peer; the whole round trip", TEST_RDMA_READ,
+		  16 },
 	};
 	struct net_place p;
 
@@ -521,10 +524,9 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 const struct bench bench_rdma_latency = {
 	.name = "rdma-latency",
 	.title = "latency of small RDMA requests",
-	.method = "Writes: one there, answered by a write back from a thread that polls its "
-		  "memory; half of the round trip. Reads: from the request to its completion, the "
-		  "whole time. A sample is the median, and the 99th percentile, of up to 1000. "
-		  "Every answer is checked.",
+	.method = "Writes: one to the peer, where a thread polls its memory and writes back; half "
+		  "of the round trip. Reads: the whole time from request to completion. A sample "
+		  "is the median, and the 99th percentile, of up to 1000. Every answer is checked.",
 	.version = 1,
 	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
@@ -537,5 +539,5 @@ const struct bench bench_rdma_latency = {
 	.run = ping_run,
 	.verify = ping_verify,
 	.teardown = ping_teardown,
-	.no_limit = "unknown: no data sheet states it",
+	.no_limit = "unknown: not in any data sheet",
 };

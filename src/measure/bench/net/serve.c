@@ -379,7 +379,7 @@ int serve_listen(struct net_address *a, int *fd, struct err *e)
 	if (net_address_any(a))
 		return err_set(e, -EINVAL,
 			       "%s means every address of this machine; give the one that the "
-			       "other machine reaches",
+			       "other machine can reach",
 			       a->text);
 	s = socket(a->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s < 0)

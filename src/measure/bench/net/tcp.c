@@ -143,7 +143,7 @@ static int tcp_check(struct rate *s, const struct moment *now, struct err *e)
 			       (unsigned long long)got);
 	wrong = now->own.wrong + now->peer.c.wrong;
 	if (wrong)
-		return err_set(e, -EILSEQ, "%llu blocks arrived with different data than was sent",
+		return err_set(e, -EILSEQ, "%llu blocks arrived with other data than was sent",
 			       wrong);
 	return 0;
 }
@@ -255,8 +255,8 @@ static void add_segments(const struct bench_env *env, struct bench_cases *out,
 		if (p->link.mtu > mtus[i] && mtus[i] >= (p->link.headers > 40 ? 1280 : 576))
 			net_case_add(env, out, p, arena_printf(env->a, "mtu:%d", mtus[i]),
 				     arena_printf(env->a,
-						  "1 stream to the peer, segments as if the MTU "
-						  "were %d bytes (it is %d)",
+						  "1 stream to the peer, with segments for an MTU "
+						  "of %d bytes (the MTU is %d)",
 						  mtus[i], p->link.mtu),
 				     &t, false);
 	}
@@ -299,7 +299,7 @@ static struct bench_limit rate_limit(const struct bench_env *env, const struct b
 	return (struct bench_limit){
 		true, (double)p->speed_mbps / 1e3 * share,
 		arena_printf(env->a,
-			     "%s runs at %lld Mb/s; %.1f %% of that is data at an MTU of %.0f",
+			     "%s runs at %lld Mb/s, of which %.1f %% are data at an MTU of %.0f",
 			     p->link.name, p->speed_mbps, 100 * share, mtu)
 	};
 }
@@ -313,13 +313,12 @@ static const struct bench_figure figures[] = {
 const struct bench bench_tcp = {
 	.name = "tcp",
 	.title = "TCP bandwidth to another machine and back",
-	.method =
-		"Threads that send and receive without pause, at most one per two CPUs, each "
-		"serving its connections in turns; a sample is the receiver's count in 100 ms by "
-		"its own clock, which must agree with ours. CPU is user and system time of the "
-		"process on each side, without kernel work in interrupts of other processes. Each "
-		"64 KiB block carries its offset, one in 16 is compared whole; at the end both "
-		"sides' totals must be equal, and the interfaces must have carried 90 % of it.",
+	.method = "Threads send and receive without pause, at most one per two CPUs, each with its "
+		  "share of the connections. A sample is the receiver's count in 100 ms by its own "
+		  "clock, which must agree with the sender's. CPU is user and system time of the "
+		  "process on each side, without interrupts in other processes. Each 64 KiB block "
+		  "carries its offset, and one in 16 is compared as a whole. In the end both "
+		  "totals must be equal, and the interfaces must have carried 90 % of them.",
 	.version = 2,
 	FIGURES(figures),
 	.brief = "send:",
@@ -367,12 +366,12 @@ static int connects_setup(const struct bench_env *env, const struct bench_case *
 	r = r ? r : peer_ready(&s->peer, e);
 	if (r)
 		return r;
-	*variant = !s->arg->fast_open ? "handshake, then request"
-		   : !(sysctl_fast_open() & 1)
-			   ? "fast open requested, not permitted here (net.ipv4.tcp_fastopen)"
-		   : !s->peer.started.fast_open
-			   ? "fast open requested, not permitted there (net.ipv4.tcp_fastopen)"
-			   : "fast open";
+	*variant = !s->arg->fast_open		? "handshake, then request"
+		   : !(sysctl_fast_open() & 1)	? "fast open requested, but not permitted on this "
+						  "machine (net.ipv4.tcp_fastopen)"
+		   : !s->peer.started.fast_open ? "fast open requested, but not permitted on the "
+						  "peer (net.ipv4.tcp_fastopen)"
+						: "fast open";
 	return 0;
 }
 
@@ -473,7 +472,8 @@ static int connects_verify(void *state, struct err *e)
 	if (r)
 		return r;
 	if (counts.c.bytes != s->count)
-		return err_set(e, -EPROTO, "%llu connections were made here, %llu arrived there",
+		return err_set(e, -EPROTO,
+			       "this machine made %llu connections, %llu arrived at the peer",
 			       (unsigned long long)s->count, (unsigned long long)counts.c.bytes);
 	return 0;
 }
@@ -488,8 +488,8 @@ static void connects_cases(const struct bench_env *env, struct bench_cases *out)
 	for (int fast = 0; fast < 2; fast++)
 		net_case_add(
 			env, out, &p, fast ? "fast-open" : "handshake",
-			"64 bytes there and back on a separate connection, which is then reset", &t,
-			fast);
+			"64 bytes to the peer and back on a new connection, which is then reset",
+			&t, fast);
 }
 
 static const struct bench_figure connect_figures[] = {
@@ -503,10 +503,10 @@ const struct bench bench_tcp_connect = {
 	.title = "latency of a request on a new connection",
 	.method = "A new connection, 64 bytes on it, 64 bytes back; microseconds from the first "
 		  "call to the answer. With fast-open the request is offered in the first packet; "
-		  "the share accepted there is a separate figure, since kernels refuse it by "
-		  "default. The other side authenticates the client before it answers, which takes "
-		  "a few microseconds. A sample is 50 connections, or those of a quarter of a "
-		  "second, at least 8.",
+		  "the share that the peer accepts is a separate figure, since kernels refuse it "
+		  "by default. The other side authenticates the client before it answers, which "
+		  "takes a few microseconds. A sample is 50 connections, or as many as fit in a "
+		  "quarter of a second, but at least 8.",
 	.version = 2,
 	FIGURES(connect_figures),
 	.observed_scale = 1e-3,
@@ -519,7 +519,7 @@ const struct bench bench_tcp_connect = {
 	.run = connects_run,
 	.verify = connects_verify,
 	.teardown = connects_teardown,
-	.no_limit = "unknown: no data sheet states it",
+	.no_limit = "unknown: not in any data sheet",
 };
 
 /* What a connection that was idle still carries at once: a burst after a pause against a burst
@@ -634,8 +634,7 @@ static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 	}
 	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
-		return err_set(e, r,
-			       "%s reports a different number of bytes received than were sent",
+		return err_set(e, r, "%s reports another number of received bytes than were sent",
 			       s->peer.address.text);
 	if (r)
 		return peer_fail(&s->peer, r, "sending a burst", e);
@@ -675,15 +674,16 @@ static void tcp_idle_cases(const struct bench_env *env, struct bench_cases *out)
 static const struct bench_figure idle_figures[] = {
 	{ "after_idle", "burst after a pause", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
 	{ "steady", "burst after a burst", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
-	{ "share", "speed after a pause relative to without", "percent", "%", BENCH_HIGHER },
+	{ "share", "speed after a pause, relative to speed without one", "percent", "%",
+	  BENCH_HIGHER },
 };
 
 const struct bench bench_tcp_idle = {
 	.name = "tcp-idle",
 	.title = "burst speed of a connection after a pause",
-	.method = "Bursts on one connection, each answered when all of it has arrived: a burst "
-		  "after a pause in which the kernel resets the congestion window (slow start "
-		  "after idle), and the median of five bursts without one. Bits from the first "
+	.method = "Bursts on one connection, each answered when it has arrived completely: a burst "
+		  "after a pause (the kernel resets the congestion window: slow start after idle), "
+		  "and the median of five bursts without a pause. The time runs from the first "
 		  "call to the answer.",
 	.version = 1,
 	FIGURES(idle_figures),
@@ -696,5 +696,5 @@ const struct bench bench_tcp_idle = {
 	.run = tcp_idle_run,
 	.verify = tcp_idle_verify,
 	.teardown = tcp_idle_teardown,
-	.no_limit = "unknown: it depends on the path's length",
+	.no_limit = "unknown: it depends on the length of the path",
 };

@@ -123,7 +123,8 @@ static int request_verify(void *state, struct err *e)
 		return err_set(e, -EILSEQ, "%llu bytes came back wrong",
 			       (unsigned long long)s->wrong);
 	if (counts.c.bytes != s->count * s->arg->test.size)
-		return err_set(e, -EPROTO, "%llu requests were answered here, %llu there",
+		return err_set(e, -EPROTO,
+			       "%llu requests were answered on this machine, %llu on the peer",
 			       (unsigned long long)s->count,
 			       (unsigned long long)(counts.c.bytes / s->arg->test.size));
 	return 0;
@@ -139,12 +140,12 @@ static void request_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct frame_start_test t = { .kind = TEST_ECHO, .streams = 1, .size = sizes[i] };
 
-		net_case_add(env, out, &p, arena_printf(env->a, "%uB", sizes[i]),
-			     arena_printf(env->a,
-					  "%u bytes there and %u back, one after the other, "
-					  "TCP_NODELAY",
-					  sizes[i], sizes[i]),
-			     &t, false);
+		net_case_add(
+			env, out, &p, arena_printf(env->a, "%uB", sizes[i]),
+			arena_printf(env->a,
+				     "%u bytes to the peer and %u back, one at a time, TCP_NODELAY",
+				     sizes[i], sizes[i]),
+			&t, false);
 	}
 }
 
@@ -172,5 +173,5 @@ const struct bench bench_tcp_latency = {
 	.run = request_run,
 	.verify = request_verify,
 	.teardown = request_teardown,
-	.no_limit = "unknown: no data sheet states it",
+	.no_limit = "unknown: not in any data sheet",
 };

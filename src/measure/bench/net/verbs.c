@@ -167,9 +167,7 @@ int verbs_port_open(const char *netdev, struct verbs_port *out, struct err *e)
 		return 0;
 	verbs_port_close(out);
 	return n > 0 ? err_set(e, -ENODEV,
-			       "no port of the %d RDMA devices is active and has an "
-			       "address",
-			       n)
+			       "no port of the %d RDMA devices is active and has an address", n)
 		     : err_set(e, -ENODEV, "no RDMA device usable by libibverbs");
 }
 

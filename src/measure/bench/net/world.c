@@ -242,7 +242,7 @@ int world_next(struct world *w, struct frame_order *out, struct err *e)
 	if (f.kind == FRAME_ERROR)
 		return err_set(e, -ECANCELED, "%s says: %s", lead->name, f.error.text);
 	if (f.kind != FRAME_ORDER)
-		return err_set(e, -EBADMSG, "%s sent a message that rank 0 never sends",
+		return err_set(e, -EBADMSG, "%s sent a message that only other ranks send",
 			       lead->name);
 	*out = f.order;
 	return 0;
@@ -359,8 +359,8 @@ static int listen_at(const struct world_ask *ask, struct err *e)
 		return ask->meet.listener;
 	r = serve_listen(&a, &fd, e);
 	if (r == -EADDRNOTAVAIL)
-		err_hint(e,
-			 "rank 0 listens at that address, so it must belong to rank 0's machine");
+		err_hint(e, "rank 0 listens on that address, so it must be an address of rank 0's "
+			    "machine");
 	return r ? r : fd;
 }
 
