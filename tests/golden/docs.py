@@ -348,7 +348,7 @@ expect("commands are run", tally["run here"] > 150, tally)
 OTHERS = {"data_load_time_s", "gputune_cpu_busiest_ratio", "mnl_cb_run", "node_textfile_mtime_seconds", "nvml.h"}
 listed = ["meson.build", *(str(p.relative_to(root)) for top in ("src", "tests", "include", "examples", "schemas", "scripts", "contrib", "ansible", "packaging")
                            for p in (root / top).rglob("*") if p.is_file() and "__pycache__" not in p.parts)]
-sources = [f for f in listed if re.match(r"(src|tests|include|examples)/.*\.([ch]|def|rows)$", f)]
+sources = [f for f in listed if re.match(r"(src|tests|include|examples|packaging)/.*\.([ch]|def|rows)$", f)]
 code = "\n".join((root / f).read_text(errors="replace") for f in listed if
                  re.search(r"\.([ch]|def|rows|pml|map)$|^(schemas|scripts|contrib|ansible)/|^(tests|packaging)/.*\.(py|csv|build)$|/meson.build$", f))
 words = set(re.findall(r"\w+", code)) | {pathlib.Path(f).stem for f in listed} | {p.stem for p in pages} | OTHERS

@@ -340,7 +340,7 @@ int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_t
 			       out->kind ? out->kind : "");
 	if (!code && t->writes && (out->node || !out->capture != !how->overlay))
 		code = err_set(e, -EINVAL,
-			       out->node ? "a node can be changed by its own server alone"
+			       out->node ? "a node is changed by its own server only"
 			       : how->overlay
 				       ? "with --overlay only captured machines can be changed"
 				       : "a captured machine cannot be changed");
