@@ -224,7 +224,7 @@ def refused():
                        ([*model, "--sweep", "--weights", "cheese"], "cheese"), ([*model, "--sweep", "--kv", "brie"], "brie"),
                        ([*model, "--prompt", "100", "--context", "50"], "--context"), ([*model, "--copies", "9"], "9"),
                        ([*model, "--sweep", "--batch", "1-4096", "--prompt", "1-4096", "--chunk", "16-4000"], "configurations"),
-                       ([*model, "--sweep", "--tp", "1-4096", "--pp", "1-10"], "ways"), ([*model, "--sweep", "--tp", "1-"], "--tp"), (["--model", "Qwen3-8B", "--sweep", "--on", "h200,toaster"], "toaster")):
+                       ([*model, "--sweep", "--tp", "1-4096", "--pp", "1-10"], "combinations"), ([*model, "--sweep", "--tp", "1-"], "--tp"), (["--model", "Qwen3-8B", "--sweep", "--on", "h200,toaster"], "toaster")):
         code, out, err = run(*argv)
         expect(f"refuses {argv}", code == 2 and word in err and not out, (code, err, out[:100]))
 

@@ -188,7 +188,7 @@ for what, data, words in (
         ("a text for a list", package(files={"defects/nccl.json": "x"}), ("another type",)), ("a list for a text", package(files={"models.rows": []}), ("another type",)),
         ("a wrong model", package(files={"defects/nccl.json": [ROW], "models.rows": "Acme keys=acme\n"}), ("models.rows:1",)),
         ("a wrong defect", package(files={"defects/nccl.json": [ROW, broken]}), ("entry 2", ROW["id"])),
-        ("the same id twice", package(files={"defects/nccl.json": [ROW], "defects/x.json": [ROW]}), ("twice",)),
+        ("the same id twice", package(files={"defects/nccl.json": [ROW], "defects/x.json": [ROW]}), ("duplicate",)),
         ("a row that lies about its examples", package(files={"defects/nccl.json": [lying]}), ("example",)),
         ("a row that is none", package(files={"defects/nccl.json": [7]}), ("entry 1",)), ("deep nesting", b"[" * 100000, ()),
         ("older than the build", package(date="2020-01-01"), ("before this build",)), ("a date to come", package(date="2099-01-01"), ("future",)),

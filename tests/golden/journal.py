@@ -79,7 +79,7 @@ def newer():
         code, out, err = m.run("report", "-o", page)
         expect("a report is made all the same, and says it", code == 1 and "gputune.boot/3" in err and page.stat().st_size > 10000, (code, err))
         code, out, err = m.run("persist", "remove", "--yes")
-        expect("it is not removed", code == 1 and "boot.json is kept" in err and boot.read_text() == text, (code, out, err))
+        expect("it is not removed", code == 1 and "boot.json was not removed" in err and boot.read_text() == text, (code, out, err))
         expect("status and undo do not need it", m.run("status").code == 0 and m.run("undo", "--all", "--yes").code == 0 and boot.read_text() == text)
         boot.write_text(ours)
         expect("applied again", m.apply("memory.swappiness").code == 0)

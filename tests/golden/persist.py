@@ -205,9 +205,9 @@ def foreign(capture, folder):
     expect(f"{name}: install does not replace it", code == 3 and sysctl.read_text() == before, code)
     code, out, err = m.run("persist", "remove", "--yes")
     expect(f"{name}: remove leaves what is theirs", code == 1 and sysctl.read_text() == before and extra.exists()
-           and rules.exists() and not unit.exists() and "left" in out, (code, out, err))
+           and rules.exists() and not unit.exists() and "not removed" in out, (code, out, err))
     code, out, err = m.run("persist", "remove", "--yes")
-    expect(f"{name}: a second remove has nothing to do but to name what stays", code == 1 and all(f"{w} is kept: " in err for w in
+    expect(f"{name}: a second remove has nothing to do but to name what stays", code == 1 and all(f"{w} was not removed: " in err for w in
            ("/etc/sysctl.d/99-zz-gputune.conf", "/etc/udev/rules.d/99-zz-gputune.rules", "/etc/gputune/")), (code, out, err))
     code, out, err = m.run("persist", "remove", "--yes", "--force")
     expect(f"{name}: --force takes them too", code in (0, 1) and not sysctl.exists() and not rules.exists() and extra.exists(),
@@ -286,7 +286,7 @@ def interrupted(capture, folder):
         expect(f"{name}: looking removes nothing", m.path(there).exists())
         code, out, err = m.run("persist", "remove", "--yes")
         expect(f"{name}: remove takes it away and says so", code == 0 and not m.path("/etc/gputune").exists() and
-               "1 interrupted transaction was found first" in out and (f"removed {there}," in out) == before_rename, (code, out, err, m.left()))
+               "1 interrupted transaction was rolled back first" in out and (f"removed {there}," in out) == before_rename, (code, out, err, m.left()))
         code, out, err = m.run("persist", "status")
         expect(f"{name}: then nothing is kept", code == 0 and "keeps nothing" in out and "was interrupted" not in out, (code, out))
     for verb in ("undo", "install"):
@@ -348,8 +348,8 @@ def by_hand(capture, tmp):
             kept = [r for r in j["rows"] if r["kept_by"] == sysctl]
             expect(f"{name}: what is not there is not called in force", all((state == "same") == (not r["contested"]) for r in kept), kept)
         code, out, err = m.run("persist", "remove", "--yes")
-        expect(f"{name}: remove names what stays", code == (1 if stays else 0) and all(f"{s} is kept: " in err for s in stays) and
-               err.count(" is kept: ") == len(stays), (code, out, err))
+        expect(f"{name}: remove names what stays", code == (1 if stays else 0) and all(f"{s} was not removed: " in err for s in stays) and
+               err.count(" was not removed: ") == len(stays), (code, out, err))
         expect(f"{name}: and nothing else of ours does", not m.path("/etc/systemd/system/gputune-boot.service").exists() and
                request.parent.exists() == ("/etc/gputune/" in stays) and file.exists() == (sysctl in stays and what != "a link"), m.left())
         code, out, err = m.run("persist", "remove", "--yes", "--force")
@@ -383,7 +383,7 @@ def partly(capture, folder):
     code, j = m.json("persist", "status")
     expect(f"{name}: the journal agrees", code == 0 and all(f["state"] == "same" for f in j["files"]), j["files"])
     code, out, err = m.run("persist", "remove", "--only", "net.rmem-max", "--yes")
-    expect(f"{name}: it is not kept any more", code == 0 and "nothing of" in err and sysctl.exists(), (code, err))
+    expect(f"{name}: it is not kept any more", code == 0 and "no value of" in err and sysctl.exists(), (code, err))
     code, out, err = m.run("persist", "remove", "--only", "nope", "--yes")
     expect(f"{name}: an unknown id", code == 2 and "nope" in err and sysctl.exists(), (code, err))
     code, j = m.json("persist", "install", "--only", "net.rmem-max", "--profile", "published", "--yes")

@@ -150,7 +150,7 @@ GPU 00000000:06:00.0
         Max Power Limit                                : 700.00 W
 """)
 f = findings(capture)[("gpu.power-limit", "gpu0")]
-expect("a limit from elsewhere", f["verdict"] == "fail" and "held to 500 W" in f["reason"], f)
+expect("a limit from elsewhere", f["verdict"] == "fail" and "limited to 500 W" in f["reason"], f)
 
 # Archives of sosreport.
 SOS = {"proc/cmdline": "quiet iommu=pt\n", "etc/shadow": "root:x\n", "etc/sysctl.d/90.conf": "vm.swappiness = 1\n",

@@ -46,7 +46,7 @@ unsigned long long law_random(unsigned long long *state)
 
 static int vary_is_machine(const struct dirent *d)
 {
-	return d->d_name[0] != '.' && !strstr(d->d_name, ".tar");
+	return d->d_name[0] != '.' && !strstr(d->d_name, ".tar") && !strstr(d->d_name, ".json");
 }
 
 static int vary_is_tar_alone(const struct dirent *d)

@@ -317,7 +317,7 @@ static void test_paths(void **state)
 		{ { HEALTHY, .mtu = 9000, .mtu_1 = 1500, .lost = true },
 		  2,
 		  "port eth0 of n",
-		  "packets of 9000 bytes from n0 get lost on the way to n1",
+		  "packets of 9000 bytes from n0 to n1 get lost",
 		  NULL },
 		{ { HEALTHY, .mtu = 9000, .mtu_1 = 1500, .lost = true },
 		  2,

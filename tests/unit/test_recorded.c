@@ -241,7 +241,7 @@ static void test_clamped(void **state)
 	assert_int_equal(l.report.rows[0].outcome, OUTCOME_CLAMPED);
 	assert_string_equal(l.report.rows[0].found, "12");
 	assert_int_equal(l.report.rows[1].outcome, OUTCOME_NOT_TRIED);
-	assert_non_null(strstr(l.e.text, "requested 10, but the machine set 12"));
+	assert_non_null(strstr(l.e.text, "10 was requested, but the machine set 12"));
 	/* What it made of it is ours to take back. */
 	assert_true(lab_is_original(&l));
 	lab_close(&l);
@@ -451,7 +451,7 @@ static void test_trial(void **state)
 	seen.lasts = true;
 	seen.clamped = "12";
 	assert_int_equal(txn_trial_set(t, &l.plan, NULL, &l.report, &l.e), -ECANCELED);
-	assert_non_null(strstr(l.e.text, "requested 10, but the machine set 12"));
+	assert_non_null(strstr(l.e.text, "10 was requested, but the machine set 12"));
 	seen.fails = 0;
 	assert_int_equal(txn_trial_end(t, &l.e), 0);
 	assert_true(lab_is_original(&l));

@@ -518,7 +518,7 @@ static void leave_away(struct lab *l)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(lab_undo(l, (struct txn_select){ .all = true }), -EUCLEAN);
 		assert_int_equal(outcome(l, 0), OUTCOME_STUCK);
-		assert_non_null(strstr(l->report.rows[0].sentence, "missing now"));
+		assert_non_null(strstr(l->report.rows[0].sentence, "it is missing"));
 		assert_null(l->report.rows[0].command);
 		assert_int_equal(held(l), 1);
 	}
@@ -785,8 +785,8 @@ static void test_no_sync(void **state)
 		if (r == -ECANCELED && strcmp(fault_where(h), TXN_JOURNAL) == 0) {
 			first++;
 			assert_string_equal(l.e.text, TXN_JOURNAL
-					    ": Input/output error; nothing is changed unless it is "
-					    "recorded there first");
+					    ": Input/output error; gputune changes nothing that it "
+					    "cannot record there first");
 			assert_string_equal(lab_value(&l, KNOB_SYSCTL, "vm.swappiness"), "60");
 		}
 		host_close(h);

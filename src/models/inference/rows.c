@@ -200,7 +200,7 @@ static const char *reason_to_skip(const char **f, const struct infer_options *w)
 		return "concurrency unknown";
 	if (after(f[C_NOTES], "attention_dp=") > 1)
 		return "data-parallel attention";
-	if (mentions(f[C_NOTES], "the requested concurrency was not reached"))
+	if (mentions(f[C_NOTES], "concurrency not reached"))
 		return "fewer requests ran at once than requested";
 	if (mentions(f[C_NOTES], "unknown share"))
 		return "prefix-cache hit ratio unknown";
