@@ -20,7 +20,7 @@ struct lab {
 };
 
 static const struct knob isolated = { KNOB_CPUSET, "isolated", "" };
-static const char before[] = "none, because the controller is off";
+static const char before[] = "none, controller off";
 
 /* The kernel's side of it: a group brings its files along, and what is written to them is not what
  * is read. */

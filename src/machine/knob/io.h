@@ -29,8 +29,8 @@
  *   module           "loaded" or "absent"
  *   power-mode       nvpmodel: the mode's number
  *   block            "absent", or the lines as a file's text, "0644:a\n"
- *   cpuset           isolated: the list of CPUs, "none", or "none, because the controller is off"
- * where nobody uses the controller; "not finished" after a crash in a write of ours
+ *   cpuset           isolated: the list of CPUs, "none", or "none, controller off" if no program
+ *                    uses the controller; "not finished" after a crash in a write of ours
  */
 #ifndef KNOB_IO_H
 #define KNOB_IO_H

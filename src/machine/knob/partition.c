@@ -3,11 +3,11 @@
  * CPUs set aside while the machine runs: an isolated partition of the cpuset controller, in a
  * control group of our own that holds no process. Its value is the list of those CPUs, or
  *   "none"                  there is no such group
- *   "none, because the controller is off"  the same, and the root group hands the controller to
- * nobody: as far as the machine is concerned not different from "none", but writing it switches the
- * controller off again where nobody else uses it "not finished"          the group is there and no
- * partition: a write of ours was cut off, or the kernel took the CPUs back Source:
- * admin-guide/cgroup-v2, cpuset.cpus.partition; "isolated" is there since Linux 6.1. Linux
+ *   "none, controller off"  the same, and the root group hands the controller to nobody: the
+ * machine behaves as with "none", but a write of it turns the controller off again, if no other
+ * program uses it "not finished"          the group is there and no partition: a write of ours was
+ * cut off, or the kernel took the CPUs back Journals hold these texts: they are never reworded.
+ * Source: admin-guide/cgroup-v2, cpuset.cpus.partition; "isolated" is there since Linux 6.1. Linux
  * before 6.2 forgets, when CPUs come and go, which ones a program had bound itself to.
  */
 #include <ctype.h>
@@ -28,8 +28,7 @@
 /* LIST: a list of every second CPU is long, and no longer than what may be written. */
 enum { LINE = 512, LIST = 4096 + 1 };
 
-static const char none[] = "none", none_off[] = "none, because the controller is off",
-		  cut[] = "not finished";
+static const char none[] = "none", none_off[] = "none, controller off", cut[] = "not finished";
 
 /* 1: the root group hands the controller to its children; 0: not. -EOPNOTSUPP: there is none. */
 static int handed(struct host *h)

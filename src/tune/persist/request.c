@@ -18,8 +18,10 @@
 
 enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16 };
 
-static const char written_by[] = "gputune; \"gputune persist status\" shows this file, \"gputune "
-				 "persist remove\" removes it";
+/* The same bytes in every release: a reworded one would be another file than the one that was kept.
+ */
+static const char written_by[] =
+	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" removes it";
 
 /* A row of the file: many values where it has numbers. */
 struct request_row {

@@ -26,8 +26,9 @@
 /* What everybody may read of it: public.c. */
 #define TXN_PUBLIC TXN_DIR "/status.jsonl"
 
-/* A note of an entry whose device could not be seen when it was to be taken back. */
-#define NOTE_AWAY "missing now"
+/* A note of an entry whose device could not be seen when it was to be taken back. Journals hold it:
+ * it is never reworded. */
+#define NOTE_AWAY "not there now"
 
 enum entry_state {
 	ENTRY_INTENDED, /* no "done" follows: a crash came between */

@@ -90,7 +90,7 @@ static void hold_page_found(struct doc *d, struct node *list, const struct hold_
 	if (r->e->unread)
 		f.badge = cell_as(STYLE_BAD, "unknown: the journal line is unreadable");
 	else if (is_away(r))
-		f.badge = cell_as(STYLE_BAD, "left: " NOTE_AWAY);
+		f.badge = cell_as(STYLE_BAD, "left: missing now");
 	else if (r->e->state == ENTRY_STUCK)
 		f.badge = cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text);
 	figure_values(d->arena, unit, &f.now, &f.wanted);
