@@ -60,7 +60,6 @@ static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 /* One that lacks a function is too old, and as good as none. It stays open until the end. */
 static int load_library(enum system_library l)
 {
-	static void (*const none)(void);
 	size_t first = 0, n = 0;
 	void *handle;
 
@@ -70,9 +69,8 @@ static int load_library(enum system_library l)
 		n++;
 	if (vendor_open(libraries[l].soname, symbols + first, n, &library_calls, &handle))
 		return MISSING;
-	for (size_t i = first; i < first + n; i++)
-		if (memcmp((char *)&library_calls + symbols[i].offset, &none, sizeof(none)) == 0)
-			return MISSING;
+	if (vendor_lacks(symbols + first, n, &library_calls))
+		return MISSING;
 	return l == LIBRARY_SODIUM && library_calls.sodium_init() < 0 ? MISSING : OPEN;
 }
 

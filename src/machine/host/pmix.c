@@ -57,16 +57,12 @@ struct pmix_library {
 	int (*finalize)(const struct info *info, size_t n);
 };
 
-static void missing(void)
-{
-}
-
 static const struct vendor_symbol symbols[] = {
-	{ "PMIx_Init", offsetof(struct pmix_library, init), missing },
-	{ "PMIx_Put", offsetof(struct pmix_library, put), missing },
-	{ "PMIx_Commit", offsetof(struct pmix_library, commit), missing },
-	{ "PMIx_Get", offsetof(struct pmix_library, get), missing },
-	{ "PMIx_Finalize", offsetof(struct pmix_library, finalize), missing },
+	{ "PMIx_Init", offsetof(struct pmix_library, init), NULL },
+	{ "PMIx_Put", offsetof(struct pmix_library, put), NULL },
+	{ "PMIx_Commit", offsetof(struct pmix_library, commit), NULL },
+	{ "PMIx_Get", offsetof(struct pmix_library, get), NULL },
+	{ "PMIx_Finalize", offsetof(struct pmix_library, finalize), NULL },
 };
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
@@ -80,18 +76,11 @@ static struct {
 
 static bool pmix_load(void)
 {
-	void (*all[SYMBOLS])(void);
 	void *handle;
 
 	/* Its plugins look for its own functions. */
-	if (vendor_open("libpmix.so.2", symbols, SYMBOLS, &pmix.lib, &handle) ||
-	    !vendor_publish("libpmix.so.2"))
-		return false;
-	memcpy(all, &pmix.lib, sizeof(all));
-	for (size_t i = 0; i < SYMBOLS; i++)
-		if (all[i] == missing)
-			return false;
-	return true;
+	return vendor_open("libpmix.so.2", symbols, SYMBOLS, &pmix.lib, &handle) == 0 &&
+	       vendor_publish("libpmix.so.2") && !vendor_lacks(symbols, SYMBOLS, &pmix.lib);
 }
 
 static void pmix_begin(void *ctx)

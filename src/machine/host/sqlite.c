@@ -33,47 +33,43 @@ enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20, BUSY_MS = 2000 };
 
 static const double most_s = 60;
 
-static void missing(void)
-{
-}
-
 static const struct vendor_symbol symbols[] = {
-	{ "sqlite3_open_v2", offsetof(struct sql_library, open), missing },
-	{ "sqlite3_close_v2", offsetof(struct sql_library, close), missing },
-	{ "sqlite3_prepare_v2", offsetof(struct sql_library, prepare), missing },
-	{ "sqlite3_step", offsetof(struct sql_library, step), missing },
-	{ "sqlite3_finalize", offsetof(struct sql_library, finalize), missing },
-	{ "sqlite3_column_int64", offsetof(struct sql_library, integer), missing },
-	{ "sqlite3_column_double", offsetof(struct sql_library, real), missing },
-	{ "sqlite3_column_text", offsetof(struct sql_library, text), missing },
-	{ "sqlite3_limit", offsetof(struct sql_library, limit), missing },
-	{ "sqlite3_progress_handler", offsetof(struct sql_library, progress), missing },
-	{ "sqlite3_errmsg", offsetof(struct sql_library, why), missing },
-	{ "sqlite3_errcode", offsetof(struct sql_library, code), missing },
-	{ "sqlite3_busy_timeout", offsetof(struct sql_library, busy), missing },
-	{ "sqlite3_reset", offsetof(struct sql_library, reset), missing },
-	{ "sqlite3_bind_int64", offsetof(struct sql_library, bind_integer), missing },
-	{ "sqlite3_bind_double", offsetof(struct sql_library, bind_real), missing },
-	{ "sqlite3_bind_text", offsetof(struct sql_library, bind_text), missing },
+	{ "sqlite3_open_v2", offsetof(struct sql_library, open), NULL },
+	{ "sqlite3_close_v2", offsetof(struct sql_library, close), NULL },
+	{ "sqlite3_prepare_v2", offsetof(struct sql_library, prepare), NULL },
+	{ "sqlite3_step", offsetof(struct sql_library, step), NULL },
+	{ "sqlite3_finalize", offsetof(struct sql_library, finalize), NULL },
+	{ "sqlite3_column_int64", offsetof(struct sql_library, integer), NULL },
+	{ "sqlite3_column_double", offsetof(struct sql_library, real), NULL },
+	{ "sqlite3_column_text", offsetof(struct sql_library, text), NULL },
+	{ "sqlite3_limit", offsetof(struct sql_library, limit), NULL },
+	{ "sqlite3_progress_handler", offsetof(struct sql_library, progress), NULL },
+	{ "sqlite3_errmsg", offsetof(struct sql_library, why), NULL },
+	{ "sqlite3_errcode", offsetof(struct sql_library, code), NULL },
+	{ "sqlite3_busy_timeout", offsetof(struct sql_library, busy), NULL },
+	{ "sqlite3_reset", offsetof(struct sql_library, reset), NULL },
+	{ "sqlite3_bind_int64", offsetof(struct sql_library, bind_integer), NULL },
+	{ "sqlite3_bind_double", offsetof(struct sql_library, bind_real), NULL },
+	{ "sqlite3_bind_text", offsetof(struct sql_library, bind_text), NULL },
 };
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
+_Static_assert(SYMBOLS * sizeof(void (*)(void)) == sizeof(struct sql_library),
+	       "one symbol a member");
 
 static int sqlite_load(struct sql *q)
 {
-	void (*all[SYMBOLS])(void);
+	const char *lacks;
 
 	if (vendor_open("libsqlite3.so.0", symbols, SYMBOLS, &q->lib, &q->handle)) {
 		q->handle = NULL;
 		return err_set(q->e, -ELIBACC, "%s: libsqlite3 is required but not installed",
 			       q->path);
 	}
-	_Static_assert(sizeof(all) == sizeof(struct sql_library), "one symbol a member");
-	memcpy(all, &q->lib, sizeof(all));
-	for (size_t i = 0; i < SYMBOLS; i++)
-		if (all[i] == missing)
-			return err_set(q->e, -ELIBACC, "%s: the installed libsqlite3 has no %s",
-				       q->path, symbols[i].name);
+	lacks = vendor_lacks(symbols, SYMBOLS, &q->lib);
+	if (lacks)
+		return err_set(q->e, -ELIBACC, "%s: the installed libsqlite3 has no %s", q->path,
+			       lacks);
 	return 0;
 }
 

@@ -39,6 +39,15 @@ int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t 
 	return *lib ? 0 : -ELIBACC;
 }
 
+const char *vendor_lacks(const struct vendor_symbol *symbols, size_t n, const void *table)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp((const char *)table + symbols[i].offset, &symbols[i].fallback,
+			   sizeof(symbols[i].fallback)) == 0)
+			return symbols[i].name;
+	return NULL;
+}
+
 bool vendor_publish(const char *soname)
 {
 	return dlopen(soname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) != NULL;

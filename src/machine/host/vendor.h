@@ -28,6 +28,9 @@ bool vendor_literal(const char *soname);
  */
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib);
+/* The first symbol that the library of an open table lacks: its name; NULL: none. For those who
+ * cannot do without any. */
+const char *vendor_lacks(const struct vendor_symbol *symbols, size_t n, const void *table);
 /* The symbols of one that is open are there for libraries that it opens itself. */
 bool vendor_publish(const char *soname);
 void vendor_close(void *lib);
