@@ -180,7 +180,7 @@ HOSTILE = [
     ("an unknown condition", {"when": {"moon": "full"}}, "no supported key"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
     ("an empty range", {"when": {"pip": "a", "version": ""}}, "version"), ("a stray key", {"when": {"pip": "a", "is": "b"}}, "is"),
     ("too deep", {"when": deep}, "deep"), ("an empty list", {"when": {"all": []}}, "all"), ("a list for a word", {"when": {"boot": ["a"]}}, "boot"), ("a number", {"when": 3}, "when"),
-    ("an effect that is none", {"effect": "sad"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),
+    ("an effect that is none", {"effect": "sad"}, "effect"), ("two effects", {"effect": "crash wrong"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),
     ("a signature of nothing", {"signatures": ["a*"]}, "signature"), ("a setting that is none", {"fix": {"says": "x", "setting": "a.b"}}, "a.b"),
     ("an example that lies", {"examples": [{"match": "no", "pip": {"torch": "1.9"}}]}, "yes"),
     ("no negative example", {"examples": [{"match": "yes", "pip": {"torch": "1.9"}}]}, "must not"),

@@ -163,7 +163,7 @@ static int row_values(const json_t *row, struct err *e)
 	if (!word_good(defect_text(row, "id")) || !word_good(defect_text(row, "component")))
 		return err_set(e, -EINVAL,
 			       "id and component allow lower-case letters, digits, - and .");
-	if (!str_has_word(effects, defect_text(row, "effect")) ||
+	if (!words_have(effects, defect_text(row, "effect"), strlen(defect_text(row, "effect"))) ||
 	    package_age_days(defect_text(row, "date"), 0) < 0)
 		return err_set(e, -EINVAL, "effect or date is invalid");
 	if (!text_good(json_object_get(fix, "says")))
