@@ -43,6 +43,11 @@ static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
 
 void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
 {
+	for (size_t i = 0; i < e->n_problems; i++)
+		if (strcmp(e->problems[i].code, p->code) == 0 &&
+		    strcmp(e->problems[i].node, p->node) == 0 &&
+		    strcmp(e->problems[i].says, p->says) == 0)
+			return;
 	e->problems = arena_grow(a, e->problems, e->n_problems, sizeof(*e->problems));
 	e->problems[e->n_problems++] = *p;
 }

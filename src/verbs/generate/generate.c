@@ -280,13 +280,11 @@ static void avoid_defect(struct generated *g, const struct gen_env *e, struct ge
 						       .fix = fix });
 }
 
-static void avoid_defects(struct generated *g, struct gen_launch *l)
+static void avoid_defects(struct generated *g, const struct defect_rows *rows, struct gen_launch *l)
 {
 	struct gen_envs *envs = &g->envs;
 	struct arena *a = g->d->arena;
-	struct defect_rows rows;
 
-	defects_rows(g->d, &rows);
 	for (size_t n = 0; n < envs->c->n && envs->of[n].node; n++) {
 		struct gen_env *e = &envs->of[n];
 		struct defect_words words = { json_object(), json_array(), e->node->nccl };
@@ -298,7 +296,7 @@ static void avoid_defects(struct generated *g, struct gen_launch *l)
 		for (size_t i = 0; l && i < l->n; i++)
 			json_array_append_new(words.processes,
 					      json_string(command_line(a, &l->commands[i])));
-		defects_of_words(a, &rows, e->node->facts, &words, &found);
+		defects_of_words(a, rows, e->node->facts, &words, &found);
 		for (size_t i = 0; i < found.n; i++)
 			avoid_defect(g, e, l, &found.items[i]);
 		json_decref(words.env);
@@ -310,6 +308,7 @@ static int generate_answer(struct door *d, const struct kind *k, const struct ge
 			   struct generated *g)
 {
 	struct generate_nodes *nodes = &g->nodes;
+	struct defect_rows rows;
 	int code;
 
 	g->d = d;
@@ -328,10 +327,11 @@ static int generate_answer(struct door *d, const struct kind *k, const struct ge
 	g->view.image = ask->image;
 	g->view.named = nodes->place != NULL;
 	gen_envs_make(d->arena, &nodes->cluster, nodes->place ? FOR_OTHERS : k->what, &g->envs);
-	avoid_defects(g, NULL);
+	defects_rows(d, &rows);
+	avoid_defects(g, &rows, NULL);
 	code = k->is == IS_SERVE ? generate_serve(g, k, ask) : generate_launch(g, k, ask);
 	if (!code && g->view.launch)
-		avoid_defects(g, k->is == IS_SERVE ? &g->plan.launch : &g->launch);
+		avoid_defects(g, &rows, k->is == IS_SERVE ? &g->plan.launch : &g->launch);
 	return code ? code : generate_exit_code(&g->view);
 }
 
