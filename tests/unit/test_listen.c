@@ -244,7 +244,7 @@ static void test_patterns(void **state)
 {
 	(void)state;
 	DIAGNOSIS_FOR_EACH (d)
-		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
+		LOG_PATTERN_FOR_EACH (s, d) {
 			size_t letters = 0;
 
 			for (const char *p = s; *p && *p != '\n'; p++)

@@ -116,6 +116,13 @@ class Absent(Exception):
     pass
 
 
+def installed(module, name, what):
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        raise Absent(f"{what} is not installed") from None
+
+
 class Quiet:
     """Names of the kernels that ran, where the profiler sees them."""
 
@@ -291,17 +298,11 @@ def fp4(m, n, k, how):
         code, scale, value = [x[0].view(F4) for x in made], [x[1] for x in made], [x[2] for x in made]
     with Quiet() as q:
         if how == "flashinfer":
-            try:
-                mm = importlib.import_module("flashinfer").mm_fp4
-            except (ImportError, AttributeError):
-                raise Absent("FlashInfer with mm_fp4 is not installed") from None
+            mm = installed("flashinfer", "mm_fp4", "FlashInfer with mm_fp4")
             c = mm(code[0].view(torch.uint8).to(device), code[1].view(torch.uint8).to(device).t(), swizzled(scale[0]).view(-1, k // block).to(device),
                    swizzled(scale[1]).view(-1, k // block).to(device).t(), torch.ones(1, device=device), torch.bfloat16)
         elif how == "vllm":
-            try:
-                mm = importlib.import_module("vllm._custom_ops").cutlass_scaled_fp4_mm
-            except (ImportError, AttributeError):
-                raise Absent("vLLM with cutlass_scaled_fp4_mm is not installed") from None
+            mm = installed("vllm._custom_ops", "cutlass_scaled_fp4_mm", "vLLM with cutlass_scaled_fp4_mm")
             c = mm(code[0].view(torch.uint8).to(device), code[1].view(torch.uint8).to(device), swizzled(scale[0]).view(-1, k // block).to(device),
                    swizzled(scale[1]).view(-1, k // block).to(device), torch.ones(1, device=device), torch.bfloat16)
         else:
@@ -324,10 +325,7 @@ def attention(backend, dtype, heads, kv, rows, keys, size, causal, backward):
     gpu = [x.to(device).requires_grad_(backward) for x in (q, k, v)]
     with Quiet() as seen:
         if backend == "flash_attn":
-            try:
-                f = importlib.import_module("flash_attn").flash_attn_func
-            except (ImportError, AttributeError):
-                raise Absent("flash-attn is not installed") from None
+            f = installed("flash_attn", "flash_attn_func", "flash-attn")
             out = f(*(x.transpose(1, 2) for x in gpu), causal=causal).transpose(1, 2)
         else:
             from torch.nn.attention import SDPBackend, sdpa_kernel

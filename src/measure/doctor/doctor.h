@@ -159,6 +159,9 @@ extern const size_t diagnosis_table_count;
 	for (size_t table_ = 0; table_ < diagnosis_table_count; table_++)                          \
 		for (const struct diagnosis *d = diagnosis_tables[table_]->rows;                   \
 		     d < diagnosis_tables[table_]->rows + diagnosis_tables[table_]->n; d++)
+/* Each pattern of a diagnosis' log, up to its line end. */
+#define LOG_PATTERN_FOR_EACH(s, d)                                                                 \
+	for (const char *s = (d)->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
 
 const char *likelihood_name(unsigned l);
 

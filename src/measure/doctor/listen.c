@@ -97,14 +97,14 @@ static void patterns_read(struct reading *r)
 	for (int i = 0; i < 256; i++)
 		r->lower[i] = (unsigned char)tolower(i);
 	DIAGNOSIS_FOR_EACH (d)
-		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+		LOG_PATTERN_FOR_EACH (s, d)
 			n++;
 	for (size_t i = 0; rows && i < rows->n; i++)
 		n += json_array_size(json_object_get(rows->rows[i], "signatures"));
 	r->patterns = arena_array(a, n, sizeof(*r->patterns));
 	r->next = arena_array(a, n, sizeof(*r->next));
 	DIAGNOSIS_FOR_EACH (d)
-		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+		LOG_PATTERN_FOR_EACH (s, d)
 			take_pattern(r, d, NULL, arena_strndup(a, s, strcspn(s, "\n")));
 	for (size_t i = 0; rows && i < rows->n; i++)
 		json_array_foreach(json_object_get(rows->rows[i], "signatures"), k, v)

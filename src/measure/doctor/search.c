@@ -253,7 +253,7 @@ static void index_make(struct index *x)
 		post_text(x, d->id, k, 0.5);
 		for (size_t i = 0; i < d->n; i++)
 			post_text(x, d->causes[i].title, k, 0.3);
-		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+		LOG_PATTERN_FOR_EACH (s, d)
 			if (*s != '!')
 				post_text(x, arena_strndup(&x->a, s, strcspn(s, "\n")), k, 0.3);
 		total += x->length[k];

@@ -89,6 +89,11 @@ static const struct result_shape canary_result = {
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
+static size_t n_bad(const struct canary_answer *v)
+{
+	return v->count[CANARY_WRONG] + v->count[CANARY_CRASHES] + v->count[CANARY_HANGS];
+}
+
 static int canary_answer(struct door *d, const struct canary_ask *ask, struct canary_answer *out)
 {
 	struct arena *a = d->arena;
@@ -128,7 +133,7 @@ static int canary_answer(struct door *d, const struct canary_ask *ask, struct ca
 	out->all = ask->all;
 	for (size_t i = 0; i < out->n; i++)
 		out->count[out->checks[i].state]++;
-	if (out->count[CANARY_WRONG] + out->count[CANARY_CRASHES] + out->count[CANARY_HANGS])
+	if (n_bad(out))
 		return EXIT_FINDINGS;
 	return out->count[CANARY_RIGHT] ? EXIT_CLEAN : EXIT_BLIND;
 }
@@ -146,7 +151,7 @@ static struct doc *canary_page(struct arena *a, const struct canary_answer *v)
 {
 	static const enum style styles[] = { STYLE_BAD,	    STYLE_BAD,	STYLE_BAD,
 					     STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
-	size_t bad = v->count[CANARY_WRONG] + v->count[CANARY_CRASHES] + v->count[CANARY_HANGS];
+	size_t bad = n_bad(v);
 	struct doc *d = doc_new(a);
 	struct node *t;
 
