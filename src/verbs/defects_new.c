@@ -227,8 +227,9 @@ static json_t *draft_make(struct arena *a, const struct defects_new_ask *ask, st
 			"id", id_of(a, component, title), "component", component, "title", title,
 			"effect", effect_of(text), "when", "all", f.all, "symptoms", text, "cause",
 			"unknown", "cause_confirmed", 0, "worth", "unmeasured", "fix", "says",
-			"unknown", "confirmed_by", "nobody yet", "date", arena_strndup(a, today, 7),
-			"source", "where this was reported (URL)", "examples", f.yes, f.no);
+			"unknown", "confirmed_by", "not confirmed", "date",
+			arena_strndup(a, today, 7), "source", "where this was reported (URL)",
+			"examples", f.yes, f.no);
 	if (row && ask->log)
 		json_object_set_new(row, "signatures",
 				    json_pack("[s]", signature_of(a, clean(a, r, ask->log))));

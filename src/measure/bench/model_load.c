@@ -494,8 +494,9 @@ static int model_load_none(const struct load_set *set, uint64_t least, struct er
 		(unsigned long long)(least >> 10));
 	if (set->left_out)
 		err_set(e, -ENODATA,
-			"%.200s contains no file of at least %llu KiB, only %zu links to files "
-			"outside of it, which are not followed; give a folder that also contains "
+			"%.200s contains no file of %llu KiB or more, only %zu links to files "
+			"outside "
+			"this folder, which are not followed; give a folder that also contains "
 			"their targets",
 			set->path, (unsigned long long)(least >> 10), set->left_out);
 	return -ENODATA;

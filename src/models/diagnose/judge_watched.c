@@ -13,8 +13,8 @@
 #define CPUS_BESIDE 1.7
 /* GPUs that idle for longer wait for something. */
 #define IDLE_MUCH 0.15
-/* What steps take in the mean over the middle one: even ones lose no more; and it takes so many of
- * them, told one by one or several together. */
+/* Mean step time over the median: steps are even up to this ratio. A verdict takes this many steps,
+ * logged one by one or several per line. */
 #define EVEN 1.05
 enum { STEPS_EVEN = 20 };
 /* Growth of what waits to be written that is no log. */

@@ -314,7 +314,8 @@ static void profile_rivals(struct tuning *t, size_t first, size_t end)
 				has_change(&t->planned[i].plan, &p->changes[k], true);
 			n += on[k];
 		}
-		/* One change alone is a candidate already, unless the profile was asked for. */
+		/* A profile with one change equals that setting, a candidate anyway: added only by
+		 * --beside. */
 		if (n > (i < OURS))
 			*add_rival(t) = (struct rival){ .name = arena_printf(a, "profile %s", name),
 							.id = arena_printf(a, "profile:%s", name),

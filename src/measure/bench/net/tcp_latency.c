@@ -140,12 +140,12 @@ static void request_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct frame_start_test t = { .kind = TEST_ECHO, .streams = 1, .size = sizes[i] };
 
-		net_case_add(
-			env, out, &p, arena_printf(env->a, "%uB", sizes[i]),
-			arena_printf(env->a,
-				     "%u bytes to the peer and %u back, one at a time, TCP_NODELAY",
-				     sizes[i], sizes[i]),
-			&t, false);
+		net_case_add(env, out, &p, arena_printf(env->a, "%uB", sizes[i]),
+			     arena_printf(env->a,
+					  "%u bytes sent, %u bytes returned, one request at a "
+					  "time, TCP_NODELAY",
+					  sizes[i], sizes[i]),
+			     &t, false);
 	}
 }
 
