@@ -104,7 +104,7 @@ static const struct ask_row pairs_ask_rows[] = {
 	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(pairs_ask, seconds) },
 	{ "min-effect", "smallest effect that counts; smaller ones are no difference",
 	  ASK_SHARE(pairs_ask, min_effect, 0.0001, 1), .fallback = "1%" },
-	{ "budget", "time limit (default: 10m; 2h for many settings)",
+	{ "time-limit", "time limit (default: 10m; 2h for many settings)",
 	  ASK_TIME(pairs_ask, budget_s) },
 	{ "timeout", "time limit for one run of the workload", ASK_TIME(pairs_ask, limit_s),
 	  .fallback = "10m" },

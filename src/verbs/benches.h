@@ -17,7 +17,7 @@ struct idset door_cpus(struct door *d, const char *list);
 /* Names of benches, for proposals. */
 const char *bench_proposal(size_t i);
 
-/* Of verbs that measure in pairs until the difference is known: --for, --min-effect, --budget,
+/* Of verbs that measure in pairs until the difference is known: --for, --min-effect, --time-limit,
  * --timeout, --seed. */
 struct pairs_ask {
 	double seconds, budget_s; /* 0: not given */

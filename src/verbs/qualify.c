@@ -16,7 +16,7 @@ struct qualify_ask {
 
 /* clang-format off */
 static const struct ask_row qualify_ask_rows[] = {
-	{ "budget", "total time: half for benches, the rest for links (default: 10m)",
+	{ "time-limit", "total time: half for benches, the rest for links (default: 10m)",
 	  ASK_TIME(qualify_ask, budget_s), .arg = "TIME" },
 	{ "no-bench", "only check health and links: nothing runs on a GPU", ASK_FLAG(qualify_ask, no_bench) },
 	{ "no-links", "test each node separately, without links", ASK_FLAG(qualify_ask, no_links) },
@@ -84,7 +84,7 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 				   .only = ask->addresses.items,
 				   .n_only = ask->addresses.n };
 	if (ask->budget_s > 0 && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
-		return door_refuse(d, EXIT_USAGE, "--budget takes 1s to 24h");
+		return door_refuse(d, EXIT_USAGE, "--time-limit takes 1s to 24h");
 	code = verb_ranks_begin(d, &ask->ranks, true, &ranks);
 	if (code)
 		return code;
@@ -109,8 +109,8 @@ const struct verb qualify_verb = {
 		 "not be judged",
 	.words = "burn-in acceptance preflight prolog drain sdc corruption straggler nodes",
 	.examples = EXAMPLES({ "qualify --no-bench", "this node's health, as in a prolog" },
-			     { "qualify --budget 2m", "with short benches" },
-			     { "qualify --budget 10m --format json -o qualify.json",
+			     { "qualify --time-limit 2m", "with short benches" },
+			     { "qualify --time-limit 10m --format json -o qualify.json",
 			       "under srun: rank 0 writes one result" }),
 	.ask = &qualify_ask_shape,
 	.answer = qualify_answer_any,

@@ -81,7 +81,7 @@ def work_per_joule(tmp):
         told.write_text(json.dumps(answers | {"0": answers["0"] | more, "stub": {"draws": 1}}))
         script = "mount -t tmpfs none /var/lib && " + AS_LIVE
         p = subprocess.run([*UNSHARE, "sh", "-c", script, "sh", spark, gputune, "prove", "gpu.sm-clock-lock", "--levels", "2200,1600", "--per-joule",
-                            "--command", "sleep 0.002", "--settle", "1ms", "--budget", "5s" if name == "counted" else "60ms", "--min-effect", "5%",
+                            "--command", "sleep 0.002", "--settle", "1ms", "--time-limit", "5s" if name == "counted" else "60ms", "--min-effect", "5%",
                             "--loss", "50%", "--seed", "3", "--yes", "--allow", "gpu.sm-clock-lock", "--format", "json"],
                            capture_output=True, text=True, check=False,
                            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_STUB": str(told), "LD_LIBRARY_PATH": str(built / "tests/stub/current")})

@@ -127,6 +127,10 @@ with tempfile.TemporaryDirectory() as tmp:
 code, out, err = run("monitor", "--once", "--host", "demo:hgx-h100", "--top", "1")
 expect("lines of monitor, bounded", code == 0 and out.count("\n") == 1 and len(json.loads(out)["gpu0"]) > 5, (code, out[:200], err))
 refuses("monitor has no such member", ["monitor", "--host", "demo:hgx-h100", "--fields", "gpu99"], 2, 'no field "gpu99"')
+for limited in ("prove", "tune", "qualify", "stack compare", "cluster check"):
+    text = run(*limited.split(), "--help").out
+    expect(f"{limited}: one meaning a word", "--budget TOKENS" in text and "--time-limit TIME" in text and "--budget TIME" not in text, text)
+    refuses(f"{limited}: the old name of the time limit", [*limited.split(), "--budget", "20s", "--time-limit", "20s"], 2, "--time-limit is given more than once")
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
 # --- the map of commands --------------------------------------------------------------------------------

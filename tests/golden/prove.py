@@ -158,7 +158,7 @@ def refusals():
             ("a shell's line", ["prove", "net.tcp-fastopen=3", "--command", "a | b", "--yes"], 2),
             ("a pattern without group", ["prove", "net.tcp-fastopen=3", "--command", "a", "--metric", "x", "--yes"], 2),
             ("a bad effect", ["prove", "net.tcp-fastopen=3", "--command", "true", "--min-effect", "0"], 2),
-            ("a bad budget", ["prove", "net.tcp-fastopen=3", "--command", "true", "--budget", "soon"], 2),
+            ("a bad budget", ["prove", "net.tcp-fastopen=3", "--command", "true", "--time-limit", "soon"], 2),
             ("nobody to ask", ["prove", "net.tcp-fastopen=3", "--command", "true"], 2),
             ("more time as the better", ["prove", "net.tcp-fastopen=3", "--command", "true", "--better", "higher"], 2),
             ("CPUs that are not there", ["prove", "net.tcp-fastopen=3", "--bench", "cpu-frequency/one", "--cpus", "60000", "--dry-run"], 2),
@@ -186,8 +186,8 @@ def refusals():
         # Rows round what profiles want; what somebody names is meant as it is.
         if code == 0:
             expect(f"the value that was asked for: {disk}", str(now + 44) in out.split(), out)
-    code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "sleep 0.2", "--yes", "--budget", "2s")
-    expect("too little time", code == 5 and "--budget" in out, out)
+    code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "sleep 0.2", "--yes", "--time-limit", "2s")
+    expect("too little time", code == 5 and "--time-limit" in out, out)
 
 
 def start(*options):

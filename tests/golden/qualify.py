@@ -100,8 +100,8 @@ def alone():
     code, out, err = finish(start(gputune, "qualify", "--no-bench", "--format", "json", env=base))
     j = fits("one node", out, "qualify", (code, err))
     expect("one node: exit code", j and code == (1 if j["drain"] else 0) and len(j["nodes"]) == 1, (code, err))
-    code, out, err = finish(start(gputune, "qualify", "--budget", "200ms", env=base))
-    expect("a budget below a second is refused", code == 2 and "--budget" in err, (code, err))
+    code, out, err = finish(start(gputune, "qualify", "--time-limit", "200ms", env=base))
+    expect("a budget below a second is refused", code == 2 and "--time-limit" in err, (code, err))
 
 
 def four():
@@ -156,7 +156,7 @@ def many(n):
         shape(names[n // 3], "2mbit")
         shape(names[n - 2], "2mbit")
         slow_pair(names, 1, n // 2, names[0].rsplit("-", 1)[0])
-        j = verdict(f"{n} nodes", ranks(names, "--budget", "170s"))
+        j = verdict(f"{n} nodes", ranks(names, "--time-limit", "170s"))
         print(f"{n} nodes: {j.get('seconds', 0):.0f} s, tests {[w['tests'] for w in j['networks']]}, {links(j)}")
         expect("nodes are named", {d["node"] for d in j["drain"]} >= {f"n{n // 3}", f"n{n - 2}"}, j["drain"])
         expect("the pair is named", any(w.startswith("path between") and f"n{n // 2}" in w and "n1 " in w for w in links(j)), links(j))

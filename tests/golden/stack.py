@@ -432,11 +432,11 @@ def compare(tmp):
     j = sides("a side that crashes", [newer, older / "libnccl.so.2", *bench, *quick], 1, GPUTUNE_STUB_OLDER="crash")
     expect("a crash: said", j.get("verdict") == "fails" and "signal 6" in j["why"] and j["a"]["fault"] is None, j.get("why"))
     j = sides("the other one", [older, newer, *bench, *quick], 5, GPUTUNE_STUB_OLDER="crash")
-    j = sides("what each chose", [older, newer, "--bench", "gemm/bf16:64", "--budget", "10ms", "--gpus", "0", *quick], 5)
+    j = sides("what each chose", [older, newer, "--bench", "gemm/bf16:64", "--time-limit", "10ms", "--gpus", "0", *quick], 5)
     if j:
         expect("chosen: versions and algorithms", "12.8.4 algorithm 4" in j["a"]["chosen"][0]["text"] and "13.1.0 algorithm" in j["b"]["chosen"][0]["text"],
                (j["a"]["chosen"], j["b"]["chosen"]))
-        expect("chosen: too little time is said", j["verdict"] == "undecided" and "--budget" in j["why"], j["why"])
+        expect("chosen: too little time is said", j["verdict"] == "undecided" and "--time-limit" in j["why"], j["why"])
     for how, code in (("INT", 5), ("KILL", -9)):
         p = start(gputune, "stack", "compare", newer, older, *bench, "--for", "5s", "--format", "json", env=env)
         kids = until(lambda: children(p.pid))

@@ -149,7 +149,7 @@ def planted():
     # The next run has time for some of them: it begins with what helped.
     # How long a run takes differs with what else the machine does.
     for share in (0.45, 0.6, 0.8, 1.2, 2):
-        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--budget", f"{j['plan_s'] * share:.3f}s")
+        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--time-limit", f"{j['plan_s'] * share:.3f}s")
         if code == 0:
             break
     if j := fits("a short budget", out, "tune", err):
@@ -176,7 +176,7 @@ def refused():
             ("the metric is no number", "echo score: x", ("--metric", "score: (.*)"), 5, "not a number"),
             ("a metric without a group", "echo", ("--metric", "score"), 2, "one group"),
             ("it varies by 30 %", f"sh {noisy}", SCORE, 5, "runs vary by", "--min-effect"),
-            ("a budget too short", w.job, (*SCORE, "--budget", "50ms"), 2, "--budget", "one run takes"),
+            ("a budget too short", w.job, (*SCORE, "--time-limit", "50ms"), 2, "--time-limit", "one run takes"),
             ("nothing to resume", "", ("--resume",), 3, "no interrupted run"),
             ("more time is no better", "true", ("--better", "higher"), 2, "--better"),
             ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such"),

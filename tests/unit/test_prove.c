@@ -328,7 +328,7 @@ static void test_budget(void **state)
 		assert_true(w.proof.took_s <= w.proof.budget_s);
 		assert_int_equal(w.proof.verdict, i ? RULING_UNDECIDED : RULING_HELPS);
 		if (i)
-			assert_non_null(strstr(w.proof.why, "--budget"));
+			assert_non_null(strstr(w.proof.why, "--time-limit"));
 		end(&w);
 		lab_next(&w.lab);
 		plan_swap(&w);
@@ -595,7 +595,7 @@ static void test_many_short(void **state)
 		if (w.proof.took_s > budget + 1e-9)
 			fail_msg("%g of %g s", w.proof.took_s, budget);
 		if (w.proof.verdict == RULING_UNDECIDED)
-			assert_non_null(strstr(w.proof.why, "--budget"));
+			assert_non_null(strstr(w.proof.why, "--time-limit"));
 		else
 			assert_int_equal(w.proof.verdict, RULING_HELPS);
 		for (size_t i = 0; i < w.proof.n_members; i++) {

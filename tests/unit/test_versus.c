@@ -114,7 +114,7 @@ static void test_budget(void **state)
 	assert_int_equal(run(&a, &l, 10, &v, &e), -ETIME);
 	assert_int_equal(v.pairs, 1);
 	assert_non_null(strstr(e.text, "one pair takes 2.0 s"));
-	assert_non_null(strstr(e.hint, "--budget 22s"));
+	assert_non_null(strstr(e.hint, "--time-limit 22s"));
 	l.at = 0;
 	assert_int_equal(run(&a, &l, 30, &v, &e), 0);
 	assert_int_equal(v.pairs, 12);

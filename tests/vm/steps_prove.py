@@ -115,7 +115,7 @@ def one(r, v, case):
     name, before, setting, measured, right = case
     v.must(before)
     lab.remember(v, "proof", "")
-    code, out = lab.gputune(v, f"prove '{setting}' {measured} --min-effect 3% --for 200ms --settle 200ms --budget {BUDGET} --allow '*' --yes --json "
+    code, out = lab.gputune(v, f"prove '{setting}' {measured} --min-effect 3% --for 200ms --settle 200ms --time-limit {BUDGET} --allow '*' --yes --json "
                                f"/run/proof.json", 400)
     _, text = v.run("cat /run/proof.json; rm -f /run/proof.json")
     proof = lab.as_json(text) or {}

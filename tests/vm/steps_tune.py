@@ -61,7 +61,7 @@ want = 5000
 NOW = r"""{ sysctl -a 2>/dev/null --pattern '^(net.core|net.ipv4|vm|kernel.sched|kernel.numa)' | grep -v -E 'drop_caches|stat_refresh|random|fastopen_key'
 cat /sys/block/*/queue/{scheduler,read_ahead_kb,nr_requests} /sys/kernel/mm/transparent_hugepage/* 2>/dev/null; true; }"""
 RUN = r"""gputune tune --for 'planted 10.7.0.2 /dev/nullb0 /dev/nullb1' --metric 'seconds: ([0-9.]+)' --better lower --beside /run/guide.ini --skip env,cpu \
-  --settle 20ms --seed 4 --budget 40m --yes --no-color --json /run/tune.json"""
+  --settle 20ms --seed 4 --time-limit 40m --yes --no-color --json /run/tune.json"""
 
 
 def job():

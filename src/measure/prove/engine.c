@@ -445,7 +445,7 @@ static int engine_too_short(struct prove_engine *g, size_t pairs, struct err *e)
 	err_set(e, -ETIME,
 		"the time is too short: one pair takes %.1f s, and at least %zu are required",
 		g->pair_s, pairs);
-	err_hint(e, "--budget %.0fs", ceil(need * 1.2));
+	err_hint(e, "--time-limit %.0fs", ceil(need * 1.2));
 	return -ETIME;
 }
 

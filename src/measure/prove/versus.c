@@ -68,7 +68,7 @@ static int versus_too_short(const struct versus *v, double start, struct err *e)
 	err_set(e, -ETIME,
 		"the time is too short: one pair takes %.1f s, and at least %zu are required",
 		v->pair_s, v->rule.looks[0]);
-	err_hint(e, "--budget %.0fs", ceil(need * 1.2));
+	err_hint(e, "--time-limit %.0fs", ceil(need * 1.2));
 	return -ETIME;
 }
 

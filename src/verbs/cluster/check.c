@@ -17,7 +17,7 @@ struct cluster_check_ask {
 static const struct ask_row cluster_check_ask_rows[] = {
 	{ ASK_PART(cluster_check_ask, nodes, cluster_nodes_ask) },
 	{ ASK_PART(cluster_check_ask, links, cluster_links_ask) },
-	{ "budget", "total time (default: 10m)", ASK_TIME(cluster_check_ask, budget_s) },
+	{ "time-limit", "total time (default: 10m)", ASK_TIME(cluster_check_ask, budget_s) },
 	{ "from", "judge the wiring of an earlier discovery (its JSON); measures nothing",
 	  ASK_TEXT(cluster_check_ask, from), .arg = "FILE", .files = true },
 	{ "bench", "also run short benches on each node", ASK_FLAG(cluster_check_ask, bench) },

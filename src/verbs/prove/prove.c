@@ -663,7 +663,8 @@ const struct verb prove_verb = {
 	.group = VERB_MEASURE,
 	.summary = "A/B-test a setting on this machine; keep it only if it helps",
 	.about = "Measures pairs with and without the setting until the difference is known or the "
-		 "budget is used. Verdict: helps, hurts, no difference or undecided. Restores the "
+		 "time limit is reached. Verdict: helps, hurts, no difference or undecided. "
+		 "Restores the "
 		 "old state afterwards, unless --keep. Several settings are screened at once; "
 		 "--levels finds the best of several values.",
 	.exits = "0: decided; 1: the setting hurts; 3: it cannot be set; 5: undecided",

@@ -552,7 +552,7 @@ static const struct ask_row compare_ask_rows[] = {
 	{ ASK_PART(compare_ask, pairs, pairs_ask) },
 	{ ASK_PART(compare_ask, on, bench_ask) },
 	{ "for", "time for each window: 10s, 500ms, 2m", .kind = ASK_KIND_NOTE },
-	{ "budget", "time limit (default: 10m)", .kind = ASK_KIND_NOTE },
+	{ "time-limit", "time limit (default: 10m)", .kind = ASK_KIND_NOTE },
 	{ "timeout", "time limit for one window", .kind = ASK_KIND_NOTE },
 	{ "dir", "gds: folder for the test file to read", .kind = ASK_KIND_NOTE },
 	{ "files", "gds: read this file, or the files in this folder", .kind = ASK_KIND_NOTE },

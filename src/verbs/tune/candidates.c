@@ -414,14 +414,15 @@ bool tune_fit(struct tuning *t, double *need_s)
 			if (p->changes[i].s == p->changes[last].s)
 				refuse(&p->changes[i], "budget",
 				       arena_printf(t->g.d->arena,
-						    "not enough time: --budget %.0fm",
+						    "not enough time: --time-limit %.0fm",
 						    ceil(whole / 60)));
 		n--;
 	}
 	*need_s = need(t, n, false);
 	t->plan_s = fmin(need(t, n, true), t->g.proof.budget_s);
 	if (n < all)
-		door_warn(t->g.d, "%zu of %zu candidates fit the budget; --budget %.0fm tries all",
+		door_warn(t->g.d,
+			  "%zu of %zu candidates fit the time limit; --time-limit %.0fm tries all",
 			  n, all, ceil(whole / 60));
 	return *need_s <= t->g.proof.budget_s;
 }

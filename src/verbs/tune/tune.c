@@ -23,7 +23,7 @@ static const struct ask_row tune_ask_rows[] = {
 	  ASK_TEXT(tune_ask, metric), .arg = "WHAT" },
 	{ "better", "better direction of the job's output (default: higher)",
 	  ASK_CHOICE(tune_ask, better, betters), .arg = "WAY" },
-	{ "budget", "time limit of the whole run (default: 2h)",
+	{ "time-limit", "time limit of the whole run (default: 2h)",
 	  ASK_TIME(tune_ask, pairs.budget_s) },
 	{ "min-effect", "smallest effect that counts; smaller ones are no difference",
 	  ASK_SHARE(tune_ask, pairs.min_effect, 0.0001, 1), .fallback = "1%" },
@@ -275,10 +275,11 @@ static int tune_times(struct tuning *t)
 	if (!p->n_changes)
 		return 0;
 	if (!tune_fit(t, &need_s))
-		return door_refuse(t->g.d, EXIT_USAGE,
-				   "the budget is too short: one run takes %.3g s; use at least "
-				   "--budget %.0fm",
-				   t->seconds, ceil(need_s / 60));
+		return door_refuse(
+			t->g.d, EXIT_USAGE,
+			"the time limit is too short: one run takes %.3g s; use at least "
+			"--time-limit %.0fm",
+			t->seconds, ceil(need_s / 60));
 	/* Without those that do not fit. */
 	p->n_changes = 0;
 	prove_note_changes(&t->g);
@@ -453,12 +454,12 @@ const struct verb tune_verb = {
 		 "hardware is named first. An interrupted run continues with --resume.",
 	.exits = "0: decided; 3: it cannot start; 5: undecided, or the job cannot be measured",
 	.words = "autotune optimize optimise speedup faster tuning",
-	.examples =
-		EXAMPLES({ "tune --for 'python3 train.py --steps 50' --dry-run",
-			   "what would be tried, for how long, and the risks" },
-			 { "sudo tune --for './serve-bench' --metric json:.throughput --budget 1h",
-			   "by a figure that the job prints, for an hour" },
-			 { "sudo tune --resume", "continue after Ctrl-C, a kill or a reboot" }),
+	.examples = EXAMPLES(
+		{ "tune --for 'python3 train.py --steps 50' --dry-run",
+		  "what would be tried, for how long, and the risks" },
+		{ "sudo tune --for './serve-bench' --metric json:.throughput --time-limit 1h",
+		  "by a figure that the job prints, for an hour" },
+		{ "sudo tune --resume", "continue after Ctrl-C, a kill or a reboot" }),
 	.ask = &tune_ask_shape,
 	.answer = tune_answer_any,
 	.result = &tune_result,
