@@ -21,50 +21,23 @@ static const uint8_t magic[4] = { 'g', 'p', 't', 'n' };
 
 enum { VERSION = 1, HEAD = 8 + HELLO_TOKEN };
 
-enum hello_field {
-	FIELD_NODE_NAME = 1,
-	FIELD_INTERFACE,
-	FIELD_PCI,
-	FIELD_PORT_NAME,
-	FIELD_SWITCH_ID,
-	FIELD_MTU,
-	FIELD_SPEED,
-};
-
-struct out {
-	uint8_t *p;
-	size_t n, cap;
-	bool full;
-};
-
-static void neighbor_put(struct out *o, unsigned what, const void *value, size_t len)
-{
-	if (!len || o->full)
-		return;
-	if (len > 255 || o->cap - o->n < len + 2) {
-		o->full = true;
-		return;
+/* A field's number is its place here and one. Of size 4: a number, network order. */
+#define HELLO_FIELD(member)                                                                        \
+	{                                                                                          \
+		offsetof(struct hello, member), sizeof(((struct hello *)0)->member)                \
 	}
-	o->p[o->n++] = (uint8_t)what;
-	o->p[o->n++] = (uint8_t)len;
-	memcpy(o->p + o->n, value, len);
-	o->n += len;
-}
+static const struct {
+	size_t at, size;
+} fields[] = { HELLO_FIELD(name),      HELLO_FIELD(port),      HELLO_FIELD(pci),
+	       HELLO_FIELD(port_name), HELLO_FIELD(switch_id), HELLO_FIELD(mtu),
+	       HELLO_FIELD(speed_mbps) };
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
-static void put_number(struct out *o, unsigned what, uint32_t v)
+size_t hello_write(const struct hello *h, uint8_t *out, size_t room)
 {
-	const uint8_t bytes[] = { (uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8),
-				  (uint8_t)v };
+	size_t n = HEAD;
 
-	if (v)
-		neighbor_put(o, what, bytes, sizeof(bytes));
-}
-
-size_t hello_write(const struct hello *h, uint8_t *out, size_t n)
-{
-	struct out o = { .p = out, .n = HEAD, .cap = n };
-
-	if (n < HEAD)
+	if (room < HEAD)
 		return 0;
 	memcpy(out, magic, sizeof(magic));
 	out[4] = VERSION;
@@ -72,16 +45,28 @@ size_t hello_write(const struct hello *h, uint8_t *out, size_t n)
 	out[6] = (uint8_t)(h->node >> 8);
 	out[7] = (uint8_t)h->node;
 	memcpy(out + 8, h->token, HELLO_TOKEN);
-	neighbor_put(&o, FIELD_NODE_NAME, h->name, strnlen(h->name, sizeof(h->name)));
-	neighbor_put(&o, FIELD_INTERFACE, h->port, strnlen(h->port, sizeof(h->port)));
-	neighbor_put(&o, FIELD_PCI, h->pci, strnlen(h->pci, sizeof(h->pci)));
-	neighbor_put(&o, FIELD_PORT_NAME, h->port_name,
-		     strnlen(h->port_name, sizeof(h->port_name)));
-	neighbor_put(&o, FIELD_SWITCH_ID, h->switch_id,
-		     strnlen(h->switch_id, sizeof(h->switch_id)));
-	put_number(&o, FIELD_MTU, h->mtu);
-	put_number(&o, FIELD_SPEED, h->speed_mbps);
-	return o.full ? 0 : o.n;
+	for (size_t i = 0; i < FIELDS; i++) {
+		const char *from = (const char *)h + fields[i].at;
+		uint32_t number;
+		size_t len;
+
+		memcpy(&number, from, sizeof(number));
+		number = htonl(number);
+		if (fields[i].size == sizeof(number))
+			len = number ? sizeof(number) : 0;
+		else
+			len = strnlen(from, fields[i].size);
+		if (!len)
+			continue;
+		if (room - n < len + 2)
+			return 0;
+		out[n++] = (uint8_t)(i + 1);
+		out[n++] = (uint8_t)len;
+		memcpy(out + n, fields[i].size == sizeof(number) ? (const void *)&number : from,
+		       len);
+		n += len;
+	}
+	return n;
 }
 
 /* As much as fits, of printable ASCII; anything else becomes '?'. */
@@ -94,40 +79,21 @@ static void text(char *out, size_t cap, const uint8_t *p, size_t n)
 	out[k] = '\0';
 }
 
-static uint32_t number(const uint8_t *p, size_t n)
+static void neighbor_take(struct hello *h, size_t field, const uint8_t *p, size_t n)
 {
-	if (n != 4)
-		return 0;
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
+	char *to = field < FIELDS ? (char *)h + fields[field].at : NULL;
+	uint32_t number = 0;
 
-static void neighbor_take(struct hello *h, unsigned what, const uint8_t *p, size_t n)
-{
-	switch (what) {
-	case FIELD_NODE_NAME:
-		text(h->name, sizeof(h->name), p, n);
-		break;
-	case FIELD_INTERFACE:
-		text(h->port, sizeof(h->port), p, n);
-		break;
-	case FIELD_PCI:
-		text(h->pci, sizeof(h->pci), p, n);
-		break;
-	case FIELD_PORT_NAME:
-		text(h->port_name, sizeof(h->port_name), p, n);
-		break;
-	case FIELD_SWITCH_ID:
-		text(h->switch_id, sizeof(h->switch_id), p, n);
-		break;
-	case FIELD_MTU:
-		h->mtu = number(p, n);
-		break;
-	case FIELD_SPEED:
-		h->speed_mbps = number(p, n);
-		break;
-	default:
-		break;
+	if (!to)
+		return;
+	if (fields[field].size != sizeof(number)) {
+		text(to, fields[field].size, p, n);
+		return;
 	}
+	if (n == sizeof(number))
+		memcpy(&number, p, n);
+	number = ntohl(number);
+	memcpy(to, &number, sizeof(number));
 }
 
 bool hello_read(const uint8_t *bytes, size_t n, struct hello *out)
@@ -145,7 +111,7 @@ bool hello_read(const uint8_t *bytes, size_t n, struct hello *out)
 
 		if (n - at - 2 < len)
 			return false;
-		neighbor_take(&h, bytes[at], bytes + at + 2, len);
+		neighbor_take(&h, bytes[at] - 1u, bytes + at + 2, len);
 		at += 2 + len;
 	}
 	if (!h.port[0])
@@ -154,12 +120,16 @@ bool hello_read(const uint8_t *bytes, size_t n, struct hello *out)
 	return true;
 }
 
+static void mac_text(const uint8_t *m, char *out, size_t n)
+{
+	snprintf(out, n, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
 /* Chassis and port are a kind, then a MAC address or a text, by the kind. */
 static void lldp_id(char *out, size_t cap, const uint8_t *p, size_t n, unsigned mac_kind)
 {
 	if (n == 7 && p[0] == mac_kind)
-		snprintf(out, cap, "%02x:%02x:%02x:%02x:%02x:%02x", p[1], p[2], p[3], p[4], p[5],
-			 p[6]);
+		mac_text(p + 1, out, cap);
 	else if (n > 1)
 		text(out, cap, p + 1, n - 1);
 }
@@ -349,44 +319,23 @@ static void neighbor_send_echo(const struct neighbor_discovery *air, const struc
 		return;
 }
 
-static void mac_text(const uint8_t *m, char *out, size_t n)
+/* One frame or datagram: 1 when *out was set, 0 when it is nobody's of ours, -EAGAIN when there is
+ * none. */
+static int neighbor_read_frame(struct neighbor_port *p, bool lldp, struct neighbor_message *out)
 {
-	snprintf(out, n, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-}
-
-static ssize_t receive_frame(int fd, uint8_t *frame, size_t cap)
-{
-	ssize_t n = fd < 0 ? -1 : recv(fd, frame, cap, MSG_DONTWAIT);
-
-	return n < 0 ? -EAGAIN : n;
-}
-
-static int neighbor_read_frame(struct neighbor_port *p, struct neighbor_message *out)
-{
-	uint8_t frame[FRAME_MAX];
-	ssize_t n = receive_frame(p->frames, frame, sizeof(frame));
+	uint8_t frame[FRAME_MAX], *in = frame + ETH_HLEN;
+	int fd = lldp ? p->lldp : p->frames;
+	ssize_t n = fd < 0 ? -1 : recv(fd, frame, sizeof(frame), MSG_DONTWAIT);
+	size_t len = n > ETH_HLEN ? (size_t)n - ETH_HLEN : 0;
 
 	if (n < 0)
-		return (int)n;
-	if (n <= ETH_HLEN || !hello_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->hello))
+		return -EAGAIN;
+	if (!len || !(lldp ? lldp_read(in, len, &out->lldp) : hello_read(in, len, &out->hello)))
 		return 0;
 	out->at = p;
-	out->way = memcmp(frame, nearest[0], 6) == 0 ? "link" : "broadcast";
-	mac_text(frame + 6, out->address, sizeof(out->address));
-	return 1;
-}
-
-static int neighbor_read_lldp(struct neighbor_port *p, struct neighbor_message *out)
-{
-	uint8_t frame[FRAME_MAX];
-	ssize_t n = receive_frame(p->lldp, frame, sizeof(frame));
-
-	if (n < 0)
-		return (int)n;
-	if (n <= ETH_HLEN || !lldp_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->lldp))
-		return 0;
-	out->at = p;
-	out->way = "lldp";
+	out->way = lldp						    ? "lldp"
+		   : memcmp(frame, nearest[0], sizeof(p->mac)) == 0 ? "link"
+								    : "broadcast";
 	mac_text(frame + 6, out->address, sizeof(out->address));
 	return 1;
 }
@@ -399,57 +348,36 @@ static struct neighbor_port *by_index(struct neighbor_discovery *air, unsigned i
 	return NULL;
 }
 
-/* A datagram, and the port that it came in by. */
-static ssize_t receive_six(struct neighbor_discovery *air, int fd, uint8_t *data, size_t cap,
-			   struct neighbor_message *out)
+/* Of a datagram also the port that it came in by. */
+static int neighbor_read_six(struct neighbor_discovery *air, bool echo,
+			     struct neighbor_message *out)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	uint8_t data[HELLO_MAX];
 	struct sockaddr_in6 from = { 0 };
-	struct iovec io = { .iov_base = data, .iov_len = cap };
+	struct iovec io = { .iov_base = data, .iov_len = sizeof(data) };
 	struct msghdr m = { .msg_name = &from,
 			    .msg_namelen = sizeof(from),
 			    .msg_iov = &io,
 			    .msg_iovlen = 1,
 			    .msg_control = control,
 			    .msg_controllen = sizeof(control) };
+	int fd = echo ? air->echo : air->datagrams;
 	ssize_t n = fd < 0 ? -1 : recvmsg(fd, &m, MSG_DONTWAIT);
 	struct in6_pktinfo info;
 
 	if (n < 0)
 		return -EAGAIN;
-	out->at = NULL;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
 		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
 			memcpy(&info, CMSG_DATA(c), sizeof(info));
 			out->at = by_index(air, info.ipi6_ifindex);
 		}
-	if (!inet_ntop(AF_INET6, &from.sin6_addr, out->address, sizeof(out->address)))
-		out->at = NULL;
-	return n;
-}
-
-static int neighbor_read_datagram(struct neighbor_discovery *air, struct neighbor_message *out)
-{
-	uint8_t data[HELLO_MAX];
-	ssize_t n = receive_six(air, air->datagrams, data, sizeof(data), out);
-
-	if (n < 0)
-		return (int)n;
-	out->way = "ipv6";
-	return out->at && hello_read(data, (size_t)n, &out->hello);
-}
-
-/* One frame or datagram: 1 when *out was set, 0 when it is nobody's of ours, -EAGAIN when there is
- * none. */
-static int neighbor_read_echo(struct neighbor_discovery *air, struct neighbor_message *out)
-{
-	uint8_t data[HELLO_MAX];
-	ssize_t n = receive_six(air, air->echo, data, sizeof(data), out);
-
-	if (n < 0)
-		return (int)n;
-	out->way = "echo";
-	return out->at && (size_t)n >= sizeof(struct icmp6_hdr) && data[0] == ICMP6_ECHO_REPLY;
+	out->way = echo ? "echo" : "ipv6";
+	if (!out->at || !inet_ntop(AF_INET6, &from.sin6_addr, out->address, sizeof(out->address)))
+		return 0;
+	return echo ? (size_t)n >= sizeof(struct icmp6_hdr) && data[0] == ICMP6_ECHO_REPLY
+		    : hello_read(data, (size_t)n, &out->hello);
 }
 
 /* HEARD_MAX: more is a storm, of which no more is to be learned. */
@@ -585,15 +513,13 @@ static bool counts(const struct neighbor_discovery *air, const struct neighbor_m
 	return memcmp(w->hello.token, air->how.token, HELLO_TOKEN) == 0;
 }
 
-/* What one socket holds; whoever sends more than a burst is looked at again in the next round. */
-static void neighbor_drain(struct neighbor_discovery *air, struct neighbor_port *p, int kind)
+/* What one socket holds, of a port or (p NULL) of all; whoever sends more than a burst is looked at
+ * again in the next round. */
+static void neighbor_drain(struct neighbor_discovery *air, struct neighbor_port *p, bool second)
 {
 	for (unsigned i = 0; i < BURST; i++) {
 		struct neighbor_message w = { 0 };
-		int r = kind == 0   ? neighbor_read_frame(p, &w)
-			: kind == 1 ? neighbor_read_lldp(p, &w)
-			: kind == 2 ? neighbor_read_datagram(air, &w)
-				    : neighbor_read_echo(air, &w);
+		int r = p ? neighbor_read_frame(p, second, &w) : neighbor_read_six(air, second, &w);
 
 		if (r < 0)
 			return;
@@ -604,12 +530,11 @@ static void neighbor_drain(struct neighbor_discovery *air, struct neighbor_port 
 
 static void drain_all(struct neighbor_discovery *air)
 {
-	for (size_t i = 0; i < air->n_ports; i++) {
-		neighbor_drain(air, &air->ports[i], 0);
-		neighbor_drain(air, &air->ports[i], 1);
+	for (int second = 0; second < 2; second++) {
+		for (size_t i = 0; i < air->n_ports; i++)
+			neighbor_drain(air, &air->ports[i], second);
+		neighbor_drain(air, NULL, second);
 	}
-	neighbor_drain(air, NULL, 2);
-	neighbor_drain(air, NULL, 3);
 }
 
 int neighbor_announce(struct neighbor_discovery *air, int ms, bool (*stopped)(void *ctx), void *ctx)
