@@ -263,13 +263,9 @@ static int ask_nodes(void *ctx, const char *what, json_t **with, int limit_ms,
 	bool which[TALK_NODES] = { false };
 	struct rsh *r = ctx;
 
-	for (size_t i = 0; i < rsh_count(r); i++) {
-		which[i] = with[i] && rsh_send(r, i, what, with[i]) == 0;
-		if (with[i])
-			replies[i] = (struct rsh_reply){ .failure = "out" };
-		with[i] = NULL;
-	}
-	return rsh_wait(r, which, limit_ms, replies);
+	for (size_t i = 0; i < r->n; i++)
+		which[i] = with[i] != NULL;
+	return rsh_ask_all(r, what, which, with, limit_ms, replies);
 }
 
 /* The first line says how; returns where sections begin. */

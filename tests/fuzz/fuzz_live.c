@@ -431,21 +431,15 @@ enum { NODES = 3 };
 static int ask_nodes(struct rsh *r, size_t n)
 {
 	struct rsh_reply replies[NODES] = { 0 };
+	bool which[NODES] = { false };
 	unsigned what = live_byte();
 	int code;
 
-	if (what % 2) {
-		code = rsh_ask(r, what / 2 % n, "look", NULL, 2000, &replies[0]);
-		if (code != -EINTR)
-			reply_holds(&replies[0]);
-		if (code == 0 && !replies[0].answer)
-			abort();
-		error_holds(code);
-		return code;
-	}
-	code = rsh_ask_all(r, "look", NULL, 2000, replies);
+	which[what / 2 % n] = true;
+	code = rsh_ask_all(r, "look", what % 2 ? which : NULL, NULL, 2000, replies);
 	for (size_t i = 0; i < n && code == 0; i++)
-		reply_holds(&replies[i]);
+		if (!(what % 2) || which[i])
+			reply_holds(&replies[i]);
 	error_holds(code);
 	return code;
 }
@@ -465,8 +459,8 @@ static void play_nodes(void)
 	for (int i = 0; i < 8 && code != -EINTR && !live_empty(); i++)
 		code = ask_nodes(r, n);
 	for (size_t i = 0; i < n; i++)
-		if (rsh_failure(r, i))
-			sentence_holds(rsh_failure(r, i));
+		if (r->nodes[i].failure)
+			sentence_holds(r->nodes[i].failure);
 	rsh_close(r);
 }
 

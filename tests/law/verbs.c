@@ -189,7 +189,7 @@ static void verbs_cluster(struct arena *a, const struct machine *m, const struct
 					 .what = code->code,
 					 .target = "",
 					 .state = LAW_RIGHT,
-					 .text = code->means,
+					 .text = code->fix,
 					 .by = code->setting,
 					 .judges = code->judges,
 					 .given = code->given,

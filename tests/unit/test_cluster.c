@@ -580,7 +580,7 @@ static void codes_are_all_told(void **state)
 {
 	(void)state;
 	for (size_t i = 0; cluster_codes[i].code; i++) {
-		assert_non_null(cluster_codes[i].means);
+		assert_non_null(cluster_codes[i].fix);
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(cluster_codes[i].code, cluster_codes[k].code);
 	}

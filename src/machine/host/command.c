@@ -74,7 +74,7 @@ const char *spawn_find(const char *name, bool local, char *buf, size_t cap)
 	return NULL;
 }
 
-static int attributes(posix_spawnattr_t *attr, bool front)
+static int attributes(posix_spawnattr_t *attr, const struct spawn *s)
 {
 	sigset_t none, all;
 	int r = posix_spawnattr_init(attr);
@@ -88,7 +88,9 @@ static int attributes(posix_spawnattr_t *attr, bool front)
 	/* Its own group, so that the time limit reaches its children too. */
 	posix_spawnattr_setpgroup(attr, 0);
 	return posix_spawnattr_setflags(attr,
-					(short)((front ? 0 : POSIX_SPAWN_SETPGROUP) |
+					(short)((s->apart   ? POSIX_SPAWN_SETSID
+						 : s->front ? 0
+							    : POSIX_SPAWN_SETPGROUP) |
 						POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
 }
 
@@ -97,7 +99,9 @@ static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *s)
 {
 	int r = posix_spawn_file_actions_init(actions);
 
-	if (r == 0)
+	if (r == 0 && s->from > 0)
+		r = posix_spawn_file_actions_adddup2(actions, s->from, 0);
+	else if (r == 0)
 		r = posix_spawn_file_actions_addopen(actions, 0, s->input ? s->input : "/dev/null",
 						     O_RDONLY, 0);
 	if (r == 0 && s->dir)
@@ -106,11 +110,14 @@ static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *s)
 		r = posix_spawn_file_actions_adddup2(actions, s->output, 1);
 	if (r == 0 && s->errors >= 0)
 		r = posix_spawn_file_actions_adddup2(actions, s->errors, 2);
+	for (int fd = 1; r == 0 && s->apart && fd < 3; fd++)
+		r = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+	if (r == 0 && s->apart)
+		r = posix_spawn_file_actions_addclosefrom_np(actions, 3);
 	return r;
 }
 
-/* 0 and *pid, or a negative errno. Every signal has its default in it, and none is blocked. */
-static int spawn_start(const struct spawn *s, pid_t *pid)
+int spawn_start(const struct spawn *s, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -118,10 +125,12 @@ static int spawn_start(const struct spawn *s, pid_t *pid)
 
 	if (r)
 		return -r;
-	r = attributes(&attr, s->front);
+	r = attributes(&attr, s);
 	if (r == 0)
 		r = s->path ? posix_spawn(pid, s->path, &actions, &attr, s->argv, s->env)
 			    : posix_spawnp(pid, s->argv[0], &actions, &attr, s->argv, s->env);
+	if (r)
+		*pid = 0;
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return -r;

@@ -27,9 +27,14 @@ struct spawn {
 	char *const *env;
 	const char *dir;    /* where it runs; NULL: here */
 	const char *input;  /* file on its standard input; NULL: nothing to read */
+	int from;	    /* a descriptor instead of input; 0: none */
 	int output, errors; /* descriptors; -1: ours */
 	bool front; /* in this process's group, so that the keyboard's interrupt reaches it too */
+	bool apart; /* in a session of its own, with nothing of ours open */
 };
+
+/* Starts it: 0 and *pid, or -errno. Every signal has its default in it, and none is blocked. */
+int spawn_start(const struct spawn *s, pid_t *pid);
 
 /*
  * The file behind a name in /usr/sbin, /usr/bin, /sbin and /bin (local: in the same below

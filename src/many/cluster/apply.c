@@ -40,7 +40,7 @@ int apply_read_before(struct arena *a, const json_t *j, struct wiring_node *out,
 /* Room for one reply a node. */
 static struct rsh_reply *apply_replies(const struct apply_run *r)
 {
-	return arena_array(r->a, rsh_count(r->rsh), sizeof(struct rsh_reply));
+	return arena_array(r->a, r->rsh->n, sizeof(struct rsh_reply));
 }
 
 /* The first failure is the one that is told. */
@@ -49,37 +49,6 @@ static void apply_fail(const struct apply_run *r, const struct wiring *w, struct
 {
 	if (!p->failure)
 		p->failure = arena_printf(r->a, "%s: %s", w->c->nodes[node].name, sentence);
-}
-
-/* Asks those nodes whose bit is set; with (may be NULL, one a node) is taken. */
-static int apply_ask_some(const struct apply_run *r, const char *ask, const bool *which,
-			  json_t **with, int limit_ms, struct rsh_reply *answers)
-{
-	size_t n = rsh_count(r->rsh);
-	bool *sent = arena_array(r->a, n, sizeof(*sent));
-
-	for (size_t i = 0; i < n; i++) {
-		json_t *own = with ? with[i] : NULL;
-
-		if (!which[i]) {
-			json_decref(own);
-			continue;
-		}
-		/* One that is out has a failure to tell instead. */
-		sent[i] = rsh_send(r->rsh, i, ask, own) == 0;
-		answers[i] = (struct rsh_reply){ .out = !sent[i] };
-	}
-	return rsh_wait(r->rsh, sent, limit_ms, answers);
-}
-
-/* Why there is no answer. */
-static const char *apply_why(const struct apply_run *r, size_t i, const struct rsh_reply *reply)
-{
-	const char *out = rsh_failure(r->rsh, i);
-
-	if (reply->failure)
-		return arena_strdup(r->a, reply->failure);
-	return out ? out : "it does not answer";
 }
 
 static long long now_ms(void)
@@ -97,16 +66,17 @@ int apply_ask_before(const struct apply_run *r, const struct cluster *c, struct 
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct wiring_node *n = &list[i];
+		bool *one = arena_array(r->a, c->n_nodes, sizeof(*one));
 		struct err e = { 0 };
-		/* One after the other: only so the clocks can be compared well. */
-		int code = rsh_ask(r->rsh, i, "preflight", NULL, APPLY_ANSWER_MS, &answers[i]);
 
-		if (code == -EINTR)
-			return code;
-		if (code == 0 && apply_read_before(r->a, answers[i].answer, n, &e))
-			answers[i].failure = e.text;
-		if (answers[i].failure || code) {
-			*n = (struct wiring_node){ .failure = apply_why(r, i, &answers[i]),
+		/* One after the other: only so the clocks can be compared well. */
+		one[i] = true;
+		if (rsh_ask_all(r->rsh, "preflight", one, NULL, APPLY_ANSWER_MS, answers))
+			return -EINTR;
+		if (answers[i].answer && apply_read_before(r->a, answers[i].answer, n, &e))
+			answers[i].failure = arena_strdup(r->a, e.text);
+		if (answers[i].failure) {
+			*n = (struct wiring_node){ .failure = answers[i].failure,
 						   .skew_ms = NAN,
 						   .skew_by_ms = NAN };
 			continue;
@@ -161,7 +131,7 @@ int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct app
 	p->limit_s = r->limit_s;
 	for (size_t i = 0; i < p->n_nodes; i++)
 		with[i] = apply_target(r, w, NULL, i);
-	code = rsh_ask_all(r->rsh, "network-plan", with, APPLY_ANSWER_MS, answers);
+	code = rsh_ask_all(r->rsh, "network-plan", NULL, with, APPLY_ANSWER_MS, answers);
 	if (code)
 		return code;
 	for (size_t i = 0; i < p->n_nodes; i++) {
@@ -172,7 +142,7 @@ int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct app
 		} else {
 			node->plan = (struct setup_answer){ 0 };
 			node->state = APPLY_FAILED;
-			node->sentence = apply_why(r, i, &answers[i]);
+			node->sentence = answers[i].failure;
 		}
 	}
 	return 0;
@@ -196,46 +166,52 @@ bool apply_has_changes(const struct apply *p)
 
 /* --- making it so ----------------------------------------------------------------------------- */
 
-static bool *in_state(const struct apply_run *r, const struct apply *p, enum apply_state s)
+/* All nodes in that state do this, and are in the state good or bad then, or lost. */
+static int step_all(const struct apply_run *r, const struct wiring *w, struct apply *p,
+		    enum apply_state from, const char *ask, json_t **with, enum apply_state good,
+		    enum apply_state bad, struct rsh_reply *answers)
 {
-	bool *out = arena_array(r->a, rsh_count(r->rsh), sizeof(*out));
-
-	for (size_t i = 0; i < p->n_nodes; i++)
-		out[i] = p->nodes[i].state == s;
-	return out;
-}
-
-static int set_all(const struct apply_run *r, const struct wiring *w, struct apply *p)
-{
-	struct rsh_reply *answers = apply_replies(r);
-	bool *which = in_state(r, p, APPLY_ASKED);
-	json_t **with = arena_array(r->a, p->n_nodes, sizeof(*with));
-	struct armed_answer armed;
+	bool *which = arena_array(r->a, r->rsh->n, sizeof(*which));
 	int code;
 
 	for (size_t i = 0; i < p->n_nodes; i++)
-		if (which[i])
-			with[i] = apply_target(r, w, p, i);
-	code = apply_ask_some(r, "network-set", which, with, APPLY_SET_MS, answers);
+		which[i] = p->nodes[i].state == from;
+	code = rsh_ask_all(r->rsh, ask, which, with, APPLY_SET_MS, answers);
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		struct apply_node *node = &p->nodes[i];
 
 		if (!which[i])
 			continue;
-		node->state = answers[i].answer			      ? APPLY_SET
-			      : answers[i].failure && !answers[i].out ? APPLY_FAILED
+		node->state = answers[i].answer			      ? good
+			      : answers[i].failure && !answers[i].out ? bad
 								      : APPLY_LOST;
-		if (answers[i].answer) {
-			/* What it says of itself does not change that it was made. */
-			node->dead_man =
+		if (answers[i].answer)
+			continue;
+		node->sentence = answers[i].failure ? answers[i].failure : "it does not answer";
+		apply_fail(r, w, p, i, node->sentence);
+	}
+	return code;
+}
+
+static int set_all(const struct apply_run *r, const struct wiring *w, struct apply *p)
+{
+	struct rsh_reply *answers = apply_replies(r);
+	json_t **with = arena_array(r->a, p->n_nodes, sizeof(*with));
+	struct armed_answer armed;
+	int code;
+
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].state == APPLY_ASKED)
+			with[i] = apply_target(r, w, p, i);
+	code = step_all(r, w, p, APPLY_ASKED, "network-set", with, APPLY_SET, APPLY_FAILED,
+			answers);
+	/* What a node says of itself does not change that it was made. */
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].state == APPLY_SET)
+			p->nodes[i].dead_man =
 				message_read(r->a, &answers[i], &armed_answer_shape, &armed)
 					? armed.dead_man
 					: "";
-			continue;
-		}
-		node->sentence = apply_why(r, i, &answers[i]);
-		apply_fail(r, w, p, i, node->sentence);
-	}
 	return code;
 }
 
@@ -243,20 +219,17 @@ static int set_all(const struct apply_run *r, const struct wiring *w, struct app
 static int look_all(const struct apply_run *r, const struct wiring *w, struct apply *p)
 {
 	struct rsh_reply *answers = apply_replies(r);
-	bool *all = arena_array(r->a, rsh_count(r->rsh), sizeof(*all));
 	json_t **with = arena_array(r->a, p->n_nodes, sizeof(*with));
 	int code;
 
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		all[i] = true;
+	for (size_t i = 0; i < p->n_nodes; i++)
 		with[i] = apply_target(r, w, NULL, i);
-	}
-	code = apply_ask_some(r, "network-look", all, with, APPLY_ANSWER_MS, answers);
+	code = rsh_ask_all(r->rsh, "network-look", NULL, with, APPLY_ANSWER_MS, answers);
 	for (size_t i = 0; code == 0 && i < p->n_nodes; i++) {
 		struct settled_answer now = { 0 };
 
 		if (!message_read(r->a, &answers[i], &settled_answer_shape, &now))
-			apply_fail(r, w, p, i, apply_why(r, i, &answers[i]));
+			apply_fail(r, w, p, i, answers[i].failure);
 		for (size_t k = 0; k < now.n; k++)
 			if (now.ports[k].trouble)
 				apply_fail(r, w, p, i,
@@ -344,21 +317,18 @@ static void read_echoes(const struct apply_run *r, const struct wiring *w, struc
 static int apply_ping(const struct apply_run *r, const struct wiring *w, struct apply *p)
 {
 	struct rsh_reply *answers = apply_replies(r);
-	bool *all = arena_array(r->a, rsh_count(r->rsh), sizeof(*all));
 	json_t **with = arena_array(r->a, p->n_nodes, sizeof(*with));
 	int code;
 
 	add_echoes(r, w, p);
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		all[i] = true;
+	for (size_t i = 0; i < p->n_nodes; i++)
 		with[i] = cluster_apply_targets_of(r, p, i);
-	}
-	code = apply_ask_some(r, "ping", all, with, APPLY_ANSWER_MS, answers);
+	code = rsh_ask_all(r->rsh, "ping", NULL, with, APPLY_ANSWER_MS, answers);
 	for (size_t i = 0; code == 0 && i < p->n_nodes; i++) {
 		struct ping_answer said;
 
 		if (!message_read(r->a, &answers[i], &ping_answer_shape, &said))
-			apply_fail(r, w, p, i, apply_why(r, i, &answers[i]));
+			apply_fail(r, w, p, i, answers[i].failure);
 		else
 			read_echoes(r, w, p, i, &said);
 	}
@@ -366,48 +336,6 @@ static int apply_ping(const struct apply_run *r, const struct wiring *w, struct 
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
-
-static void back_all(const struct apply_run *r, struct apply *p)
-{
-	struct rsh_reply *answers = apply_replies(r);
-	bool *which = in_state(r, p, APPLY_SET);
-
-	(void)apply_ask_some(r, "network-back", which, NULL, APPLY_SET_MS, answers);
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		struct apply_node *node = &p->nodes[i];
-
-		if (!which[i])
-			continue;
-		node->state = answers[i].answer			      ? APPLY_BACK
-			      : answers[i].failure && !answers[i].out ? APPLY_STUCK
-								      : APPLY_LOST;
-		if (!answers[i].answer)
-			node->sentence = apply_why(r, i, &answers[i]);
-	}
-}
-
-static int cluster_apply_keep_all(const struct apply_run *r, const struct wiring *w,
-				  struct apply *p)
-{
-	struct rsh_reply *answers = apply_replies(r);
-	bool *which = in_state(r, p, APPLY_SET);
-	int code = apply_ask_some(r, "network-keep", which, NULL, APPLY_SET_MS, answers);
-
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		struct apply_node *node = &p->nodes[i];
-
-		if (!which[i])
-			continue;
-		node->state = answers[i].answer			      ? APPLY_KEPT
-			      : answers[i].failure && !answers[i].out ? APPLY_STUCK
-								      : APPLY_LOST;
-		if (!answers[i].answer) {
-			node->sentence = apply_why(r, i, &answers[i]);
-			apply_fail(r, w, p, i, node->sentence);
-		}
-	}
-	return code;
-}
 
 static bool any(const struct apply *p, enum apply_state s)
 {
@@ -435,12 +363,14 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 		p->failure = "interrupted";
 	if (p->failure || code) {
 		apply_report(r, "undoing the changes");
-		back_all(r, p);
+		(void)step_all(r, w, p, APPLY_SET, "network-back", NULL, APPLY_BACK, APPLY_STUCK,
+			       apply_replies(r));
 		p->seconds = clock_mono_s() - begin_s;
 		return any(p, APPLY_STUCK) ? -EUCLEAN : -ECANCELED;
 	}
 	apply_report(r, "confirming");
-	code = cluster_apply_keep_all(r, w, p);
+	code = step_all(r, w, p, APPLY_SET, "network-keep", NULL, APPLY_KEPT, APPLY_STUCK,
+			apply_replies(r));
 	p->seconds = clock_mono_s() - begin_s;
 	return p->failure || code ? -EUCLEAN : 0;
 }
@@ -456,7 +386,7 @@ int apply_undo(const struct apply_run *r, const char *const *names, size_t n_nod
 	p->nodes = arena_array(r->a, n_nodes, sizeof(*p->nodes));
 	for (size_t i = 0; i < n_nodes; i++)
 		with[i] = shape_object_json(&undo_ask_shape, &(struct undo_ask){ dry, force });
-	code = rsh_ask_all(r->rsh, "network-undo", with, APPLY_SET_MS, answers);
+	code = rsh_ask_all(r->rsh, "network-undo", NULL, with, APPLY_SET_MS, answers);
 	if (code)
 		return code;
 	for (size_t i = 0; i < n_nodes; i++) {
@@ -467,7 +397,7 @@ int apply_undo(const struct apply_run *r, const char *const *names, size_t n_nod
 		if (!message_read(r->a, &answers[i], &apply_undone_shape, report)) {
 			*report = (struct txn_report){ 0 };
 			node->state = APPLY_FAILED;
-			node->sentence = apply_why(r, i, &answers[i]);
+			node->sentence = answers[i].failure;
 			code = -EUCLEAN;
 			continue;
 		}

@@ -25,14 +25,13 @@ struct discovery {
 /* Nodes that did not do a step are out of the discovery, with the reason. */
 static int discover_step(struct discovery *d, const char *ask, int ms)
 {
-	int code = rsh_ask_all(d->r, ask, d->with, ms, d->replies);
+	int code = rsh_ask_all(d->r, ask, NULL, d->with, ms, d->replies);
 
 	if (code)
 		return code;
 	for (size_t i = 0; i < d->c->n_nodes; i++) {
 		struct cluster_node *n = &d->c->nodes[i];
 
-		d->with[i] = NULL;
 		if (!d->replies[i].answer && !*n->failure)
 			n->failure = d->replies[i].out ? d->replies[i].failure
 						       : arena_printf(d->a, "%s: %s", n->name,
@@ -133,12 +132,12 @@ static void discover_begin(struct discovery *d, const struct rsh_target *targets
 {
 	struct cluster *c = d->c;
 
-	*c = (struct cluster){ .n_nodes = rsh_count(d->r) };
+	*c = (struct cluster){ .n_nodes = d->r->n };
 	c->nodes = arena_array(d->a, c->n_nodes, sizeof(*c->nodes));
 	d->replies = arena_array(d->a, c->n_nodes, sizeof(*d->replies));
 	d->with = arena_array(d->a, c->n_nodes, sizeof(*d->with));
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		const char *failure = rsh_failure(d->r, i);
+		const char *failure = d->r->nodes[i].failure;
 
 		c->nodes[i].name = targets[i].name;
 		c->nodes[i].address = targets[i].address;

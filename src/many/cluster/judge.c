@@ -19,14 +19,10 @@ static bool is_spark(const struct cluster *c, size_t cage)
 static void cluster_judge_wrong(struct arena *a, struct cluster *c, size_t cage,
 				enum cluster_severity severity, const char *text, const char *fix)
 {
-	cluster_find(a, c,
-		     &(struct cluster_finding){ .code = "wrong-cable",
-						.severity = severity,
-						.node = c->nodes[c->cages[cage].node].name,
-						.port = c->cages[cage].name,
-						.text = text,
-						.evidence = rule_source,
-						.fix = fix });
+	cluster_find_as(a, c,
+			&(struct cluster_finding){ "wrong-cable", severity,
+						   c->nodes[c->cages[cage].node].name,
+						   c->cages[cage].name, text, rule_source, fix });
 }
 
 static void cluster_judge_loop(struct arena *a, struct cluster *c, const struct cluster_wire *w)
@@ -129,18 +125,10 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 		return;
 	cage = c->wires[last].cages[0];
 	if (c->topology != CLUSTER_PARTIAL) {
-		cluster_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "second-cable",
-				.severity = CLUSTER_NOTE,
-				.node = c->nodes[x].name,
-				.port = c->cages[cage].name,
-				.text = arena_printf(a, "%zu cables join %s and %s.", n,
-						     c->nodes[x].name, c->nodes[y].name),
-				.evidence = "both cages of a DGX Spark share the same PCIe "
-					    "lanes: one cable reaches the same 200 Gb/s",
-				.fix = "no action needed: the second cable brings no benefit" });
+		cluster_find(a, c, "second-cable", c->nodes[x].name, c->cages[cage].name,
+			     "both cages of a DGX Spark share the same PCIe lanes: one cable "
+			     "reaches the same 200 Gb/s",
+			     "%zu cables join %s and %s.", n, c->nodes[x].name, c->nodes[y].name);
 		return;
 	}
 	cluster_judge_wrong(
@@ -165,25 +153,11 @@ static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 	}
 	if (g->wire != CLUSTER_NONE || !up)
 		return;
-	cluster_find(
-		a, c,
-		&(struct cluster_finding){
-			.code = "hears-nobody",
-			.severity = CLUSTER_WARNING,
-			.node = c->nodes[g->node].name,
-			.port = up->name,
-			.text = g->neighbour
-					? arena_printf(a,
-						       "%s has a link but receives no announcement "
-						       "from a node; its LLDP neighbor is %s.",
-						       cluster_cage_text(a, c, cage), g->neighbour)
-					: arena_printf(a,
-						       "%s has a link but receives no announcement "
-						       "from a node.",
-						       cluster_cage_text(a, c, cage)),
-			.evidence = arena_printf(a, "%s is up", up->name),
-			.fix = "trace the cable: its other end may be a machine that you did not "
-			       "name, one that does not answer, or a switch in another VLAN" });
+	cluster_find(a, c, "hears-nobody", c->nodes[g->node].name, up->name,
+		     arena_printf(a, "%s is up", up->name),
+		     "%s has a link but receives no announcement from a node%s%s.",
+		     cluster_cage_text(a, c, cage), g->neighbour ? "; its LLDP neighbor is " : "",
+		     g->neighbour ? g->neighbour : "");
 }
 
 static void cluster_judge_topology(struct arena *a, struct cluster *c)
@@ -194,17 +168,10 @@ static void cluster_judge_topology(struct arena *a, struct cluster *c)
 		alive += !*c->nodes[i].failure;
 	if (c->supported || alive < 2)
 		return;
-	cluster_find(a, c,
-		     &(struct cluster_finding){
-			     .code = "unsupported-topology",
-			     .severity = CLUSTER_FAULT,
-			     .node = "",
-			     .port = "",
-			     .text = c->topology_why,
-			     .evidence = arena_printf(a, "topology %s of %zu nodes",
-						      cluster_topology_name(c->topology), alive),
-			     .fix = "join two nodes by a cable, three in a ring, or all by a 200 "
-				    "Gb/s switch" });
+	cluster_find(a, c, "unsupported-topology", "", "",
+		     arena_printf(a, "topology %s of %zu nodes", cluster_topology_name(c->topology),
+				  alive),
+		     "%s", c->topology_why);
 }
 
 static void cluster_judge_cables(struct arena *a, struct cluster *c)
@@ -223,8 +190,6 @@ static void cluster_judge_cables(struct arena *a, struct cluster *c)
 }
 
 /* Findings about addresses: subnets, doubles, and which way the kernel sends. */
-
-static const char plan[] = "give each path its own subnet (gputune cluster plan)";
 
 /* An address that counts: not link-local, and IPv4 alone where only that matters. */
 static bool counts(const struct cluster_address *x, struct cluster_prefix *out)
@@ -287,25 +252,15 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 
 			if (!subnet || !cluster_port_up(p) || !cluster_port_up(q))
 				continue;
-			cluster_find(
-				a, c,
-				&(struct cluster_finding){
-					.code = "same-subnet-twins",
-					.severity = CLUSTER_FAULT,
-					.node = c->nodes[node].name,
-					.port = p->name,
-					.text = arena_printf(
-						a,
-						"%s and %s%s are in one subnet: the kernel sends "
-						"through only one of them, and answers ARP "
-						"requests for both.",
-						cluster_end_text(a, c, x), q->name,
-						cage != CLUSTER_NONE &&
-								cage == cluster_cage_of(c, node, q)
-							? ", its twin,"
-							: ""),
-					.evidence = arena_printf(a, "%s of %s", subnet, p->name),
-					.fix = plan });
+			cluster_find_at(
+				a, c, "same-subnet-twins", x,
+				arena_printf(a, "%s of %s", subnet, p->name),
+				"%s and %s%s are in one subnet: the kernel sends through only "
+				"one of them, and answers ARP requests for both.",
+				cluster_end_text(a, c, x), q->name,
+				cage != CLUSTER_NONE && cage == cluster_cage_of(c, node, q)
+					? ", its twin,"
+					: "");
 		}
 }
 
@@ -324,18 +279,9 @@ static void cluster_judge_duplicates(struct arena *a, struct cluster *c, struct 
 
 			if (!counts(p, &px) || !counts(q, &py) || !same_address(&px, &py))
 				continue;
-			cluster_find(
-				a, c,
-				&(struct cluster_finding){
-					.code = "duplicate-address",
-					.severity = CLUSTER_FAULT,
-					.node = c->nodes[y.node].name,
-					.port = cluster_end_port(c, y)->name,
-					.text = arena_printf(a, "%s and %s have the same address.",
-							     cluster_end_text(a, c, x),
-							     cluster_end_text(a, c, y)),
-					.evidence = p->name,
-					.fix = plan });
+			cluster_find_at(a, c, "duplicate-address", y, p->name,
+					"%s and %s have the same address.",
+					cluster_end_text(a, c, x), cluster_end_text(a, c, y));
 		}
 }
 
@@ -366,19 +312,10 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 
 		if (!addressed(px) || !addressed(py) || cluster_judge_shared(px, py, false))
 			continue;
-		cluster_find(a, c,
-			     &(struct cluster_finding){
-				     .code = "address-mismatch",
-				     .severity = CLUSTER_FAULT,
-				     .node = c->nodes[x.node].name,
-				     .port = px->name,
-				     .text = arena_printf(
-					     a, "%s and %s are on one path but share no subnet.",
-					     cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
-				     .evidence = arena_printf(a, "%s against %s", addressed(px),
-							      addressed(py)),
-				     .fix = "check that the cables match the addresses, or assign "
-					    "new addresses (gputune cluster plan)" });
+		cluster_find_at(a, c, "address-mismatch", x,
+				arena_printf(a, "%s against %s", addressed(px), addressed(py)),
+				"%s and %s are on one path but share no subnet.",
+				cluster_end_text(a, c, x), cluster_end_text(a, c, y));
 	}
 }
 
@@ -402,16 +339,8 @@ static void cluster_judge_none(struct arena *a, struct cluster *c, const struct 
 		}
 	if (!needed)
 		return;
-	cluster_find(a, c,
-		     &(struct cluster_finding){
-			     .code = "no-address",
-			     .severity = CLUSTER_WARNING,
-			     .node = c->nodes[first.node].name,
-			     .port = cluster_end_port(c, first)->name,
-			     .text = arena_printf(a, "No end of the wire at %s has an address.",
-						  cluster_cage_text(a, c, cage)),
-			     .evidence = arena_printf(a, "%zu paths", w->n_paths),
-			     .fix = plan });
+	cluster_find_at(a, c, "no-address", first, arena_printf(a, "%zu paths", w->n_paths),
+			"No end of the wire at %s has an address.", cluster_cage_text(a, c, cage));
 }
 
 static const struct cluster_route *route_to(const struct cluster_node *n, const char *address)
@@ -438,24 +367,15 @@ static void cluster_judge_egress(struct arena *a, struct cluster *c, struct clus
 
 		if (!r || strcmp(by, px->name) == 0)
 			continue;
-		cluster_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "wrong-egress",
-				.severity = CLUSTER_FAULT,
-				.node = c->nodes[x.node].name,
-				.port = px->name,
-				.text = arena_printf(
-					a, "%s sends to %.*s (%s) %s%s, not through %s.",
-					c->nodes[x.node].name, (int)strcspn(to->name, "/"),
-					to->name, cluster_end_text(a, c, y),
-					*by ? "by " : "nowhere", by, px->name),
-				.evidence = !*by ? "no route"
-					    : other && other->data
-						    ? "the route uses another port of the adapter"
-						    : "the route uses another interface (possibly "
-						      "the default route)",
-				.fix = plan });
+		cluster_find_at(
+			a, c, "wrong-egress", x,
+			!*by ? "no route"
+			: other && other->data
+				? "the route uses another port of the adapter"
+				: "the route uses another interface (possibly the default route)",
+			"%s sends to %.*s (%s) %s%s, not through %s.", c->nodes[x.node].name,
+			(int)strcspn(to->name, "/"), to->name, cluster_end_text(a, c, y),
+			*by ? "by " : "nowhere", by, px->name);
 	}
 }
 

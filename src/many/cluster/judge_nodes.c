@@ -2,6 +2,7 @@
 /* Findings: their codes, their order, and who looks for them. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -15,13 +16,13 @@ const char *cluster_severity_name(enum cluster_severity s)
 	return names[s];
 }
 
-static size_t rank_of(const char *code)
+static const struct cluster_code *code_of(const char *code)
 {
-	size_t i = 0;
+	const struct cluster_code *row = cluster_codes;
 
-	while (cluster_codes[i].code && strcmp(cluster_codes[i].code, code) != 0)
-		i++;
-	return i;
+	while (row->code && strcmp(row->code, code) != 0)
+		row++;
+	return row;
 }
 
 /* Worst first; what explains others, which stands earlier in the table, before them. */
@@ -29,10 +30,10 @@ static bool before(const struct cluster_finding *x, const struct cluster_finding
 {
 	if (x->severity != y->severity)
 		return x->severity > y->severity;
-	return rank_of(x->code) < rank_of(y->code);
+	return code_of(x->code) < code_of(y->code);
 }
 
-void cluster_find(struct arena *a, struct cluster *c, const struct cluster_finding *f)
+void cluster_find_as(struct arena *a, struct cluster *c, const struct cluster_finding *f)
 {
 	size_t at = c->n_findings;
 
@@ -41,6 +42,36 @@ void cluster_find(struct arena *a, struct cluster *c, const struct cluster_findi
 		c->findings[at] = c->findings[at - 1];
 	c->findings[at] = *f;
 	c->n_findings++;
+}
+
+static void add_as(struct arena *a, struct cluster *c, const char *code, const char *node,
+		   const char *port, const char *evidence, const char *fmt, va_list ap)
+{
+	const struct cluster_code *of = code_of(code);
+
+	cluster_find_as(a, c,
+			&(struct cluster_finding){ code, of->severity, node, port,
+						   arena_vprintf(a, fmt, ap), evidence, of->fix });
+}
+
+void cluster_find(struct arena *a, struct cluster *c, const char *code, const char *node,
+		  const char *port, const char *evidence, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_as(a, c, code, node, port, evidence, fmt, ap);
+	va_end(ap);
+}
+
+void cluster_find_at(struct arena *a, struct cluster *c, const char *code, struct cluster_end e,
+		     const char *evidence, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_as(a, c, code, c->nodes[e.node].name, cluster_end_port(c, e)->name, evidence, fmt, ap);
+	va_end(ap);
 }
 
 /* Findings about nodes: whether they are there, alike, and let packets through. */
@@ -52,41 +83,20 @@ static bool is_spark(const struct cluster_node *n)
 
 static void dead(struct arena *a, struct cluster *c, const struct cluster_node *n)
 {
-	cluster_find(a, c,
-		     &(struct cluster_finding){
-			     .code = "dead-node",
-			     .severity = CLUSTER_FAULT,
-			     .node = n->name,
-			     .port = "",
-			     .text = arena_printf(a, "%s does not answer.", n->name),
-			     .evidence = n->failure,
-			     .fix = "check that it is on, reachable by ssh with your key and "
-				    "listed in known_hosts, and that gputune is installed there" });
+	cluster_find(a, c, "dead-node", n->name, "", n->failure, "%s does not answer.", n->name);
 }
 
 static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_node *n)
 {
 	if (!is_spark(n) || fact_or(&n->adapters, -1) != 0)
 		return;
-	cluster_find(
-		a, c,
-		&(struct cluster_finding){
-			.code = "no-cable-no-pci",
-			.severity = CLUSTER_FAULT,
-			.node = n->name,
-			.port = "",
-			.text = arena_printf(a,
-					     "%s has no ConnectX-7 on PCI: neither cage has a "
-					     "cable with a powered machine at the other end.",
-					     n->name),
-			.evidence = seen_ok(&n->hotplug.f)
-					    ? "no function of vendor 15b3; the scripts that remove "
+	cluster_find(a, c, "no-cable-no-pci", n->name, "",
+		     seen_ok(&n->hotplug.f) ? "no function of vendor 15b3; the scripts that remove "
 					      "the adapter from PCI without a cable are installed"
 					    : "no function of vendor 15b3 on PCI",
-			.fix = "connect a cable between two powered machines and wait half a "
-			       "minute; if a cable is connected, shut down and disconnect all "
-			       "power for a minute. Never rescan the PCI bus: it panics or hangs "
-			       "the machine" });
+		     "%s has no ConnectX-7 on PCI: neither cage has a cable with a powered machine "
+		     "at the other end.",
+		     n->name);
 }
 
 static void no_carrier(struct arena *a, struct cluster *c, size_t node)
@@ -107,17 +117,9 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 	}
 	if (!data || up || !fact_or(&n->adapters, 0))
 		return;
-	cluster_find(a, c,
-		     &(struct cluster_finding){
-			     .code = "no-carrier",
-			     .severity = CLUSTER_FAULT,
-			     .node = n->name,
-			     .port = "",
-			     .text = arena_printf(a, "No port of %s's network adapter has a link.",
-						  n->name),
-			     .evidence = arena_printf(a, "%zu ports, none with carrier", data),
-			     .fix = "check that the ports are up (ip link set NAME up), the cable "
-				    "is seated at both ends, and the other machine is on" });
+	cluster_find(a, c, "no-carrier", n->name, "",
+		     arena_printf(a, "%zu ports, none with carrier", data),
+		     "No port of %s's network adapter has a link.", n->name);
 }
 
 static void same_machine(struct arena *a, struct cluster *c, size_t i)
@@ -128,17 +130,9 @@ static void same_machine(struct arena *a, struct cluster *c, size_t i)
 		if (!seen_ok(&x->digest.f) || !seen_ok(&y->digest.f) ||
 		    strcmp(x->digest.v, y->digest.v) != 0)
 			continue;
-		cluster_find(a, c,
-			     &(struct cluster_finding){
-				     .code = "same-machine",
-				     .severity = CLUSTER_FAULT,
-				     .node = y->name,
-				     .port = "",
-				     .text = arena_printf(a, "%s and %s are the same machine.",
-							  x->name, y->name),
-				     .evidence = "same boot and same network namespace",
-				     .fix = "give each machine once; check which machine the names "
-					    "resolve to" });
+		cluster_find(a, c, "same-machine", y->name, "",
+			     "same boot and same network namespace",
+			     "%s and %s are the same machine.", x->name, y->name);
 	}
 }
 
@@ -149,23 +143,18 @@ static void forward_drop(struct arena *a, struct cluster *c, const struct cluste
 
 	if (!fact_is(&n->forward, "drop"))
 		return;
-	cluster_find(
+	cluster_find_as(
 		a, c,
 		&(struct cluster_finding){
-			.code = "forward-drop",
-			.severity = needed ? CLUSTER_WARNING : CLUSTER_NOTE,
-			.node = n->name,
-			.port = "",
-			.text = arena_printf(a,
-					     "%s drops packets that it should forward between its "
-					     "links; machines behind it see a dead link.",
-					     n->name),
-			.evidence = arena_printf(a, "policy drop in %s; net.ipv4.ip_forward is %s",
-						 fact_text(&n->forward_by, "a forward chain"),
-						 fact_or(&n->ip_forward, 0) ? "1" : "0"),
-			.fix = "direct links do not require forwarding. If nodes or containers "
-			       "reach each other through this one, accept their subnets (with "
-			       "Docker, in the chain DOCKER-USER, which Docker does not change)" });
+			"forward-drop", needed ? CLUSTER_WARNING : CLUSTER_NOTE, n->name, "",
+			arena_printf(a,
+				     "%s drops packets that it should forward between its links; "
+				     "machines behind it see a dead link.",
+				     n->name),
+			arena_printf(a, "policy drop in %s; net.ipv4.ip_forward is %s",
+				     fact_text(&n->forward_by, "a forward chain"),
+				     fact_or(&n->ip_forward, 0) ? "1" : "0"),
+			code_of("forward-drop")->fix });
 }
 
 static void node_defect(struct arena *a, struct cluster *c, size_t node)
@@ -173,16 +162,8 @@ static void node_defect(struct arena *a, struct cluster *c, size_t node)
 	const struct verdict *v = cluster_fails(c, node, "gpu.known-defects", "");
 
 	if (v)
-		cluster_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "known-defect",
-				.severity = CLUSTER_WARNING,
-				.node = c->nodes[node].name,
-				.port = "",
-				.text = arena_printf(a, "%s: %s.", c->nodes[node].name, v->reason),
-				.evidence = v->current,
-				.fix = "gputune defects check there" });
+		cluster_find(a, c, "known-defect", c->nodes[node].name, "", v->current, "%s: %s.",
+			     c->nodes[node].name, v->reason);
 }
 
 /* Whether every port that was to listen could do so with frames. */
@@ -194,21 +175,11 @@ static void deaf(struct arena *a, struct cluster *c, const struct cluster_node *
 
 		if (p->listened.f.seen != SEEN_DENIED && !by_six)
 			continue;
-		cluster_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "deaf",
-				.severity = CLUSTER_NOTE,
-				.node = n->name,
-				.port = p->name,
-				.text = arena_printf(
-					a, "%s is not permitted to open raw sockets%s.", n->name,
-					by_six ? ", so gputune cannot distinguish cables from "
-						 "switches there"
-					       : ": its ports receive no announcements"),
-				.evidence = arena_printf(a, "user id %lld", fact_or(&n->euid, -1)),
-				.fix = "run the program there as root, for example --node-command "
-				       "\"sudo -n gputune cluster node\"" });
+		cluster_find(a, c, "deaf", n->name, p->name,
+			     arena_printf(a, "user id %lld", fact_or(&n->euid, -1)),
+			     "%s is not permitted to open raw sockets%s.", n->name,
+			     by_six ? ", so gputune cannot distinguish cables from switches there"
+				    : ": its ports receive no announcements");
 		return;
 	}
 }
@@ -255,16 +226,11 @@ static void judge_nodes_skew(struct arena *a, struct cluster *c, const struct ve
 	}
 	if (!differ)
 		return;
-	cluster_find(
-		a, c,
-		&(struct cluster_finding){
-			.code = "version-skew",
-			.severity = v->severity,
-			.node = "",
-			.port = "",
-			.text = arena_printf(a, "The nodes differ in the version of %s.", v->what),
-			.evidence = arena_strdup(a, t.s),
-			.fix = v->fix });
+	cluster_find_as(a, c,
+			&(struct cluster_finding){
+				"version-skew", v->severity, "", "",
+				arena_printf(a, "The nodes differ in the version of %s.", v->what),
+				arena_strdup(a, t.s), v->fix });
 }
 
 void cluster_judge_nodes(struct arena *a, struct cluster *c)
@@ -289,20 +255,6 @@ void cluster_judge_nodes(struct arena *a, struct cluster *c)
 
 /* Findings about the ports of a wire: MTU, speed, twins, RDMA, PCIe, hearing both ways. */
 
-static void judge_nodes_find(struct arena *a, struct cluster *c, const char *code,
-			     enum cluster_severity severity, struct cluster_end e, const char *text,
-			     const char *evidence, const char *fix)
-{
-	cluster_find(a, c,
-		     &(struct cluster_finding){ .code = code,
-						.severity = severity,
-						.node = c->nodes[e.node].name,
-						.port = cluster_end_port(c, e)->name,
-						.text = text,
-						.evidence = evidence,
-						.fix = fix });
-}
-
 static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct cluster_path *p)
 {
 	const struct cluster_end first = p->ends[0];
@@ -317,27 +269,20 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 			continue;
 		}
 		equal = false;
-		judge_nodes_find(a, c, "mtu-mismatch", CLUSTER_FAULT,
-				 mine < theirs ? first : p->ends[i],
-				 arena_printf(a,
-					      "%s and %s differ in MTU: large packets are lost, "
-					      "and RDMA ends with retry errors.",
-					      cluster_end_text(a, c, first),
-					      cluster_end_text(a, c, p->ends[i])),
-				 arena_printf(a, "MTU %lld bytes on %s, %lld bytes on %s", mine,
-					      cluster_end_text(a, c, first), theirs,
-					      cluster_end_text(a, c, p->ends[i])),
-				 "set 9000 at both ends, in the tool that configures them (gputune "
-				 "cluster plan)");
+		cluster_find_at(a, c, "mtu-mismatch", mine < theirs ? first : p->ends[i],
+				arena_printf(a, "MTU %lld bytes on %s, %lld bytes on %s", mine,
+					     cluster_end_text(a, c, first), theirs,
+					     cluster_end_text(a, c, p->ends[i])),
+				"%s and %s differ in MTU: large packets are lost, and RDMA ends "
+				"with retry errors.",
+				cluster_end_text(a, c, first), cluster_end_text(a, c, p->ends[i]));
 	}
 	if (equal && cluster_fails(c, first.node, "nic.mtu", cluster_end_port(c, first)->name))
-		judge_nodes_find(
-			a, c, "mtu-small", CLUSTER_NOTE, first,
-			arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
-				     cluster_end_text(a, c, first), mine),
-			"with an MTU of 1500, RDMA uses packets of 1024 bytes; from 4192, of 4096 "
-			"bytes. TCP uses the full MTU",
-			"set 9000 at both ends (gputune cluster plan)");
+		cluster_find_at(a, c, "mtu-small", first,
+				"with an MTU of 1500, RDMA uses packets of 1024 bytes; from 4192, "
+				"of 4096 bytes. TCP uses the full MTU",
+				"All ends of the path of %s have an MTU of %lld bytes.",
+				cluster_end_text(a, c, first), mine);
 }
 
 static struct roce_side judge_nodes_side(const struct cluster_port *p)
@@ -358,18 +303,13 @@ static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cl
 
 		if (!what)
 			continue;
-		judge_nodes_find(
-			a, c, "roce-uneven", CLUSTER_WARNING, p->ends[i],
-			arena_printf(a,
-				     "%s and %s differ in %s: one end pauses traffic that the "
-				     "other end drops.",
-				     cluster_end_text(a, c, first),
-				     cluster_end_text(a, c, p->ends[i]), what),
+		cluster_find_at(
+			a, c, "roce-uneven", p->ends[i],
 			arena_printf(a, "%s %s on %s, %s on %s", what, pfc ? mine.pfc : mine.trust,
 				     cluster_end_text(a, c, first), pfc ? theirs.pfc : theirs.trust,
 				     cluster_end_text(a, c, p->ends[i])),
-			"use the same on every node and switch port (gputune explain nic.pfc, "
-			"nic.trust)");
+			"%s and %s differ in %s: one end pauses traffic that the other end drops.",
+			cluster_end_text(a, c, first), cluster_end_text(a, c, p->ends[i]), what);
 	}
 }
 
@@ -381,13 +321,10 @@ static void judge_nodes_speed(struct arena *a, struct cluster *c, const struct c
 
 		if (!v)
 			continue;
-		judge_nodes_find(a, c, "speed-below", CLUSTER_WARNING, p->ends[i],
-				 arena_printf(a, "%s has a link of %s, not of %s.",
-					      cluster_end_text(a, c, p->ends[i]), v->current,
-					      v->wanted),
-				 arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
-				 "use an approved cable; on a switch port, force 200G-baseCR4, "
-				 "since autonegotiation may end at 100G");
+		cluster_find_at(a, c, "speed-below", p->ends[i],
+				arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
+				"%s has a link of %s, not of %s.",
+				cluster_end_text(a, c, p->ends[i]), v->current, v->wanted);
 	}
 }
 
@@ -437,17 +374,14 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 
 		if (!is_unused(a, c, g, g->ports[i]))
 			continue;
-		judge_nodes_find(
-			a, c, "half-speed-twin-unused", CLUSTER_FAULT, e,
-			arena_printf(a, "%s %s, so cage %s reaches at most half of its speed.",
-				     cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
-				     g->name),
-			arena_printf(a,
-				     "its twin is in use; both halves of a cage carry about 100 "
-				     "Gb/s each (twins by %s)",
-				     g->twins_by),
-			"set it up with an address in its own subnet, and let NCCL use both RDMA "
-			"devices");
+		cluster_find_at(a, c, "half-speed-twin-unused", e,
+				arena_printf(a,
+					     "its twin is in use; both halves of a cage carry "
+					     "about 100 Gb/s each (twins by %s)",
+					     g->twins_by),
+				"%s %s, so cage %s reaches at most half of its speed.",
+				cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
+				g->name);
 	}
 }
 
@@ -457,13 +391,9 @@ static void judge_nodes_rdma(struct arena *a, struct cluster *c, struct cluster_
 
 	if (cluster_port_up(p) && !fact_is(&p->link_layer, "InfiniBand") &&
 	    cluster_fails(c, e.node, "rdma.state", cluster_rdma_name(a, p)))
-		judge_nodes_find(a, c, "rdma-down", CLUSTER_FAULT, e,
-				 arena_printf(a, "%s is up, its RDMA port %s is %s.",
-					      cluster_end_text(a, c, e),
-					      fact_text(&p->rdma_device, "?"), p->rdma_state.v),
-				 arena_printf(a, "state %s", p->rdma_state.v),
-				 "check that the interface is up and has an address; load mlx5_ib; "
-				 "otherwise read the kernel log");
+		cluster_find_at(a, c, "rdma-down", e, arena_printf(a, "state %s", p->rdma_state.v),
+				"%s is up, its RDMA port %s is %s.", cluster_end_text(a, c, e),
+				fact_text(&p->rdma_device, "?"), p->rdma_state.v);
 }
 
 /* One end of a path can do RDMA: then who cannot makes both go over TCP. */
@@ -479,15 +409,12 @@ static void rdma_missing(struct arena *a, struct cluster *c, const struct cluste
 
 		if (x->rdma_device.f.seen != SEEN_ABSENT || !cluster_port_up(x))
 			continue;
-		judge_nodes_find(
-			a, c, "rdma-missing", CLUSTER_FAULT, p->ends[i],
-			arena_printf(a, "%s has no RDMA device, %s has one: they can only use TCP.",
-				     cluster_end_text(a, c, p->ends[i]),
-				     cluster_end_text(a, c, p->ends[with])),
-			arena_printf(a, "RDMA device %s at the other end",
-				     cluster_end_port(c, p->ends[with])->rdma_device.v),
-			"load the adapter's RDMA module (mlx5_ib; rdma link show lists the "
-			"devices)");
+		cluster_find_at(a, c, "rdma-missing", p->ends[i],
+				arena_printf(a, "RDMA device %s at the other end",
+					     cluster_end_port(c, p->ends[with])->rdma_device.v),
+				"%s has no RDMA device, %s has one: they can only use TCP.",
+				cluster_end_text(a, c, p->ends[i]),
+				cluster_end_text(a, c, p->ends[with]));
 	}
 }
 
@@ -499,12 +426,10 @@ static void judge_nodes_link_layer(struct arena *a, struct cluster *c, size_t no
 		const struct cluster_port *p = cluster_end_port(c, e);
 
 		if (cluster_fails(c, node, "rdma.link-layer", cluster_rdma_name(a, p)))
-			judge_nodes_find(
-				a, c, "link-layer", CLUSTER_FAULT, e,
-				arena_printf(a, "%s speaks InfiniBand.", cluster_end_text(a, c, e)),
-				arena_printf(a, "link layer of %s",
-					     fact_text(&p->rdma_device, p->name)),
-				"set LINK_TYPE to Ethernet (mlxconfig) and reboot");
+			cluster_find_at(a, c, "link-layer", e,
+					arena_printf(a, "link layer of %s",
+						     fact_text(&p->rdma_device, p->name)),
+					"%s speaks InfiniBand.", cluster_end_text(a, c, e));
 	}
 }
 
@@ -515,15 +440,9 @@ static void judge_nodes_pcie(struct arena *a, struct cluster *c, struct cluster_
 
 	if (!v)
 		return;
-	judge_nodes_find(
-		a, c, "pcie-narrow", CLUSTER_WARNING, e,
-		arena_printf(a, "%s uses fewer or slower PCIe lanes than it supports.",
-			     cluster_end_text(a, c, e)),
-		arena_printf(a, "%s, of %s", v->current, v->wanted),
-		is_spark(&c->nodes[e.node])
-			? "update the BIOS, then contact the vendor's support: the adapter is "
-			  "soldered"
-			: "check its slot; reseat it; check the slot's setting in the firmware");
+	cluster_find_at(a, c, "pcie-narrow", e, arena_printf(a, "%s, of %s", v->current, v->wanted),
+			"%s uses fewer or slower PCIe lanes than it supports.",
+			cluster_end_text(a, c, e));
 }
 
 /* Whether node x hears node y at all on this wire. */
@@ -550,13 +469,10 @@ static void one_way(struct arena *a, struct cluster *c, size_t wire, struct clus
 	    !fact_is(&cluster_end_port(c, y)->listened, "frames") || x.node == y.node ||
 	    has_neighbor(c, wire, x.node, y.node) || !has_neighbor(c, wire, y.node, x.node))
 		return;
-	judge_nodes_find(a, c, "one-way", CLUSTER_WARNING, x,
-			 arena_printf(a,
-				      "%s receives no announcements from %s, although they arrive "
-				      "in the other direction.",
-				      cluster_end_text(a, c, x), cluster_end_text(a, c, y)),
-			 "frames arrive in one direction only",
-			 "replace the cable; on a switch, check the filters of its port");
+	cluster_find_at(a, c, "one-way", x, "frames arrive in one direction only",
+			"%s receives no announcements from %s, although they arrive in the other "
+			"direction.",
+			cluster_end_text(a, c, x), cluster_end_text(a, c, y));
 }
 
 void cluster_judge_ports(struct arena *a, struct cluster *c)
@@ -619,19 +535,11 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 		if (cluster_prefix_parse(x->name, &prefix) || prefix.family != AF_INET ||
 		    cluster_prefix_link_local(&prefix) || gid_of(p, &prefix))
 			continue;
-		cluster_find(a, c,
-			     &(struct cluster_finding){
-				     .code = "gid-missing",
-				     .severity = CLUSTER_FAULT,
-				     .node = c->nodes[e.node].name,
-				     .port = p->name,
-				     .text = arena_printf(a, "%s %s has no RoCE v2 GID for %s.",
-							  c->nodes[e.node].name, p->name, x->name),
-				     .evidence = arena_printf(a, "%zu GIDs of %s, none for it",
-							      p->gids.n,
-							      fact_text(&p->rdma_device, "?")),
-				     .fix = "set the interface down and up, or reload mlx5_ib; "
-					    "until then its RDMA cannot be routed" });
+		cluster_find_at(a, c, "gid-missing", e,
+				arena_printf(a, "%zu GIDs of %s, none for it", p->gids.n,
+					     fact_text(&p->rdma_device, "?")),
+				"%s %s has no RoCE v2 GID for %s.", c->nodes[e.node].name, p->name,
+				x->name);
 	}
 }
 
@@ -663,30 +571,13 @@ static void drifted(struct arena *a, struct cluster *c, struct cluster_end e,
 		is = gid_of(p, &x);
 		if (is && is->index == was->index)
 			continue;
-		cluster_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "gid-drift",
-				.severity = CLUSTER_WARNING,
-				.node = c->nodes[e.node].name,
-				.port = p->name,
-				.text = is ? arena_printf(a,
-							  "%s %s: the RoCE v2 GID of %u.%u.%u.%u "
-							  "moved from index %u to %u.",
-							  c->nodes[e.node].name, p->name,
-							  x.bytes[0], x.bytes[1], x.bytes[2],
-							  x.bytes[3], was->index, is->index)
-					   : arena_printf(a,
-							  "%s %s: the RoCE v2 GID %s of index %u "
-							  "is missing.",
-							  c->nodes[e.node].name, p->name,
-							  was->gid.v, was->index),
-				.evidence = arena_printf(
-					a, "%s, compared with the earlier discovery", was->gid.v),
-				.fix = "leave NCCL_IB_GID_INDEX unset, so that NCCL finds the "
-				       "index; restart programs that pinned it. Turn off "
-				       "link-local and IPv6 addresses on these ports: they shift "
-				       "the index" });
+		cluster_find_at(
+			a, c, "gid-drift", e,
+			arena_printf(a, "%s, compared with the earlier discovery", was->gid.v),
+			is ? "%s: the RoCE v2 GID of %u.%u.%u.%u moved from index %u to %u."
+			   : "%s: the RoCE v2 GID of %u.%u.%u.%u is missing; it had index %u.",
+			cluster_end_text(a, c, e), x.bytes[0], x.bytes[1], x.bytes[2], x.bytes[3],
+			was->index, is ? is->index : 0);
 	}
 }
 
@@ -715,15 +606,8 @@ static void uneven(struct arena *a, struct cluster *c)
 		}
 	if (!differ)
 		return;
-	cluster_find(a, c,
-		     &(struct cluster_finding){
-			     .code = "gid-uneven",
-			     .severity = CLUSTER_NOTE,
-			     .node = "",
-			     .port = "",
-			     .text = "The index of RoCE v2 GIDs differs between ports.",
-			     .evidence = arena_strdup(a, t.s),
-			     .fix = "leave NCCL_IB_GID_INDEX unset: no single value fits all" });
+	cluster_find(a, c, "gid-uneven", "", "", arena_strdup(a, t.s),
+		     "The index of RoCE v2 GIDs differs between ports.");
 }
 
 void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before)

@@ -11,102 +11,73 @@
 #include "look/settings/predicates.h"
 #include "many/cluster/links.h"
 
+/* clang-format off */
+
 /* Judged by a setting, where a port has hardware behind it. */
-#define OF_PORTS(id)                                                                               \
-	.setting = (id), .given = "net.nics.type net.nics.wireless net.nics.driver "               \
-				  "net.rdma.netdev"
+#define OF_PORTS(id) .setting = (id), .given = "net.nics.type net.nics.wireless net.nics.driver net.rdma.netdev"
 /* What one machine tells is neither right nor wrong there: it is compared with what others tell. */
 #define BETWEEN_PORTS .given = "net.nics.* net.rdma.*"
+#define BY_ITSELF .setting = NULL
+#define PLAN "give each path its own subnet (gputune cluster plan)"
 
 const struct cluster_code cluster_codes[] = {
-	{ .code = "no-cable-no-pci",
-	  .means = "a DGX Spark removes its network adapter from PCI while no cable is connected",
-	  OF_PORTS("nic.cable") },
-	{ .code = "dead-node", .means = "a node does not answer" },
-	{ .code = "known-defect",
-	  .means = "a node has a driver, kernel or firmware with a known defect",
-	  .setting = "gpu.known-defects",
-	  .given = "platform.* kernel.* gpu.* net.nics.*" },
-	{ .code = "same-machine", .means = "two names lead to one machine" },
-	{ .code = "no-carrier",
-	  .means = "an adapter is present but none of its ports has a link",
-	  OF_PORTS("nic.carrier") },
-	{ .code = "unsupported-topology",
-	  .means = "gputune has no plan for this wiring of the nodes",
-	  BETWEEN_PORTS },
-	{ .code = "wrong-cable", .means = "a cable is in the wrong cage", BETWEEN_PORTS },
-	{ .code = "hears-nobody",
-	  .means = "a port has a link but receives no announcement from a node",
-	  BETWEEN_PORTS },
-	{ .code = "one-way", .means = "announcements arrive in one direction only", BETWEEN_PORTS },
-	{ .code = "second-cable",
-	  .means = "a second cable between two nodes adds no speed",
-	  BETWEEN_PORTS },
-	{ .code = "half-speed-twin-unused",
-	  .means = "one of the two halves of a cage carries no traffic",
-	  OF_PORTS("nic.twins rdma.state") },
-	{ .code = "mtu-mismatch", .means = "the ends of a path differ in MTU", BETWEEN_PORTS },
-	{ .code = "mtu-small",
-	  .means = "both ends could take larger packets",
-	  OF_PORTS("nic.mtu") },
-	{ .code = "speed-below",
-	  .means = "an adapter uses fewer or slower PCIe lanes than it supports",
-	  OF_PORTS("nic.speed") },
-	{ .code = "pcie-narrow",
-	  .means = "a link is up but RDMA on it is not",
+	{ "no-cable-no-pci", CLUSTER_FAULT, "connect a cable between two powered machines and wait half a minute; if a "
+	  "cable is connected, shut down and disconnect all power for a minute. Never rescan the PCI bus: it panics or "
+	  "hangs the machine", OF_PORTS("nic.cable") },
+	{ "dead-node", CLUSTER_FAULT, "check that it is on, reachable by ssh with your key and listed in known_hosts, "
+	  "and that gputune is installed there", BY_ITSELF },
+	{ "known-defect", CLUSTER_WARNING, "gputune defects check there",
+	  .setting = "gpu.known-defects", .given = "platform.* kernel.* gpu.* net.nics.*" },
+	{ "same-machine", CLUSTER_FAULT, "give each machine once; check which machine the names resolve to",
+	  BY_ITSELF },
+	{ "no-carrier", CLUSTER_FAULT, "check that the ports are up (ip link set NAME up), the cable is seated at both "
+	  "ends, and the other machine is on", OF_PORTS("nic.carrier") },
+	{ "unsupported-topology", CLUSTER_FAULT, "join two nodes by a cable, three in a ring, or all by a 200 Gb/s "
+	  "switch", BETWEEN_PORTS },
+	{ "wrong-cable", CLUSTER_WARNING, "put each cable where the rule wants it", BETWEEN_PORTS },
+	{ "hears-nobody", CLUSTER_WARNING, "trace the cable: its other end may be a machine that you did not name, one "
+	  "that does not answer, or a switch in another VLAN", BETWEEN_PORTS },
+	{ "one-way", CLUSTER_WARNING, "replace the cable; on a switch, check the filters of its port", BETWEEN_PORTS },
+	{ "second-cable", CLUSTER_NOTE, "no action needed: the second cable brings no benefit", BETWEEN_PORTS },
+	{ "half-speed-twin-unused", CLUSTER_FAULT, "set it up with an address in its own subnet, and let NCCL use both "
+	  "RDMA devices", OF_PORTS("nic.twins rdma.state") },
+	{ "mtu-mismatch", CLUSTER_FAULT, "set 9000 at both ends, in the tool that configures them (gputune cluster "
+	  "plan)", BETWEEN_PORTS },
+	{ "mtu-small", CLUSTER_NOTE, "set 9000 at both ends (gputune cluster plan)", OF_PORTS("nic.mtu") },
+	{ "speed-below", CLUSTER_WARNING, "use an approved cable; on a switch port, force 200G-baseCR4, since "
+	  "autonegotiation may end at 100G", OF_PORTS("nic.speed") },
+	{ "pcie-narrow", CLUSTER_WARNING, "check its slot, reseat it, check the slot's setting in the firmware; on a "
+	  "DGX Spark, where it is soldered, update the BIOS, then contact the vendor's support",
 	  OF_PORTS("pcie.link") },
-	{ .code = "rdma-down",
-	  .means = "a link is up, but RDMA on it is not",
-	  OF_PORTS("rdma.state") },
-	{ .code = "rdma-missing",
-	  .means = "one end of a path has an RDMA device, another has none",
+	{ "rdma-down", CLUSTER_FAULT, "check that the interface is up and has an address; load mlx5_ib; otherwise read "
+	  "the kernel log", OF_PORTS("rdma.state") },
+	{ "rdma-missing", CLUSTER_FAULT, "load the adapter's RDMA module (mlx5_ib; rdma link show lists the devices)",
 	  BETWEEN_PORTS },
-	{ .code = "roce-uneven",
-	  .means = "the ends of a path differ in PFC or trust settings",
-	  BETWEEN_PORTS },
-	{ .code = "link-layer",
-	  .means = "a port is set to InfiniBand where Ethernet is required",
+	{ "roce-uneven", CLUSTER_WARNING, "use the same on every node and switch port (gputune explain nic.pfc, "
+	  "nic.trust)", BETWEEN_PORTS },
+	{ "link-layer", CLUSTER_FAULT, "set LINK_TYPE to Ethernet (mlxconfig) and reboot",
 	  OF_PORTS("rdma.link-layer") },
-	{ .code = "same-subnet-twins",
-	  .means = "two ports of a node are in one subnet",
-	  OF_PORTS("nic.subnets") },
-	{ .code = "address-mismatch",
-	  .means = "the ends of a path share no subnet",
-	  BETWEEN_PORTS },
-	{ .code = "duplicate-address", .means = "two ports have the same address", BETWEEN_PORTS },
-	{ .code = "no-address", .means = "a cable has no addresses yet", OF_PORTS("nic.address") },
-	{ .code = "wrong-egress",
-	  .means = "the route to a port's other end uses a different port",
-	  BETWEEN_PORTS },
-	{ .code = "wrong-ingress",
-	  .means = "packets for one port arrive at a different port of the node" },
-	{ .code = "gid-missing", .means = "an address has no RoCE v2 GID", OF_PORTS("rdma.gid") },
-	{ .code = "gid-drift",
-	  .means = "a GID has a different index than in an earlier discovery" },
-	{ .code = "gid-uneven", .means = "the index of RoCE v2 GIDs differs between ports" },
-	{ .code = "forward-drop",
-	  .means = "the firewall drops packets that the node should forward" },
-	{ .code = "version-skew",
-	  .means = "nodes differ in versions that must match",
+	{ "same-subnet-twins", CLUSTER_FAULT, PLAN, OF_PORTS("nic.subnets") },
+	{ "address-mismatch", CLUSTER_FAULT, "check that the cables match the addresses, or assign new addresses "
+	  "(gputune cluster plan)", BETWEEN_PORTS },
+	{ "duplicate-address", CLUSTER_FAULT, PLAN, BETWEEN_PORTS },
+	{ "no-address", CLUSTER_WARNING, PLAN, OF_PORTS("nic.address") },
+	{ "wrong-egress", CLUSTER_FAULT, PLAN, BETWEEN_PORTS },
+	{ "gid-missing", CLUSTER_FAULT, "set the interface down and up, or reload mlx5_ib; until then its RDMA cannot "
+	  "be routed", OF_PORTS("rdma.gid") },
+	{ "gid-drift", CLUSTER_WARNING, "leave NCCL_IB_GID_INDEX unset, so that NCCL finds the index; restart programs "
+	  "that pinned it. Turn off link-local and IPv6 addresses on these ports: they shift the index", BY_ITSELF },
+	{ "gid-uneven", CLUSTER_NOTE, "leave NCCL_IB_GID_INDEX unset: no single value fits all", BY_ITSELF },
+	{ "forward-drop", CLUSTER_NOTE, "direct links do not require forwarding. If nodes or containers reach each "
+	  "other through this one, accept their subnets (with Docker, in the chain DOCKER-USER, which Docker does not "
+	  "change)", BY_ITSELF },
+	{ "version-skew", CLUSTER_NOTE, "install one version everywhere",
 	  .given = "gpu.driver software.libraries.version kernel.release" },
-	{ .code = "path-dead", .means = "pings over a path get no reply" },
-	{ .code = "mtu-path", .means = "packets within both ends' MTU are lost" },
-	{ .code = "data-wrong", .means = "received data differ from sent data" },
-	{ .code = "socket-fallback", .means = "RDMA cannot be used, so NCCL would use TCP" },
-	{ .code = "nccl-failed", .means = "NCCL does not work between two nodes" },
-	{ .code = "rdma-memory", .means = "memory cannot be registered for RDMA" },
-	{ .code = "degraded-fabric",
-	  .means = "RDMA is slow although all readable settings are good" },
-	{ .code = "slow-path",
-	  .means = "a path or node has less bandwidth than the rest of the cluster, or than its "
-		   "expected range" },
-	{ .code = "link-errors", .means = "a port counted line errors during the tests" },
-	{ .code = "lossy-fabric", .means = "packets were lost and retransmitted during the tests" },
-	{ .code = "slower-than-before", .means = "a path is slower than in an earlier check" },
-	{ .code = "unsteady", .means = "a test failed once and passed when repeated" },
-	{ .code = "deaf", .means = "a node is not permitted to open raw sockets" },
+	{ "deaf", CLUSTER_NOTE, "run the program there as root, for example --node-command \"sudo -n gputune cluster "
+	  "node\"", BY_ITSELF },
 	{ .code = NULL },
 };
+/* clang-format on */
 
 /* As struct nic has them: IPv4, without those that a host gives itself. */
 static struct fact_str judged_addresses(struct arena *a, const struct cluster_port *p)

@@ -109,9 +109,11 @@ struct cluster {
 	const struct findings *judged; /* a node each: cluster_judge_settings */
 };
 
-/* The codes that findings have, in words; the last has a NULL code. */
+/* The codes that findings have, those that explain others first; the last has a NULL code. */
 struct cluster_code {
-	const char *code, *means;
+	const char *code;
+	enum cluster_severity severity; /* usual */
+	const char *fix;
 	/* Settings that judge it, by blanks; what it judges by itself and what it is about, as in
 	 * struct cause of measure/doctor/doctor.h. */
 	const char *setting, *judges, *given;
@@ -122,8 +124,17 @@ extern const struct cluster_code cluster_codes[];
 void cluster_link(struct arena *a, struct cluster *out);
 /* Adds findings; before (nodes of an earlier discovery, or NULL) is what GIDs are compared with. */
 void cluster_judge(struct arena *a, struct cluster *c, const struct cluster *before);
-/* Adds one finding, and keeps the order. Texts are not copied. */
-void cluster_find(struct arena *a, struct cluster *c, const struct cluster_finding *f);
+/* Adds one finding about a port ("": the node; the cluster), and keeps the order. Of its texts only
+ * what fmt makes is copied. severity and fix: the code's. */
+void cluster_find(struct arena *a, struct cluster *c, const char *code, const char *node,
+		  const char *port, const char *evidence, const char *fmt, ...)
+	__attribute__((format(printf, 7, 8)));
+/* The same about a port of the cluster. */
+void cluster_find_at(struct arena *a, struct cluster *c, const char *code, struct cluster_end e,
+		     const char *evidence, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+/* The same with its own severity and fix. */
+void cluster_find_as(struct arena *a, struct cluster *c, const struct cluster_finding *f);
 
 /* --- look-ups --- */
 struct cluster_port *cluster_end_port(const struct cluster *c, struct cluster_end e);

@@ -3,6 +3,7 @@
  * follows it changes nothing. */
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
@@ -347,20 +348,75 @@ static void wiring_names(struct arena *a, const struct wiring_node *before, stru
 /* What stands against a plan: the topology, nodes that are not fit to be configured together, and
  * addresses that would end up beside ours in one subnet. */
 
-/* Those that stop come first, in the order in which they were found. */
-void wiring_trouble(struct arena *a, struct wiring *w, const struct wiring_trouble *t)
-{
-	size_t at = w->n_troubles;
+enum trouble_kind {
+	SLOW_LINKS,
+	SLOW_LINKS_MEANT,
+	UNSUPPORTED_RING,
+	UNSUPPORTED,
+	WRONG_TOPOLOGY,
+	CLOCK_SKEW,
+	SHARED_KEY,
+	NO_ANSWER,
+	OTHER_VERSION,
+	NOT_ROOT,
+	OTHER_USER,
+	ADDRESS_IN_THE_WAY,
+	ADDRESS_BESIDES,
+	SMALL_MTU,
+	INFINIBAND,
+	NO_NETWORK,
+};
 
-	w->troubles = arena_grow(a, w->troubles, w->n_troubles, sizeof(*w->troubles));
-	while (t->stops && at && !w->troubles[at - 1].stops) {
+/* clang-format off */
+static const struct {
+	const char *code;
+	bool stops;
+	const char *fix;
+} trouble_kinds[] = {
+	[SLOW_LINKS] = { "slow-links", true, "connect the data ports, or use these by giving --topology" },
+	[SLOW_LINKS_MEANT] = { "slow-links", false, "connect the data ports" },
+	[UNSUPPORTED_RING] = { "unsupported", true, "connect the four to a switch, or make a ring of three" },
+	[UNSUPPORTED] = { "unsupported", true, "see the findings of \"gputune cluster discover\"" },
+	[WRONG_TOPOLOGY] = { "wrong-topology", true, "change the cables, or use --topology auto" },
+	[CLOCK_SKEW] = { "clock-skew", false, "synchronize the clocks with chrony or systemd-timesyncd" },
+	[SHARED_KEY] = { "shared-key", false,
+			 "create a new key on each (ssh-keygen -t ed25519) and remove the shared one" },
+	[NO_ANSWER] = { "no-answer", true, "ssh must log in without a prompt (ssh -o BatchMode=yes), and gputune "
+			"must be installed there" },
+	[OTHER_VERSION] = { "version", true, "install the same version on all" },
+	[NOT_ROOT] = { "not-root", true, "log in as root (root@NODE), or give a command that becomes root: "
+		       "--node-command 'sudo -n gputune cluster node'" },
+	[OTHER_USER] = { "other-user", false, "launchers (mpirun, torchrun, Ray) expect one user on all nodes" },
+	[ADDRESS_IN_THE_WAY] = { "address-in-the-way", true, "remove that address where it is configured; gputune "
+				 "does not change other programs' files" },
+	[ADDRESS_BESIDES] = { "address-besides", false, "remove it where it is configured, unless you need it" },
+	[SMALL_MTU] = { "small-mtu", false, "no action needed; RDMA then sends smaller packets" },
+	[INFINIBAND] = { "infiniband", false, "set it to Ethernet with mlxconfig; that requires a reboot and then a "
+			 "new plan" },
+	[NO_NETWORK] = { "no-network", true, "give a larger range with --subnets" },
+};
+/* clang-format on */
+
+/* Those that stop come first, in the order in which they were found. */
+__attribute__((format(printf, 6, 7))) static void trouble(struct arena *a, struct wiring *w,
+							  enum trouble_kind k, const char *node,
+							  const char *port, const char *fmt, ...)
+{
+	size_t at = w->n_troubles++;
+	/* Ports of another link layer can be changed whatever the topology is. */
+	bool stops = trouble_kinds[k].stops &&
+		     ((k != UNSUPPORTED && k != UNSUPPORTED_RING) || w->n_ports || !w->n_switches);
+	va_list ap;
+
+	w->troubles = arena_grow(a, w->troubles, at, sizeof(*w->troubles));
+	for (; stops && at && !w->troubles[at - 1].stops; at--)
 		w->troubles[at] = w->troubles[at - 1];
-		at--;
-	}
-	w->troubles[at] = *t;
-	w->troubles[at].node = t->node ? t->node : "";
-	w->troubles[at].port = t->port ? t->port : "";
-	w->n_troubles++;
+	va_start(ap, fmt);
+	w->troubles[at] = (struct wiring_trouble){
+		trouble_kinds[k].code, stops, node, port, arena_vprintf(a, fmt, ap),
+		trouble_kinds[k].fix
+	};
+	va_end(ap);
 }
 
 static bool has_data(const struct cluster *c)
@@ -371,22 +427,6 @@ static bool has_data(const struct cluster *c)
 	return false;
 }
 
-static void judge_slow_links(struct arena *a, struct wiring *w, bool meant)
-{
-	wiring_trouble(
-		a, w,
-		&(struct wiring_trouble){
-			.code = "slow-links",
-			.stops = !meant,
-			.text = meant ? "no port of these links has RDMA or 25 Gb/s; gputune uses "
-					"them because you requested this topology"
-				      : "no port of these links has RDMA or 25 Gb/s: they "
-					"may be for management",
-			.fix = meant ? "connect the data ports"
-				     : "connect the data ports, or use these by giving "
-				       "--topology" });
-}
-
 static void judge_topology(struct arena *a, const struct wiring_target *wish, struct wiring *w)
 {
 	const struct cluster *c = w->c;
@@ -395,45 +435,18 @@ static void judge_topology(struct arena *a, const struct wiring_target *wish, st
 	     meant = named && strcmp(wish->topology, is) == 0 && w->n_ports && !data;
 
 	if (!c->supported && !meant)
-		wiring_trouble(a, w,
-			       &(struct wiring_trouble){
-				       .code = "unsupported",
-				       .stops = w->n_ports > 0 || !w->n_switches,
-				       .text = arena_printf(a, "unsupported: %s", c->topology_why),
-				       .fix = c->topology == CLUSTER_RING_FOUR
-						      ? "connect the four to a switch, or make a "
-							"ring of three"
-						      : "see the findings of \"gputune cluster "
-							"discover\"" });
+		trouble(a, w, c->topology == CLUSTER_RING_FOUR ? UNSUPPORTED_RING : UNSUPPORTED, "",
+			"", "unsupported: %s", c->topology_why);
 	else if (named && strcmp(wish->topology, is) != 0)
-		wiring_trouble(a, w,
-			       &(struct wiring_trouble){
-				       .code = "wrong-topology",
-				       .stops = true,
-				       .text = arena_printf(
-					       a, "a %s was requested, but the cables form a %s",
-					       wish->topology, is),
-				       .fix = "change the cables, or use --topology auto" });
+		trouble(a, w, WRONG_TOPOLOGY, "", "",
+			"a %s was requested, but the cables form a %s", wish->topology, is);
+	else if (!data && c->n_wires && meant)
+		trouble(a, w, SLOW_LINKS_MEANT, "", "",
+			"no port of these links has RDMA or 25 Gb/s; gputune uses them because you "
+			"requested this topology");
 	else if (!data && c->n_wires)
-		judge_slow_links(a, w, meant);
-}
-
-static void judge_clock(struct arena *a, const struct wiring_node *b, const char *name,
-			struct wiring *w)
-{
-	if (!(fabs(b->skew_ms) - b->skew_by_ms > WIRING_SKEW_MS))
-		return;
-	wiring_trouble(
-		a, w,
-		&(struct wiring_trouble){
-			.code = "clock-skew",
-			.node = name,
-			.text = arena_printf(
-				a,
-				"its clock is %.1f s %s this machine's (measured, within %.1f s)",
-				fabs(b->skew_ms) / 1000, b->skew_ms > 0 ? "ahead of" : "behind",
-				b->skew_by_ms / 1000),
-			.fix = "synchronize the clocks with chrony or systemd-timesyncd" });
+		trouble(a, w, SLOW_LINKS, "", "",
+			"no port of these links has RDMA or 25 Gb/s: they may be for management");
 }
 
 /* The same key on two nodes is one private key that was copied. */
@@ -445,21 +458,12 @@ static void judge_keys(struct arena *a, const struct wiring_node *before, size_t
 			for (size_t k = 0; k < before[other].n_keys; k++) {
 				const struct wiring_key *key = &before[node].keys[i];
 
-				if (strcmp(key->digest, before[other].keys[k].digest) != 0)
-					continue;
-				wiring_trouble(
-					a, w,
-					&(struct wiring_trouble){
-						.code = "shared-key",
-						.node = w->c->nodes[node].name,
-						.text = arena_printf(
-							a,
-							"%s is the same key as %s of %s: one "
-							"private key on two machines",
-							key->file, before[other].keys[k].file,
-							w->c->nodes[other].name),
-						.fix = "create a new key on each (ssh-keygen -t "
-						       "ed25519) and remove the shared one" });
+				if (strcmp(key->digest, before[other].keys[k].digest) == 0)
+					trouble(a, w, SHARED_KEY, w->c->nodes[node].name, "",
+						"%s is the same key as %s of %s: one private key "
+						"on two machines",
+						key->file, before[other].keys[k].file,
+						w->c->nodes[other].name);
 			}
 }
 
@@ -467,45 +471,28 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 		       struct wiring *w)
 {
 	const struct wiring_node *b = &before[node], *first = before;
-	struct wiring_trouble t = { .node = w->c->nodes[node].name };
+	const char *name = w->c->nodes[node].name;
 
 	if (b->failure) {
-		t.code = "no-answer";
-		t.stops = true;
-		t.text = b->failure;
-		t.fix = "ssh must log in without a prompt (ssh -o BatchMode=yes), and gputune must "
-			"be installed there";
-		wiring_trouble(a, w, &t);
+		trouble(a, w, NO_ANSWER, name, "", "%s", b->failure);
 		return;
 	}
-	if (b->version && strcmp(b->version, GPUTUNE_VERSION) != 0) {
-		t.code = "version";
-		t.stops = true;
-		t.text = arena_printf(a, "it has gputune %s, this machine %s", b->version,
-				      GPUTUNE_VERSION);
-		t.fix = "install the same version on all";
-		wiring_trouble(a, w, &t);
-	}
-	if (b->euid != 0) {
-		t.code = "not-root";
-		t.stops = true;
-		t.text = arena_printf(a, "gputune runs there as %s, who cannot change the network",
-				      b->user);
-		t.fix = "log in as root (root@NODE), or give a command that becomes root: "
-			"--node-command 'sudo -n gputune cluster node'";
-		wiring_trouble(a, w, &t);
-	}
+	if (b->version && strcmp(b->version, GPUTUNE_VERSION) != 0)
+		trouble(a, w, OTHER_VERSION, name, "", "it has gputune %s, this machine %s",
+			b->version, GPUTUNE_VERSION);
+	if (b->euid != 0)
+		trouble(a, w, NOT_ROOT, name, "",
+			"gputune runs there as %s, who cannot change the network", b->user);
 	while (first < b && first->failure)
 		first++;
-	if (strcmp(first->user, b->user) != 0) {
-		t.code = "other-user";
-		t.stops = false;
-		t.text = arena_printf(a, "gputune runs there as %s, and on %s as %s", b->user,
-				      w->c->nodes[first - before].name, first->user);
-		t.fix = "launchers (mpirun, torchrun, Ray) expect one user on all nodes";
-		wiring_trouble(a, w, &t);
-	}
-	judge_clock(a, b, w->c->nodes[node].name, w);
+	if (strcmp(first->user, b->user) != 0)
+		trouble(a, w, OTHER_USER, name, "", "gputune runs there as %s, and on %s as %s",
+			b->user, w->c->nodes[first - before].name, first->user);
+	if (fabs(b->skew_ms) - b->skew_by_ms > WIRING_SKEW_MS)
+		trouble(a, w, CLOCK_SKEW, name, "",
+			"its clock is %.1f s %s this machine's (measured, within %.1f s)",
+			fabs(b->skew_ms) / 1000, b->skew_ms > 0 ? "ahead of" : "behind",
+			b->skew_by_ms / 1000);
 	judge_keys(a, before, node, w);
 }
 
@@ -532,59 +519,13 @@ static void judge_port(struct arena *a, const struct wiring_port *p, struct wiri
 						    !ipv4_local(z) && ipv4_overlap(x, z));
 			}
 		}
-		wiring_trouble(
-			a, w,
-			&(struct wiring_trouble){
-				.code = beside ? "address-in-the-way" : "address-besides",
-				.stops = beside,
-				.node = w->c->nodes[p->end.node].name,
-				.port = port->name,
-				.text = arena_printf(
-					a,
-					beside ? "the port has %s, in the subnet of another port "
-						 "of this node, configured by %s"
-					       : "the port also keeps %s, configured by %s",
-					at->name, fact_text(&port->owner, "an unknown owner")),
-				.fix = beside ? "remove that address where it is configured; "
-						"gputune does not change other programs' files"
-					      : "remove it where it is configured, unless you need "
-						"it" });
+		trouble(a, w, beside ? ADDRESS_IN_THE_WAY : ADDRESS_BESIDES,
+			w->c->nodes[p->end.node].name, port->name,
+			beside ? "the port has %s, in the subnet of another port of this node, "
+				 "configured by %s"
+			       : "the port also keeps %s, configured by %s",
+			at->name, fact_text(&port->owner, "an unknown owner"));
 	}
-}
-
-static void judge_mtu(struct arena *a, const struct wiring_target *wish, struct wiring *w)
-{
-	long long want = wish->mtu ? wish->mtu : WIRING_MTU;
-
-	for (size_t i = 0; i < w->n_paths; i++)
-		if (w->paths[i].mtu < want)
-			wiring_trouble(a, w,
-				       &(struct wiring_trouble){
-					       .code = "small-mtu",
-					       .node = "",
-					       .text = arena_printf(
-						       a,
-						       "%s gets an MTU of %lld: one of its ports "
-						       "supports no more (read from its driver)",
-						       w->paths[i].subnet, w->paths[i].mtu),
-					       .fix = "no action needed; RDMA then sends smaller "
-						      "packets" });
-}
-
-static void judge_switches(struct arena *a, struct wiring *w)
-{
-	for (size_t i = 0; i < w->n_switches; i++)
-		wiring_trouble(
-			a, w,
-			&(struct wiring_trouble){
-				.code = "infiniband",
-				.node = w->switches[i].name,
-				.text = arena_printf(a,
-						     "port %lld of the adapter at %s has the link "
-						     "layer InfiniBand",
-						     w->switches[i].port, w->switches[i].pci),
-				.fix = "set it to Ethernet with mlxconfig; that requires a reboot "
-				       "and then a new plan" });
 }
 
 static void wiring_judge(struct arena *a, const struct wiring_node *before,
@@ -595,8 +536,16 @@ static void wiring_judge(struct arena *a, const struct wiring_node *before,
 	judge_topology(a, wish, w);
 	for (size_t i = 0; i < w->n_ports; i++)
 		judge_port(a, &w->ports[i], w);
-	judge_mtu(a, wish, w);
-	judge_switches(a, w);
+	for (size_t i = 0; i < w->n_paths; i++)
+		if (w->paths[i].mtu < (wish->mtu ? wish->mtu : WIRING_MTU))
+			trouble(a, w, SMALL_MTU, "", "",
+				"%s gets an MTU of %lld: one of its ports supports no more (read "
+				"from its driver)",
+				w->paths[i].subnet, w->paths[i].mtu);
+	for (size_t i = 0; i < w->n_switches; i++)
+		trouble(a, w, INFINIBAND, w->switches[i].name, "",
+			"port %lld of the adapter at %s has the link layer InfiniBand",
+			w->switches[i].port, w->switches[i].pci);
 }
 
 /* --- all paths -------------------------------------------------------------------------------- */
@@ -625,12 +574,7 @@ static void fill_path(struct planning *p, struct wiring_path *path)
 
 	path->first = p->w->n_ports;
 	if (!path->kept && !ipv4_next(&p->pool, &path->network)) {
-		wiring_trouble(
-			p->a, p->w,
-			&(struct wiring_trouble){ .code = "no-network",
-						  .stops = true,
-						  .text = "no free network is left for a path",
-						  .fix = "give a larger range with --subnets" });
+		trouble(p->a, p->w, NO_NETWORK, "", "", "no free network is left for a path");
 		return;
 	}
 	for (size_t node = 0; node < p->c->n_nodes; node++)

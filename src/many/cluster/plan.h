@@ -109,8 +109,6 @@ void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_n
 bool wiring_stopped(const struct wiring *w);
 
 /* --- parts, one file each --- */
-/* What nodes and topology are not fit for. */
-void wiring_trouble(struct arena *a, struct wiring *w, const struct wiring_trouble *t);
 /* "TYPE BASE64" and nothing else: what may stand in a file of host keys. */
 bool wiring_host_key_valid(const char *key);
 

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -87,31 +86,14 @@ static int start_process(struct arena *a, const char *program, struct rollback_t
 			       arena_printf(a, "%ds", d->limit_s), NULL };
 	char *const env[] = { arena_strdup(a, "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
 			      arena_strdup(a, "LC_ALL=C"), NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
-	int r = posix_spawn_file_actions_init(&files);
 
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r) {
-		posix_spawn_file_actions_destroy(&files);
-		return -r;
-	}
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-						POSIX_SPAWN_SETSIGMASK);
-	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_addclosefrom_np(&files, 3);
-	r = posix_spawn(&d->child, program, &files, &attr, argv, env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return -r;
+	return spawn_start(&(struct spawn){ .path = program,
+					    .argv = argv,
+					    .env = env,
+					    .output = -1,
+					    .errors = -1,
+					    .apart = true },
+			   &d->child);
 }
 
 /* Time is long over: the timer itself was ended. What is open is rolled back by whoever

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,51 +40,27 @@ static char **rsh_environment(struct arena *a)
 	return out;
 }
 
-/* This program itself, for this machine, gets all: nobody is looked for by it. */
+/* This program itself, for this machine, gets all: nobody is looked for by it. Its own group:
+ * Ctrl-C reaches this process, which then ends them in order. */
 static int spawn(const struct rsh *run, struct rsh_node *n, int in, int out, int err)
 {
 	bool self = run->how->self && strcmp(n->argv[0], run->how->self) == 0;
 	char buf[PATH_MAX];
-	const char *path = spawn_find(n->argv[0], true, buf, sizeof(buf));
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int r;
+	const struct spawn s = { .path = spawn_find(n->argv[0], true, buf, sizeof(buf)),
+				 .argv = n->argv,
+				 .env = self ? environ : rsh_environment(run->a),
+				 .from = in,
+				 .output = out,
+				 .errors = err };
 
-	if (!path)
-		return ENOENT;
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return r;
-	r = posix_spawnattr_init(&attr);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return r;
-	}
-	posix_spawn_file_actions_adddup2(&actions, in, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	posix_spawn_file_actions_adddup2(&actions, err, 2);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own group: Ctrl-C reaches this process, which then ends them in order. */
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						POSIX_SPAWN_SETSIGDEF);
-	r = posix_spawn(&n->pid, path, &actions, &attr, n->argv,
-			self ? environ : rsh_environment(run->a));
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	if (r)
-		n->pid = 0;
-	return r;
+	return s.path ? spawn_start(&s, &n->pid) : -ENOENT;
 }
 
-static void shut(int fd)
+static void shut(int *fd)
 {
-	if (fd >= 0)
-		close(fd);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
 }
 
 static void rsh_start(struct rsh *r, struct rsh_node *n)
@@ -95,18 +70,18 @@ static void rsh_start(struct rsh *r, struct rsh_node *n)
 	/* A socket, because writing to one that is closed raises no signal. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) || pipe2(out, O_CLOEXEC) ||
 	    pipe2(err, O_CLOEXEC))
-		error = errno;
+		error = -errno;
 	else
 		error = spawn(r, n, in[1], out[1], err[1]);
-	shut(in[1]);
-	shut(out[1]);
-	shut(err[1]);
+	shut(&in[1]);
+	shut(&out[1]);
+	shut(&err[1]);
 	n->in = in[0];
 	n->out = out[0];
 	n->err = err[0];
 	if (error)
 		rsh_put_out(r, n, "%s: cannot start %s: %s", n->target.name, n->argv[0],
-			    strerror(error));
+			    strerror(-error));
 }
 
 static bool all_greeted(const struct rsh *r, const void *ctx)
@@ -198,11 +173,10 @@ void rsh_close(struct rsh *r)
 	for (size_t i = 0; i < r->n; i++) {
 		struct rsh_node *n = &r->nodes[i];
 
-		shut(n->in);
+		shut(&n->in);
 		/* What it still says is not read, and must not make it wait. */
-		shut(n->out);
-		shut(n->err);
-		n->in = n->out = n->err = -1;
+		shut(&n->out);
+		shut(&n->err);
 	}
 	if (!rsh_reap(r, LEAVE_MS)) {
 		signal_all(r, SIGTERM);
@@ -223,17 +197,7 @@ void rsh_close(struct rsh *r)
 	json_decref(r->kept);
 }
 
-size_t rsh_count(const struct rsh *r)
-{
-	return r->n;
-}
-
-const char *rsh_failure(const struct rsh *r, size_t i)
-{
-	return r->nodes[i].failure;
-}
-
-int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
+static int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
 {
 	struct rsh_node *n = &r->nodes[i];
 	char *text;
@@ -296,7 +260,7 @@ static void hand_over(struct rsh *r, struct rsh_node *n, struct rsh_reply *out)
 	out->hint = hint && *hint ? cluster_clean_text(r->a, hint, SENTENCE_MAX) : NULL;
 }
 
-int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies)
+static int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies)
 {
 	int got = rsh_pump(r, all_answered, which, clock_mono_ms() + limit_ms);
 
@@ -315,53 +279,35 @@ int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *r
 	return 0;
 }
 
-int rsh_ask(struct rsh *r, size_t i, const char *ask, json_t *with, int limit_ms,
-	    struct rsh_reply *reply)
-{
-	bool *which = arena_array(r->a, r->n, sizeof(*which));
-	struct rsh_reply *all = arena_array(r->a, r->n, sizeof(*all));
-	int code = rsh_send(r, i, ask, with);
-
-	*reply = (struct rsh_reply){ .failure = r->nodes[i].failure, .out = code == -EPIPE };
-	if (code) {
-		if (!reply->failure)
-			reply->failure = code == -EBUSY ? "it is busy with another request"
-							: "the request is too long";
-		return -EIO;
-	}
-	which[i] = true;
-	code = rsh_wait(r, which, limit_ms, all);
-	if (code)
-		return code;
-	*reply = all[i];
-	return reply->answer ? 0 : -EIO;
-}
-
-int rsh_ask_all(struct rsh *r, const char *ask, json_t *const *with, int limit_ms,
+int rsh_ask_all(struct rsh *r, const char *ask, const bool *which, json_t **with, int limit_ms,
 		struct rsh_reply *replies)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		int code = rsh_send(r, i, ask, with ? with[i] : NULL);
+	bool *sent = arena_array(r->a, r->n, sizeof(*sent));
 
+	for (size_t i = 0; i < r->n; i++) {
+		json_t *own = with ? with[i] : NULL;
+		int code;
+
+		if (with)
+			with[i] = NULL;
+		if (which && !which[i]) {
+			json_decref(own);
+			continue;
+		}
+		code = rsh_send(r, i, ask, own);
+		sent[i] = code == 0;
 		replies[i] = (struct rsh_reply){ .out = code == -EPIPE };
 		replies[i].failure = r->nodes[i].failure ? r->nodes[i].failure
 				     : code == -EBUSY	 ? "it is busy with another request"
 				     : code		 ? "the request is too long"
 							 : NULL;
 	}
-	return rsh_wait(r, NULL, limit_ms, replies);
+	return rsh_wait(r, sent, limit_ms, replies);
 }
 
 /* Bytes to and from the node programs, all at once, with an eye on the clock and on Ctrl-C. */
 
 enum { SLICE_MS = 50, END_MS = 200 };
-
-static void pump_shut(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 void rsh_put_out(struct rsh *r, struct rsh_node *n, const char *fmt, ...)
 {
@@ -372,9 +318,9 @@ void rsh_put_out(struct rsh *r, struct rsh_node *n, const char *fmt, ...)
 		n->failure = arena_vprintf(r->a, fmt, ap);
 		va_end(ap);
 	}
-	pump_shut(&n->in);
-	pump_shut(&n->out);
-	pump_shut(&n->err);
+	shut(&n->in);
+	shut(&n->out);
+	shut(&n->err);
 	if (n->pid > 0)
 		kill(-n->pid, SIGTERM);
 }
@@ -501,7 +447,7 @@ static void on_errors(struct rsh_node *n)
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (got <= 0) {
-		pump_shut(&n->err);
+		shut(&n->err);
 		return;
 	}
 	text_addn(&n->errors, buf, (size_t)got);

@@ -49,11 +49,11 @@ struct rsh_how {
 	const atomic_bool *stop; /* set at Ctrl-C: everything ends with -EINTR */
 };
 
-struct rsh; /* all programs of one run */
+struct rsh;
 
 /*
  * Starts a program on every target at once and waits for their greetings. 0 even when none greets:
- * rsh_failure says so of each. -errno and *e when the words of how are not valid or -EINTR. The
+ * each node's failure says so. -errno and *e when the words of how are not valid or -EINTR. The
  * texts of targets must outlive it; *out is closed with rsh_close.
  */
 int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const struct rsh_how *how,
@@ -61,10 +61,6 @@ int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const 
 /* Closes the programs' input, so that they end what they began; those that are still there after
  * 2 s are killed. NULL is allowed. */
 void rsh_close(struct rsh *r);
-
-size_t rsh_count(const struct rsh *r);
-/* Why node i is out, a sentence with its name; NULL while it answers. Once out it stays out. */
-const char *rsh_failure(const struct rsh *r, size_t i);
 
 struct rsh_reply {
 	const json_t *answer; /* NULL: failure says why. Lives until rsh_close. */
@@ -75,19 +71,12 @@ struct rsh_reply {
 };
 
 /*
- * Sends one request; with (may be NULL) is taken. Only one request a node is under way: -EBUSY.
- * -EPIPE when the node is out.
+ * Asks all nodes at once, or those whose bit of which is set, and waits for their answers until
+ * limit_ms; their replies are set, others are left alone. with (may be NULL, so may each of it) is
+ * taken. A node that does not answer in time is out. Without an answer there is a failure. 0, or
+ * -EINTR.
  */
-int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with);
-/* Waits for the answers of every node that has a request under way and whose bit of which is set
- * (NULL: all), until limit_ms; replies[i] is set for these and left alone for others. A node that
- * does not answer in time is out. 0, or -EINTR. */
-int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies);
-/* One node: both. 0 when it answered, else -EIO (see the reply) or -EINTR. */
-int rsh_ask(struct rsh *r, size_t i, const char *ask, json_t *with, int limit_ms,
-	    struct rsh_reply *reply);
-/* All nodes that are not out, at once; with[i] (with may be NULL, so may each) is taken. */
-int rsh_ask_all(struct rsh *r, const char *ask, json_t *const *with, int limit_ms,
+int rsh_ask_all(struct rsh *r, const char *ask, const bool *which, json_t **with, int limit_ms,
 		struct rsh_reply *replies);
 
 /* The programs of a run. */
@@ -102,7 +91,8 @@ struct rsh_node {
 	int status;	  /* of its end, as waitpid has it; -1: not known */
 	struct text line, errors, sending;
 	size_t noise; /* bytes before the greeting */
-	const char *failure;
+	const char
+		*failure; /* why it is out, a sentence with its name, for good; NULL: it answers */
 	json_t *greeting;
 	long long id;	 /* of the request under way; 0: none */
 	double asked;	 /* when, seconds */

@@ -37,18 +37,9 @@ static int ask_nodes(void *ctx, const char *what, json_t **with, int limit_ms,
 	struct rsh *r = ctx;
 	bool which[CLUSTER_NODES_MAX] = { false };
 
-	for (size_t i = 0; i < rsh_count(r); i++) {
-		if (!with[i])
-			continue;
-		replies[i] = (struct rsh_reply){ 0 };
-		which[i] = rsh_send(r, i, what, with[i]) == 0;
-		with[i] = NULL;
-		if (!which[i]) {
-			replies[i].failure = rsh_failure(r, i);
-			replies[i].out = true;
-		}
-	}
-	return rsh_wait(r, which, limit_ms, replies);
+	for (size_t i = 0; i < r->n; i++)
+		which[i] = with[i] != NULL;
+	return rsh_ask_all(r, what, which, with, limit_ms, replies);
 }
 
 static int check_exit(const struct cluster *c, const struct qualify *q)
