@@ -60,12 +60,14 @@ static void check_shown(const struct mcp_request *r, const char *printed, size_t
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct mcp_client client = { 0 };
+	struct rsh_target nodes[] = { { "n1", "n1" }, { "n2", "me@192.0.2.2" } };
 	struct mcp_ask how = { 0 };
 
 	if (!size)
 		return 0;
 	how.changes = data[0] & 1;
-	how.nodes = data[0] & 2 ? "n1,n2" : NULL;
+	how.reach.targets = nodes;
+	how.reach.n = data[0] & 2 ? 2 : 0;
 	how.captures = data[0] & 4 ? "/nonexistent" : NULL;
 	for (const char *at = (const char *)data + 1, *end = (const char *)data + size; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at));

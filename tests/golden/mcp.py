@@ -37,7 +37,7 @@ folder = scratch("mcp")
 class Client:
     """One that speaks by pipes with a server of its own, or by a socket."""
 
-    def __init__(self, *words, meta=META, path=None):
+    def __init__(self, *words, meta=META, path=None, cwd=None):
         self.meta, self.n, self.notes, self.bytes = meta, 0, [], 0
         if path:
             self.socket = socket.socket(socket.AF_UNIX)
@@ -45,7 +45,7 @@ class Client:
             self.socket.connect(str(path))
             self.inp, self.out = self.socket.makefile("wb"), self.socket.makefile("rb")
         else:
-            self.process = subprocess.Popen([gputune, "mcp", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=PLAIN)
+            self.process = subprocess.Popen([gputune, "mcp", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=PLAIN, cwd=cwd)
             self.inp, self.out = self.process.stdin, self.process.stdout
 
     def write(self, line):
@@ -244,6 +244,9 @@ def files():
     expect("a capture of the folder", not refused(c.call("look", target="mine.tar")))
     expect("and no other", all(refused(c.call("look", target=t)) for t in ("../files/mine.tar", "none.tar", ".", "..")))
     c.end()
+    c = Client("--captures", "files", cwd=folder)
+    expect("a folder is named from where the server was started", not refused(c.call("look", target="mine.tar")))
+    c.end()
 
 
 def nodes():
@@ -257,6 +260,19 @@ def nodes():
     expect("a call that the node refuses, with its reason", refused(j) and 'unknown setting "no.such"' in j["result"]["content"][0]["text"], j)
     expect("no other node", refused(c.call("look", target="n3")) and refused(c.call("look", target="-oProxyCommand=x")))
     c.end()
+    listed = folder / "nodes"
+    listed.write_text("# name, ssh name\none  me@n1\nn2\n")
+    stand_in.write_text(f'#!/bin/sh\necho "$1" > {folder}/address\nshift\nexec {gputune} mcp --once\n')
+    c = Client("--nodes-file", "nodes", "--rsh", f"{stand_in} {{node}}", "--node-command", "elsewhere/gputune mcp --once", cwd=folder)
+    j = c.call("status", target="one")
+    expect("a node of a file, by its ssh name", not refused(j) and j["result"]["structuredContent"]["target"] == "one" and
+           folder.joinpath("address").read_text() == "me@n1\n", j)
+    expect("by its name alone", refused(c.call("status", target="me@n1")))
+    c.end()
+    listed.write_text("\n".join(f"n{n}" for n in range(1000)))
+    refuses("a cluster has an end", ["mcp", "--nodes-file", listed], 2, "at most")
+    refuses("no option for ssh", ["mcp", "--nodes", "n1,-oProxyCommand=x"], 2, "invalid node name")
+    stand_in.write_text(f'#!/bin/sh\nshift\nshift\nexec {gputune} "$@"\n')
     c = Client("--nodes", "n1", "--rsh", "/bin/false")
     expect("a node that does not answer", refused(c.call("look", target="n1")))
     c.end()

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 #include "front/mcp/mcp.h"
 #include "front/result_part.h"
 #include "look/settings/site.h"
-#include "many/cluster/rsh.h"
 #include "verbs/verbs.h"
 
 enum {
@@ -101,11 +101,9 @@ static void send_message(struct server *s, struct connection *c, json_t *j)
 /* What the node's own server is asked. */
 static void ask_node(struct server *s, struct run *r, const struct mcp_call *call)
 {
-	const struct rsh_target to = { .name = call->node, .address = call->node };
-	const struct rsh_how how = { .rsh = s->how->rsh, .program = "gputune mcp --once" };
 	struct err e = { 0 };
 	TEXT_AUTO t = { 0 };
-	char **words = rsh_words(&r->arena, &to, &how, &e);
+	char **words = rsh_words(&r->arena, call->node, &s->how->reach.how, &e);
 	json_t *j =
 		json_pack("{s:s, s:i, s:s, s:{s:s, s:O, s:{s:s, s:{}}}}", "jsonrpc", "2.0", "id", 1,
 			  "method", "tools/call", "params", "name", call->tool->name, "arguments",
@@ -538,19 +536,37 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 				     SITE_POLICY);
 	if (how->overlay && !how->changes)
 		return complain_text(EXIT_USAGE, "--overlay goes with --allow-changes");
-	if (chdir("/"))
-		return complain_text(EXIT_USAGE, "/: %s", strerror(errno));
 	return 0;
+}
+
+/* In "/" a name means no file that somebody else made; what was named from here is still meant. */
+static int leave_folder(struct arena *a, struct mcp_ask *how)
+{
+	const char **paths[] = { &how->socket,		 &how->captures,	  &how->overlay,
+				 &how->nodes.nodes_file, &how->nodes.known_hosts, &how->nodes.key };
+	char here[PATH_MAX];
+
+	if (!getcwd(here, sizeof(here)))
+		return complain_text(EXIT_USAGE, "the current folder: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (*paths[i] && **paths[i] != '/')
+			*paths[i] = arena_printf(a, "%s/%s", here, *paths[i]);
+	return chdir("/") ? complain_text(EXIT_USAGE, "/: %s", strerror(errno)) : 0;
 }
 
 static int verb_mcp(struct run *r)
 {
 	const struct sigaction ended = { .sa_handler = end_server };
 	struct server *s = ARENA_NEW(&r->arena, struct server);
-	int code = check_ask(&r->arena, r->ask);
+	struct mcp_ask *how = r->ask;
+	int code = check_ask(&r->arena, how);
 
-	*s = (struct server){ .r = r, .how = r->ask, .listener = -1 };
-	if (code || (s->how->socket && (code = open_socket(s)) != 0))
+	*s = (struct server){ .r = r, .how = how, .listener = -1 };
+	code = code ? code : leave_folder(&r->arena, how);
+	code = code ? code : -reach_read(&r->door, &how->nodes, &how->reach);
+	if (!how->reach.how.program)
+		how->reach.how.program = "gputune mcp --once";
+	if (code || (how->socket && (code = open_socket(s)) != 0))
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &ended, NULL);
@@ -578,13 +594,13 @@ static const struct ask_row mcp_ask_rows[] = {
 	  .arg = "NAME" },
 	{ "captures", "offer the captured machines of this folder as targets",
 	  ASK_TEXT(mcp_ask, captures), .arg = "FOLDER", .files = true },
-	{ "nodes", "offer these machines as targets, by ssh", ASK_TEXT(mcp_ask, nodes),
-	  .arg = "NODES", .join = ',' },
-	{ "rsh", "program and arguments to use instead of ssh; {node} is the node",
-	  ASK_TEXT(mcp_ask, rsh), .arg = "COMMAND" },
 	{ "overlay", "with --allow-changes: change captured machines, in this folder",
 	  ASK_TEXT(mcp_ask, overlay), .arg = "DIR", .files = true },
 	{ "once", "answer the requests on standard input, then exit", ASK_FLAG(mcp_ask, once) },
+	{ ASK_PART(mcp_ask, nodes, reach_ask) },
+	{ "nodes", "offer these machines as targets, by ssh", .kind = ASK_KIND_NOTE },
+	{ "node-command", "the program on the nodes (default: gputune mcp --once)",
+	  .kind = ASK_KIND_NOTE },
 };
 static const struct ask_shape mcp_ask_shape = ASK_SHAPE(mcp_ask, NULL, mcp_ask_rows);
 

@@ -15,6 +15,7 @@
 #include "base/ask.h"
 #include "base/err.h"
 #include "front/session.h"
+#include "verbs/cluster/cluster.h"
 
 #define MCP_VERSION "2026-07-28"
 #define MCP_LEGACY "2025-11-25"
@@ -39,7 +40,9 @@ enum {
 /* What the server was started with. */
 struct mcp_ask {
 	bool changes, once;
-	const char *socket, *group, *captures, *overlay, *rsh, *nodes;
+	const char *socket, *group, *captures, *overlay;
+	struct reach_ask nodes;
+	struct reach reach; /* what nodes says, read; no option */
 };
 
 /* A verb, and what of its question a program may ask. */
@@ -68,9 +71,10 @@ json_t *mcp_tool_json(const struct mcp_ask *how, const struct mcp_tool *t);
 /* One call of a tool. */
 struct mcp_call {
 	const struct mcp_tool *tool;
-	const char *target;	    /* "this", "demo:NAME", a capture or a node */
-	const char *capture, *node; /* which it is; NULL both: this machine */
-	const char *kind, *fields;  /* NULL: not given */
+	const char *target;	       /* "this", "demo:NAME", a capture or a node */
+	const char *capture;	       /* which it is; NULL: none */
+	const struct rsh_target *node; /* which it is; NULL: none */
+	const char *kind, *fields;     /* NULL: not given */
 	size_t tokens;
 	json_t *question, *arguments; /* owned; arguments: as they were given, without the target */
 	const char *text;	      /* for standard input; NULL: nothing */

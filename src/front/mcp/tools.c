@@ -141,7 +141,7 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 	if (!t->here)
 		json_object_set_new(p, "target",
 				    json_pack("{s:s, s:s}", "type", "string", "description",
-					      how->nodes || how->captures
+					      how->reach.n || how->captures
 						      ? "this (default), demo:NAME, a capture or a "
 							"node of this server"
 						      : "this (default) or demo:NAME"));
@@ -229,10 +229,9 @@ static int read_target(struct arena *a, const struct mcp_ask *how, const char *t
 	out->target = target;
 	if (strcmp(target, "this") == 0)
 		return 0;
-	for (const char *at = how->nodes; at && *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == strlen(target) &&
-		    strncmp(at, target, strlen(target)) == 0) {
-			out->node = arena_strdup(a, target);
+	for (size_t i = 0; i < how->reach.n; i++)
+		if (strcmp(how->reach.targets[i].name, target) == 0) {
+			out->node = &how->reach.targets[i];
 			return 0;
 		}
 	if (strncmp(target, "demo:", 5) == 0 && mcp_plain_name(target + 5))

@@ -12,8 +12,21 @@
 #include "verbs/door.h"
 
 /* Which nodes, and how they are reached. */
-struct cluster_nodes_ask {
+struct reach_ask {
 	const char *nodes, *nodes_file, *rsh, *node_command, *known_hosts, *key;
+};
+extern const struct ask_shape reach_ask_shape;
+
+struct reach {
+	struct rsh_target *targets;
+	size_t n;
+	struct rsh_how how;
+};
+/* In the door's arena; out is zeroed. No node at all is none. 0, or the code of a refusal. */
+int reach_read(struct door *d, const struct reach_ask *ask, struct reach *out);
+
+struct cluster_nodes_ask {
+	struct reach_ask reach;
 	double timeout_s; /* 0: 10 s */
 };
 extern const struct ask_shape cluster_nodes_ask_shape;

@@ -16,20 +16,24 @@
 
 enum { LIST_MAX = 1 << 16, NAME_MAX_HERE = 60, AIR_MOST_S = 120, TIMEOUT_MOST_S = 3600 };
 
-static const struct ask_row cluster_nodes_ask_rows[] = {
+static const struct ask_row reach_ask_rows[] = {
 	{ "nodes", "the nodes, comma-separated, as ssh names them; \"localhost\" is this machine",
-	  ASK_TEXT(cluster_nodes_ask, nodes), .arg = "LIST" },
+	  ASK_TEXT(reach_ask, nodes), .arg = "LIST", .join = ',' },
 	{ "nodes-file", "one node per line: its name, then a blank and its ssh name",
-	  ASK_TEXT(cluster_nodes_ask, nodes_file), .arg = "FILE", .files = true },
+	  ASK_TEXT(reach_ask, nodes_file), .arg = "FILE", .files = true },
 	{ "rsh",
 	  "command to reach a node instead of ssh; {node} is its address; runs without a shell",
-	  ASK_TEXT(cluster_nodes_ask, rsh), .arg = "WORDS" },
+	  ASK_TEXT(reach_ask, rsh), .arg = "WORDS" },
 	{ "node-command", "the program on the nodes (default: gputune cluster node)",
-	  ASK_TEXT(cluster_nodes_ask, node_command), .arg = "WORDS" },
+	  ASK_TEXT(reach_ask, node_command), .arg = "WORDS" },
 	{ "known-hosts", "file with the nodes' host keys (default: ssh's known hosts)",
-	  ASK_TEXT(cluster_nodes_ask, known_hosts), .arg = "FILE", .files = true },
-	{ "key", "identity file for ssh", ASK_TEXT(cluster_nodes_ask, key), .arg = "FILE",
-	  .files = true },
+	  ASK_TEXT(reach_ask, known_hosts), .arg = "FILE", .files = true },
+	{ "key", "identity file for ssh", ASK_TEXT(reach_ask, key), .arg = "FILE", .files = true },
+};
+const struct ask_shape reach_ask_shape = ASK_SHAPE(reach_ask, "Nodes", reach_ask_rows);
+
+static const struct ask_row cluster_nodes_ask_rows[] = {
+	{ ASK_PART(cluster_nodes_ask, reach, reach_ask) },
 	{ "timeout", "timeout for an answer from a node (default: 10s)",
 	  ASK_TIME(cluster_nodes_ask, timeout_s) },
 };
@@ -53,8 +57,8 @@ static const char *name_of(const char *address)
 }
 
 /* where: "list:3: ", or "" for a word of the command line. */
-static int cluster_add_target(struct door *d, struct cluster_run *c, const char *where,
-			      const char *name, const char *address)
+static int reach_add(struct door *d, struct reach *c, const char *where, const char *name,
+		     const char *address)
 {
 	if (!cluster_name_valid(address) || !cluster_name_valid(name) ||
 	    strlen(name) > NAME_MAX_HERE)
@@ -71,12 +75,12 @@ static int cluster_add_target(struct door *d, struct cluster_run *c, const char 
 	return 0;
 }
 
-static int from_list(struct door *d, const char *nodes, struct cluster_run *c)
+static int from_list(struct door *d, const char *nodes, struct reach *c)
 {
 	char *list = arena_strdup(d->arena, nodes), *save = NULL;
 
 	for (char *p = strtok_r(list, ", ", &save); p; p = strtok_r(NULL, ", ", &save)) {
-		int code = cluster_add_target(d, c, "", name_of(p), p);
+		int code = reach_add(d, c, "", name_of(p), p);
 
 		if (code)
 			return code;
@@ -85,7 +89,7 @@ static int from_list(struct door *d, const char *nodes, struct cluster_run *c)
 }
 
 /* "NAME [ADDRESS]" a line; '#' begins a comment. */
-static int from_file(struct door *d, const char *path, struct cluster_run *c)
+static int from_file(struct door *d, const char *path, struct reach *c)
 {
 	int fd = fd_open_input(path), code = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -106,25 +110,12 @@ static int from_file(struct door *d, const char *path, struct cluster_run *c)
 		name = strtok_r(line, " \t\r", &save);
 		address = name ? strtok_r(NULL, " \t\r", &save) : NULL;
 		if (name)
-			code = cluster_add_target(
-				d, c, arena_printf(d->arena, "%s:%ld: ", path, number),
-				address ? name : name_of(name), address ? address : name);
+			code = reach_add(d, c, arena_printf(d->arena, "%s:%ld: ", path, number),
+					 address ? name : name_of(name), address ? address : name);
 	}
 	fclose(f);
 	if (code == 0 && !c->n)
 		return door_refuse(d, EXIT_USAGE, "%s lists no nodes", path);
-	return code;
-}
-
-static int targets(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
-{
-	int code = ask->nodes ? from_list(d, ask->nodes, c) : 0;
-
-	if (code == 0 && ask->nodes_file)
-		code = from_file(d, ask->nodes_file, c);
-	if (code == 0 && !c->n)
-		code = door_refuse(d, EXIT_USAGE,
-				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
 	return code;
 }
 
@@ -137,22 +128,36 @@ static const char *own_path(struct arena *a)
 	return n > 0 ? arena_strndup(a, path, (size_t)n) : "gputune";
 }
 
+int reach_read(struct door *d, const struct reach_ask *ask, struct reach *out)
+{
+	int code = ask->nodes ? from_list(d, ask->nodes, out) : 0;
+
+	out->how = (struct rsh_how){ .rsh = ask->rsh,
+				     .program = ask->node_command,
+				     .known_hosts = ask->known_hosts,
+				     .identity = ask->key,
+				     .self = own_path(d->arena) };
+	return code == 0 && ask->nodes_file ? from_file(d, ask->nodes_file, out) : code;
+}
+
 int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
 {
+	struct reach to = { 0 };
 	struct err e = { 0 };
 	int code = library_open(LIBRARY_SODIUM, &e) ? door_fail(d, EXIT_BLIND, &e)
-						    : targets(d, ask, c);
+						    : reach_read(d, &ask->reach, &to);
 
 	if (code)
 		return code;
+	if (!to.n)
+		return door_refuse(d, EXIT_USAGE,
+				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
+	c->targets = to.targets;
+	c->n = to.n;
+	c->how = to.how;
 	cluster_stop_begin(&c->stop);
-	c->how = (struct rsh_how){ .rsh = ask->rsh,
-				   .program = ask->node_command,
-				   .known_hosts = ask->known_hosts,
-				   .identity = ask->key,
-				   .self = own_path(d->arena),
-				   .connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000),
-				   .stop = &c->stop.stop };
+	c->how.connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000);
+	c->how.stop = &c->stop.stop;
 	if (rsh_open(d->arena, c->targets, c->n, &c->how, &c->rsh, &e)) {
 		code = door_fail(d, EXIT_USAGE, &e);
 		cluster_run_close(c);
