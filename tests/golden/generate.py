@@ -507,6 +507,9 @@ echo $NCCL_IB_GID_INDEX # NCCL_ALGO=Tree
 
 
 OUTSIDE = (
+    ("UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1",), ("UCX_NET_DEVICES=rocep9s9:1", "interface-unknown error"), ("UCX_NET_DEVICES=all",),
+    ("UCX_NET_DEVICES=enp1s0f0np0", "tcp-only note"), ("UCX_NET_DEVICES=enP7s7",), ("OMPI_MCA_btl_tcp_if_include=enP7s7,192.0.2.0/24",),
+    ("OMPI_MCA_btl_tcp_if_include=eth9", "interface-unknown error"), ("OMPI_MCA_oob_tcp_if_include=lo", "interface-local error"),
     # What PyTorch and CUDA read: code and level of every finding, in order; none: nothing is wrong.
     ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",),
     ("PYTORCH_ALLOC_CONF='expandable_segments: True, max_split_size_mb:128'",),

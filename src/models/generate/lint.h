@@ -120,6 +120,7 @@ void lint_var(struct lint *l, const struct lint_var *v);
 /* lint_torch.c: NCCL_IB_HCA and interfaces against the machine. */
 void lint_hca(struct lint *l, const struct lint_var *v);
 void lint_interface(struct lint *l, const struct lint_var *v);
+void lint_ucx_devices(struct lint *l, const struct lint_var *v);
 /* lint_torch.c: values with an inside. The value is neither empty nor open. */
 void lint_allocator(struct lint *l, const struct lint_var *v);
 void lint_visible(struct lint *l, const struct lint_var *v);

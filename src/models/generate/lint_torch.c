@@ -441,6 +441,9 @@ void lint_interface(struct lint *l, const struct lint_var *v)
 	while ((name = var_list_next(&list, &len)) != NULL) {
 		const struct gen_link *k;
 
+		/* Of Open MPI: a subnet. */
+		if (memchr(name, '/', len))
+			continue;
 		if ((len == 2 && strncmp(name, "lo", 2) == 0) ||
 		    (len == 7 && strncmp(name, "docker0", 7) == 0))
 			lint_add(l, LINT_ERROR, "interface-local", v->line, v->name, NULL, NULL,
@@ -457,6 +460,40 @@ void lint_interface(struct lint *l, const struct lint_var *v)
 				 "%s is wireless: its power saving slows the bootstrap or makes it "
 				 "fail",
 				 k->name);
+	}
+}
+
+/* "mlx5_0:1" goes by RDMA, "eth0" by TCP; patterns are let be. */
+void lint_ucx_devices(struct lint *l, const struct lint_var *v)
+{
+	const struct gen_node *n = l->on->node;
+	const char *list = v->value, *name;
+	size_t len;
+
+	if (!n || !n->n_ports || strcmp(v->value, "all") == 0 || strpbrk(v->value, "^*?[~"))
+		return;
+	while ((name = var_list_next(&list, &len)) != NULL) {
+		size_t device = strcspn(name, ":,"), i = 0;
+
+		device = device < len ? device : len;
+		while (i < n->n_ports && (strlen(n->ports[i].device) != device ||
+					  strncmp(n->ports[i].device, name, device) != 0))
+			i++;
+		if (i < n->n_ports)
+			continue;
+		for (i = 0; i < n->n_ports && (strlen(n->ports[i].netdev) != len ||
+					       strncmp(n->ports[i].netdev, name, len) != 0);)
+			i++;
+		if (i < n->n_ports)
+			lint_add(l, LINT_NOTE, "tcp-only", v->line, v->name, n->ports[i].device,
+				 known_var(v->name)->source,
+				 "%.*s is an interface: UCX uses TCP over it, not RDMA", (int)len,
+				 name);
+		else if (!lint_torch_there(n, name, len, true))
+			lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "interface-unknown",
+				 v->line, v->name, "ucx_info -d", known_var(v->name)->source,
+				 "%s=%.60s: no RDMA device or interface %.*s on this machine",
+				 v->name, v->value, (int)len, name);
 	}
 }
 
