@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune qualify: this node, or all nodes of a launcher's job and the links between them. */
 #include "verbs/qualify.h"
+
+#include <errno.h>
+
+#include "base/json.h"
 #include "verbs/cluster/cluster.h"
 #include "verbs/ranks.h"
 
-enum { BUDGET_LEAST_S = 1, BUDGET_MOST_S = 86400 };
+enum { BUDGET_LEAST_S = 1, BUDGET_MOST_S = 86400, BEFORE_MAX = 64 << 20 };
 
 struct qualify_ask {
 	double budget_s;
 	bool no_bench, no_links;
 	struct ask_texts addresses;
-	const char *dir;
+	const char *dir, *against;
 	struct ranks_ask ranks;
 };
 
@@ -24,6 +28,8 @@ static const struct ask_row qualify_ask_rows[] = {
 	  .arg = "ADDRESS" },
 	{ "dir", "folder on the disk to measure; without it no disk is measured", ASK_TEXT(qualify_ask, dir),
 	  .arg = "DIR", .files = true },
+	{ "against", "an earlier result of qualify, to show which figures fell", ASK_TEXT(qualify_ask, against),
+	  .arg = "FILE", .files = true },
 	{ ASK_PART(qualify_ask, ranks, ranks_ask) },
 };
 /* clang-format on */
@@ -65,18 +71,31 @@ static int qualify_alone(struct door *d, struct rank_member *m, const struct qua
 	return 0;
 }
 
+int qualify_before(struct door *d, const char *path, json_t **out)
+{
+	struct err e = { 0 };
+	int r = path ? json_from_file(path, BEFORE_MAX, out, &e) : 0;
+
+	if (path && r == 0 && !json_is_array(json_object_get(*out, "pairs")) &&
+	    !json_is_object(json_object_get(*out, "qualify")))
+		r = err_set(&e, -EINVAL, "%s: not a result of gputune qualify or cluster check",
+			    path);
+	return r ? door_fail(d, EXIT_USAGE, &e) : 0;
+}
+
 static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct qualify *out)
 {
 	struct cluster_stop *stop = ARENA_NEW(d->arena, struct cluster_stop);
 	struct qualify_self self = { .d = d, .stop = &stop->stop, .dir = ask->dir };
 	struct rank_member *m = ARENA_NEW(d->arena, struct rank_member);
-	const struct qualify_how how = { .budget_s = ask->budget_s,
-					 .no_bench = ask->no_bench,
-					 .no_links = ask->no_links,
-					 .say = cluster_progress,
-					 .ctx = d };
+	struct qualify_how how = { .budget_s = ask->budget_s,
+				   .no_bench = ask->no_bench,
+				   .no_links = ask->no_links,
+				   .say = cluster_progress,
+				   .ctx = d };
 	struct verb_ranks *ranks = NULL;
 	int code;
+	json_t *before = NULL;
 
 	*m = (struct rank_member){ .self = qualify_self,
 				   .ctx = &self,
@@ -86,12 +105,18 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 	if (ask->budget_s > 0 && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
 		return door_refuse(d, EXIT_USAGE, "--time-limit takes 1s to 24h");
 	code = verb_ranks_begin(d, &ask->ranks, true, &ranks);
-	if (code)
+	code = code || !verb_ranks_leads(ranks) ? code : qualify_before(d, ask->against, &before);
+	if (code) {
+		verb_ranks_close(ranks);
 		return code;
+	}
+	how.before = before;
 	cluster_stop_begin(stop);
 	code = ranks ? verb_ranks_qualify(d, ranks, m, &how, out) : qualify_alone(d, m, &how, out);
 	cluster_stop_end(stop);
 	verb_ranks_close(ranks);
+	qualify_self_end(&self);
+	json_decref(before);
 	return code ? code : qualify_exit(out);
 }
 

@@ -10,10 +10,17 @@ struct qualify_self {
 	struct door *d;
 	const atomic_bool *stop;
 	const char *dir; /* where disk may make a file; NULL: disks are not measured */
+	/* Its own: the first reading, and what was wrong by it. */
+	struct arena kept;
+	struct machine *first;
+	const char *unfit;
 };
 
 /* As self of struct rank_member, of a struct qualify_self. */
-int qualify_self(void *ctx, struct arena *a, double seconds, struct self_answer *out,
+int qualify_self(void *ctx, struct arena *a, const struct self_ask *ask, struct self_answer *out,
 		 struct err *e);
+/* An earlier result; path NULL: none. 0, or as answers. */
+int qualify_before(struct door *d, const char *path, json_t **out);
+void qualify_self_end(struct qualify_self *s);
 
 #endif

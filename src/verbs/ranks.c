@@ -61,6 +61,11 @@ bool verb_ranks_other(const struct verb_ranks *v)
 	return v && v->r.local > 0;
 }
 
+bool verb_ranks_leads(const struct verb_ranks *v)
+{
+	return !v || !v->r.rank;
+}
+
 static const char *rank_name(struct door *d, const struct verb_ranks *v, unsigned rank)
 {
 	const char *host = v->r.hosts ? ranks_host(d->arena, v->r.hosts, rank) : NULL;

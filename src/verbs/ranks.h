@@ -26,6 +26,8 @@ int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, bool talks,
 		     struct verb_ranks **out);
 /* Whether another rank of this machine looks at it. */
 bool verb_ranks_other(const struct verb_ranks *v);
+/* Rank 0, or alone. */
+bool verb_ranks_leads(const struct verb_ranks *v);
 /*
  * result: of this rank, which it takes; NULL: none. Rank 0: the exit code and *out, with all;
  * missing ranks are in its refused. Others: ANSWERED_ELSEWHERE, or as answers.

@@ -590,6 +590,28 @@ static void test_product_faults(void **state)
 	expect_error(&bench_gemm, "bf16:64", "cannot allocate 64 MiB");
 }
 
+/* Who is asked to stop makes no product. */
+static void test_bits_stop(void **state)
+{
+	static const atomic_bool stop = true;
+	struct arena a = { 0 };
+	struct bench_env env = { .a = &a, .m = ARENA_NEW(&a, struct machine) };
+	struct bench_cases ignored = { 0 };
+	struct gemm_shared shared = { 0 };
+	struct gpu_places on;
+	struct err e = { 0 };
+	const char *text;
+	uint64_t bits;
+
+	(void)state;
+	stub("gpus=1", "", "");
+	gpu_places_find(&env, &ignored, &on);
+	assert_int_equal(on.n, 1);
+	assert_int_equal(gemm_bits(&shared, on.items, &a, &stop, &bits, &text, &e), -EINTR);
+	assert_false(shared.open);
+	arena_free(&a);
+}
+
 static void test_load(void **state)
 {
 	(void)state;
@@ -706,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_sparse),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_product_faults),
+		cmocka_unit_test(test_bits_stop),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_collectives),
 		cmocka_unit_test(test_collective_faults),

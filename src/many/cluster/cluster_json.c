@@ -220,8 +220,9 @@ const struct result_shape cluster_discover_result = {
 
 int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct err *e)
 {
-	const char *schema = json_string_value(json_object_get(j, "schema"));
-	const json_t *nodes = json_object_get(j, "nodes");
+	const json_t *part = json_object_get(j, "cluster"); /* of a check */
+	const char *schema = json_string_value(json_object_get(part ? part : j, "schema"));
+	const json_t *nodes = json_object_get(part ? part : j, "nodes");
 	struct cluster c = { .n_nodes = json_array_size(nodes) };
 
 	if (!schema || strcmp(schema, DISCOVER_SCHEMA) != 0)

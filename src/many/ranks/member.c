@@ -16,6 +16,7 @@
 /* clang-format off */
 static const struct shape_row self_ask_rows[] = {
 	{ "seconds", NULL, SHAPE_REAL(self_ask, seconds) },
+	{ "again", NULL, SHAPE_FLAG(self_ask, again), .later = true },
 };
 const struct shape self_ask_shape = SHAPE(self_ask, self_ask);
 
@@ -31,6 +32,7 @@ static const struct shape_row self_answer_rows[] = {
 	{ "unfit", NULL, SHAPE_TEXT(self_answer, unfit), .unknown = SHAPE_NULL },
 	{ "unreadable", NULL, SHAPE_TEXT(self_answer, unknown), .unknown = SHAPE_NULL },
 	{ "platform", NULL, SHAPE_TEXT(self_answer, platform), .unknown = SHAPE_NULL },
+	{ "gpu", NULL, SHAPE_TEXT(self_answer, gpu), .unknown = SHAPE_NULL, .later = true },
 	{ "products", NULL, SHAPE_LIST(self_answer, products, n_products, self_product), .max = 256 },
 	{ "check", NULL, SHAPE_JSON(self_answer, check), .unknown = SHAPE_NULL },
 	{ "bench", NULL, SHAPE_JSON(self_answer, bench), .unknown = SHAPE_NULL },
@@ -103,7 +105,7 @@ static int answer_self(struct rank_member *m, struct arena *a, const json_t *wit
 
 	if (r == 0 && !(ask.seconds >= 0 && ask.seconds <= SECONDS_MAX))
 		r = err_set(e, -EINVAL, "\"seconds\" must be 0 to %.0f", SECONDS_MAX);
-	r = r ? r : m->self(m->ctx, a, ask.seconds, &answer, e);
+	r = r ? r : m->self(m->ctx, a, &ask, &answer, e);
 	if (r == 0)
 		*out = shape_object_json(&self_answer_shape, &answer);
 	json_decref(answer.check);

@@ -31,6 +31,7 @@ struct channel {
 /* --- "self" ----------------------------------------------------------------------------------- */
 struct self_ask {
 	double seconds; /* for its benches; 0: none is run */
+	bool again;	/* only what went wrong since it was asked first */
 };
 extern const struct shape self_ask_shape;
 
@@ -45,6 +46,7 @@ struct self_answer {
 	const char *unfit;    /* why it is not healthy; NULL: nothing found */
 	const char *unknown;  /* what could not be read; NULL: nothing */
 	const char *platform; /* platform.kind; NULL: not known */
+	const char *gpu;      /* the first one's name; NULL: none, or not known */
 	struct self_product *products;
 	size_t n_products;
 	json_t *check, *bench; /* results of these verbs; NULL: none */
@@ -71,10 +73,11 @@ struct rail_ask {
 };
 extern const struct shape rail_ask_shape;
 
-/* --- "measure": the median of a case of a network bench --------------------------------------- */
+/* --- "measure": the median of a case of a network bench, or of collectives -------------------- */
 struct measure_ask {
-	const char *peer; /* an address's bench */
+	const char *peer; /* an address's bench; of collectives, where rank 0 listens */
 	const char *bench, *name;
+	long long rank, ranks; /* of collectives; only rank 0 has a value */
 };
 extern const struct shape measure_ask_shape;
 
@@ -96,7 +99,7 @@ extern const struct shape exchange_answer_shape;
 /* --- the node's side -------------------------------------------------------------------------- */
 struct rank_member {
 	/* What a node says of itself, in the arena of the request; not NULL. */
-	int (*self)(void *ctx, struct arena *a, double seconds, struct self_answer *out,
+	int (*self)(void *ctx, struct arena *a, const struct self_ask *ask, struct self_answer *out,
 		    struct err *e);
 	void *ctx;
 	const atomic_bool *stop;

@@ -14,6 +14,7 @@
 #include "many/ranks/member.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/net/peer.h"
+#include "measure/bench/ranks.h"
 
 /* Of a case, its warm-up not counted. */
 #define MEASURE_S 0.4
@@ -24,6 +25,8 @@ static const struct shape_row measure_ask_rows[] = {
 	{ "peer", NULL, SHAPE_TEXT(measure_ask, peer) },
 	{ "bench", NULL, SHAPE_TEXT(measure_ask, bench) },
 	{ "case", NULL, SHAPE_TEXT(measure_ask, name) },
+	{ "rank", NULL, SHAPE_COUNT(measure_ask, rank), .later = true },
+	{ "ranks", NULL, SHAPE_COUNT(measure_ask, ranks), .later = true },
 };
 const struct shape measure_ask_shape = SHAPE(measure_ask, measure_ask);
 
@@ -52,14 +55,10 @@ void member_serve(struct rank_member *m, size_t address)
 static int run_case(const struct bench *b, const char *name, struct bench_env *env, double *value,
 		    struct err *e)
 {
-	struct machine *m = ARENA_NEW(env->a, struct machine);
-	struct probe p = { .a = env->a, .m = m, .h = env->h, .lean = true };
 	struct record r = { .version = GPUTUNE_VERSION };
 	const struct record_case *c;
 	struct frame f;
 
-	probe_machine(&p);
-	env->m = m;
 	f = (struct frame){ .env = *env, .seconds = MEASURE_S };
 	frame_start(&f);
 	frame_run(&f, b, name, &r);
@@ -74,20 +73,51 @@ static int run_case(const struct bench *b, const char *name, struct bench_env *e
 	return 0;
 }
 
+/* GPUs of several nodes: rank 0 leads and has the value. */
+static int run_together(const struct measure_ask *ask, struct bench_env *env, double *value,
+			struct err *e)
+{
+	const struct ranks ranks = { .rank = (unsigned)ask->rank,
+				     .ranks = (unsigned)ask->ranks,
+				     .by = "a qualification",
+				     .meet = ask->peer };
+	struct collective_shared *team = NULL;
+	int r = team_join(env, &ranks, env->ask.token, &team, e);
+
+	env->ask.team = team;
+	if (r == 0)
+		r = ask->rank ? team_follow(env, team, e)
+			      : run_case(&bench_collectives, ask->name, env, value, e);
+	team_end(team);
+	return r;
+}
+
+/* Those of the network alone: nobody measures disks from afar. */
+static const struct bench *measure_bench(const struct measure_ask *ask)
+{
+	if (strcmp(ask->bench, "collectives") == 0 && ask->ranks >= 2 &&
+	    ask->ranks <= WIRE_RANKS_MAX && ask->rank >= 0 && ask->rank < ask->ranks)
+		return &bench_collectives;
+	return strcmp(ask->bench, "tcp") == 0	 ? &bench_tcp
+	       : strcmp(ask->bench, "rdma") == 0 ? &bench_rdma
+						 : NULL;
+}
+
 int member_measure(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
 		   struct err *e)
 {
 	struct bench_env env = { .a = a, .stop = m->stop, .cpus = bench_allowed(a) };
-	struct measure_answer answer;
-	struct measure_ask ask;
+	struct probe p = { .a = a, .m = ARENA_NEW(a, struct machine), .lean = true };
+	struct measure_answer answer = { 0 };
+	const struct bench *b = NULL;
+	struct measure_ask ask = { 0 };
 	struct net_address at;
 	char hex[HEX];
 	int r = shape_read(a, &measure_ask_shape, with, &ask, e), fd;
-	/* Those of the network alone: nobody measures disks from afar. */
-	bool tcp = r == 0 && strcmp(ask.bench, "tcp") == 0;
 
-	if (r == 0 && ((!tcp && strcmp(ask.bench, "rdma") != 0) || strlen(ask.peer) >= NET_TEXT ||
-		       net_address_parse(ask.peer, true, &at, e)))
+	b = r ? NULL : measure_bench(&ask);
+	if (r == 0 &&
+	    (!b || strlen(ask.peer) >= NET_TEXT || net_address_parse(ask.peer, true, &at, e)))
 		r = err_set(e, -EINVAL, "no such measurement");
 	if (r)
 		return r;
@@ -97,8 +127,11 @@ int member_measure(struct rank_member *m, struct arena *a, const json_t *with, j
 		return err_set(e, -EIO, "cannot create a file in memory");
 	env.ask.peer = ask.peer;
 	env.ask.token = arena_printf(a, "/proc/self/fd/%d", fd);
-	env.h = host_open_live();
-	r = run_case(tcp ? &bench_tcp : &bench_rdma, ask.name, &env, &answer.value, e);
+	env.h = p.h = host_open_live();
+	probe_machine(&p);
+	env.m = p.m;
+	r = b == &bench_collectives ? run_together(&ask, &env, &answer.value, e)
+				    : run_case(b, ask.name, &env, &answer.value, e);
 	host_close(env.h);
 	close(fd);
 	if (r == 0)

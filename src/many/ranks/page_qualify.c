@@ -9,6 +9,14 @@
 
 static const char *const states[QUALIFY_STATES] = { "fit", "drain", "unknown" };
 
+static const char *const pair_tests[PAIR_TESTS] = { "exchange", "large-packets", "tcp", "rdma",
+						    "nccl" };
+
+const char *qualify_pair_name(enum pair_test t)
+{
+	return pair_tests[t];
+}
+
 static const char *reasons_text(struct arena *a, const void *object)
 {
 	const struct qualify_node *n = object;
@@ -32,14 +40,34 @@ static const struct shape_row drained_rows[] = {
 };
 static const struct shape drained_shape = SHAPE(qualify_node, drained);
 
+static const struct shape_row qualify_figure_rows[] = {
+	{ "bench", NULL, SHAPE_TEXT(qualify_figure, bench), .title = "bench" },
+	{ "case", NULL, SHAPE_TEXT(qualify_figure, name), .title = "case" },
+	{ "value", NULL, SHAPE_REAL(qualify_figure, value), .title = "median" },
+	{ "unit", NULL, SHAPE_TEXT(qualify_figure, unit), .title = "unit" },
+};
+static const struct shape qualify_figure_shape = SHAPE(qualify_figure, qualify_figure);
+
+static const struct shape_row qualify_pair_rows[] = {
+	{ "test", NULL, SHAPE_CHOICE(qualify_pair, test, pair_tests) },
+	{ "network", NULL, SHAPE_TEXT(qualify_pair, network) },
+	{ "from", NULL, SHAPE_TEXT(qualify_pair, from) },
+	{ "to", NULL, SHAPE_TEXT(qualify_pair, to) },
+	{ "value", "The slower way: Gbit/s of tcp and rdma, GB/s of bus bandwidth of nccl.",
+	  SHAPE_REAL(qualify_pair, value), .unknown = SHAPE_NULL },
+	{ "bad", "Why; null: it was good.", SHAPE_TEXT(qualify_pair, why), .unknown = SHAPE_NULL },
+};
+static const struct shape qualify_pair_shape = SHAPE(qualify_pair, qualify_pair);
+
 static const struct shape_row qualify_node_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
 	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
 	{ "reasons", "Reason to drain it, or why its state is unknown.", SHAPE_TEXT_LIST(qualify_node, reasons,
 	  n_reasons),
 	  .title = "~reason", .shown = reasons_text },
-	{ "unreadable", "Values that were unreadable on it.", SHAPE_TEXT(qualify_node, unreadable),
+	{ "unreadable", "Values that were not read or not measured on it.", SHAPE_TEXT(qualify_node, unreadable),
 	  .unknown = SHAPE_NULL },
+	{ "figures", "Medians of its benches.", SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
 };
 static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
 
@@ -81,6 +109,7 @@ static const struct shape_row qualify_rows[] = {
 	{ "faults", "Of links.", SHAPE_LIST(qualify, faults, n_faults, qualify_fault) },
 	{ "nodes", NULL, SHAPE_LIST(qualify, nodes, n, qualify_node) },
 	{ "networks", NULL, SHAPE_LIST(qualify, rails, n_rails, qualify_rail) },
+	{ "pairs", "Nodes that were tested with one another.", SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) },
 	{ "notes", NULL, SHAPE_TEXT_LIST(qualify, notes, n_notes) },
 };
 const struct shape qualify_shape = SHAPE(qualify, qualify);
@@ -151,10 +180,22 @@ void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state 
 	n->reasons[n->n_reasons++] = why;
 }
 
+void qualify_add_fault(struct arena *a, struct qualify *q, const struct qualify_fault *f)
+{
+	q->faults = arena_grow(a, q->faults, q->n_faults, sizeof(*q->faults));
+	q->faults[q->n_faults++] = *f;
+}
+
 void qualify_note(struct arena *a, struct qualify *q, const char *text)
 {
 	q->notes = arena_grow(a, q->notes, q->n_notes, sizeof(*q->notes));
 	q->notes[q->n_notes++] = text;
+}
+
+static bool is_of(const struct band *b, const struct qualify_node *n)
+{
+	return (n->platform && strcmp(b->hardware, n->platform) == 0) ||
+	       (n->gpu && strcmp(b->hardware, n->gpu) == 0);
 }
 
 double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
@@ -166,9 +207,8 @@ double qualify_wanted(struct arena *a, const struct qualify_node *x, const struc
 	for (size_t i = 0; i < n_bands; i++) {
 		const struct band *k = &bands[i];
 
-		if (strcmp(k->bench, bench) != 0 || strcmp(k->name, name) != 0 ||
-		    strcmp(k->hardware, x->platform ? x->platform : "") != 0 ||
-		    strcmp(k->hardware, y->platform ? y->platform : "") != 0)
+		if (strcmp(k->bench, bench) != 0 || strcmp(k->name, name) != 0 || !is_of(k, x) ||
+		    !is_of(k, y))
 			continue;
 		*by = arena_printf(a, "healthy ones carry %.4g to %.4g: %s, %s", k->low, k->high,
 				   k->source, k->date);

@@ -22,10 +22,20 @@
 /* Of TCP for a port's speed alone no more is asked: what hosts reach depends on their CPUs
  * (fasterdata.es.net, 100G host tuning: 25 to 40 Gbit/s a stream, 2024). */
 #define QUALIFY_TCP_GBIT 25.0
+/* Of what healthy machines have, in the short form of a bench; and of an earlier figure. */
+#define QUALIFY_BAND 0.9
+#define QUALIFY_EARLIER 0.8
 
 enum { QUALIFY_BUDGET_S = 600, QUALIFY_PAIRS_NODES = 4 };
 
 enum qualify_state { QUALIFY_FIT, QUALIFY_DRAIN, QUALIFY_UNKNOWN, QUALIFY_STATES };
+
+/* The median of a bench's first figure. */
+struct qualify_figure {
+	const char *bench, *name, *unit; /* name: of the case */
+	double value;
+	bool higher; /* is better */
+};
 
 struct qualify_node {
 	const char *name; /* as its system calls itself, else as the launcher does */
@@ -34,9 +44,23 @@ struct qualify_node {
 	size_t n_reasons;
 	const char *unreadable; /* what of it could not be read; NULL: nothing */
 	bool answered;
-	const char *platform; /* NULL: not known */
+	const char *platform, *gpu; /* NULL: not known */
 	const struct self_product *products;
 	size_t n_products;
+	struct qualify_figure *figures;
+	size_t n_figures;
+};
+
+/* By what a pair of nodes was tried. What one says is no answer to another. */
+enum pair_test { PAIR_EXCHANGE, PAIR_LARGE, PAIR_TCP, PAIR_RDMA, PAIR_NCCL, PAIR_TESTS };
+
+/* One pair. What it sends one way delays what comes the other way, so both ways are one test. */
+struct qualify_pair {
+	enum pair_test test;
+	size_t rail, a, b;
+	double value;			 /* the slower way; NAN: it works or not */
+	const char *why;		 /* NULL: it was good */
+	const char *network, *from, *to; /* their names */
 };
 
 /* A fault of links. */
@@ -66,6 +90,8 @@ struct qualify {
 	size_t n;
 	struct qualify_rail *rails;
 	size_t n_rails;
+	struct qualify_pair *pairs;
+	size_t n_pairs;
 	struct qualify_fault *faults;
 	size_t n_faults;
 	const char **notes;
@@ -78,6 +104,7 @@ struct qualify {
 struct qualify_how {
 	double budget_s; /* 0: QUALIFY_BUDGET_S */
 	bool no_bench, no_links;
+	const json_t *before; /* an earlier result of qualify or cluster check; NULL */
 	void (*say)(void *ctx, const char *line); /* NULL: not called */
 	void *ctx;
 };
@@ -95,6 +122,10 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
  * kind reached, else by its ports; 0: nothing is known. */
 double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
 		      const char *bench, double mbps, const char **by);
+/* Figures that fell since an earlier result, as faults that drain nobody. */
+void qualify_compare(struct arena *a, const json_t *before, struct qualify *q);
+const char *qualify_pair_name(enum pair_test t);
+void qualify_add_fault(struct arena *a, struct qualify *q, const struct qualify_fault *f);
 void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state state,
 		    const char *why);
 void qualify_note(struct arena *a, struct qualify *q, const char *text);

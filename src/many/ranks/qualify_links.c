@@ -10,27 +10,20 @@
 #include "machine/host/libraries.h"
 #include "many/cluster/messages.h"
 #include "many/cluster/node.h"
-#include "many/ranks/qualify.h"
+#include "many/ranks/qualify_links.h"
 #include "many/ranks/suspects.h"
 
-#define NOWHERE ((size_t)-1)
 /* A test takes about this long on a healthy rail; the scheduler's share is allowed for. */
 #define TEST_S 0.15
 #define SLACK_S 0.05
 #define WRONG_TESTS 0.01
 #define SIGMA 1.4826 /* of a median absolute deviation */
 enum {
-	ANSWER_MS = 20000,
-	SIZES = 15, /* of groups, by powers of two */
 	PARTNERS = 3,
 	SINGLE_NODES = 512,
 	CALIBRATIONS = 2,
 	STEPS = 8,
 	STEP = 8,
-	PAIRS_MAX = 4096,
-	ECHO_SMALL = 56, /* bytes */
-	HEADS_4 = 28,	 /* of IP and ICMP */
-	HEADS_6 = 48,
 	INTERFACE_MAX = 32,
 	FIRST_BYTES = 1 << 18,
 	LEAST_BYTES = 1 << 16,
@@ -38,67 +31,6 @@ enum {
 };
 #define FIRST_S 1.0
 #define CALIBRATE_S (4 * TEST_S)
-
-/* By what a pair was tried. What one says is no answer to another. */
-enum pair_test { PAIR_EXCHANGE, PAIR_LARGE, PAIR_TCP, PAIR_RDMA, PAIR_TESTS };
-
-/* One pair. What it sends one way delays what comes the other way, so both ways are one test. */
-struct pair_result {
-	enum pair_test test;
-	size_t rail, a, b;
-	const char *why; /* NULL: it was good */
-};
-
-struct links {
-	struct arena *a;
-	const struct channel *c;
-	const struct qualify_how *how;
-	struct qualify *q;
-	struct addresses_answer *addresses; /* by node */
-	struct rsh_reply *replies;
-	json_t **with;
-	long long end_ns;
-	long long test; /* number of the next */
-	struct stat_random random;
-	struct pair_result *pairs;
-	size_t n_pairs;
-	bool *suspected; /* by node */
-	int error;
-};
-
-/* The rail at hand. */
-struct railing {
-	struct links *l;
-	struct qualify_rail *rail;
-	size_t number, *on, n; /* nodes on it */
-	/* Seconds of a pair in a group of about that size, and how far they waver; 0: not known. */
-	double usual[SIZES], wavers[SIZES];
-	double late_us;
-};
-
-/* --- asking ----------------------------------------------------------------------------------- */
-
-static int links_ask(struct links *l, const char *what, int ms)
-{
-	int r = l->c->ask(l->c->ctx, what, l->with, ms, l->replies);
-
-	memset(l->with, 0, l->c->n * sizeof(*l->with));
-	l->error = l->error ? l->error : r;
-	return r;
-}
-
-static bool links_read(struct links *l, size_t node, const struct shape *s, void *out)
-{
-	struct err e;
-
-	return l->replies[node].answer &&
-	       shape_read(l->a, s, l->replies[node].answer, out, &e) == 0;
-}
-
-static bool links_over(const struct links *l)
-{
-	return l->error || clock_mono_ns() >= l->end_ns;
-}
 
 /* --- rails ------------------------------------------------------------------------------------ */
 
@@ -409,27 +341,18 @@ static const char *pair_why(struct railing *r, size_t from, size_t to)
 			    cluster_clean_text(l->a, b->why, 100));
 }
 
-static bool add_pair(struct links *l, const struct pair_result *p)
-{
-	if (l->error || l->n_pairs == PAIRS_MAX)
-		return false;
-	l->pairs = arena_grow(l->a, l->pairs, l->n_pairs, sizeof(*l->pairs));
-	l->pairs[l->n_pairs++] = *p;
-	return p->why != NULL;
-}
-
 /* Once, and what went wrong again. True: it is bad. */
 static bool try_pair(struct railing *r, size_t a, size_t b)
 {
 	struct links *l = r->l;
 	const size_t nodes[] = { a, b };
-	struct pair_result p = { .rail = r->number, .a = a, .b = b };
+	struct qualify_pair p = { .rail = r->number, .a = a, .b = b, .value = NAN };
 
-	for (size_t i = 0; i < l->n_pairs; i++)
-		if (l->pairs[i].test == PAIR_EXCHANGE && l->pairs[i].rail == r->number &&
-		    ((l->pairs[i].a == a && l->pairs[i].b == b) ||
-		     (l->pairs[i].a == b && l->pairs[i].b == a)))
-			return l->pairs[i].why != NULL;
+	for (size_t i = 0; i < l->q->n_pairs; i++)
+		if (l->q->pairs[i].test == PAIR_EXCHANGE && l->q->pairs[i].rail == r->number &&
+		    ((l->q->pairs[i].a == a && l->q->pairs[i].b == b) ||
+		     (l->q->pairs[i].a == b && l->q->pairs[i].b == a)))
+			return l->q->pairs[i].why != NULL;
 	for (int i = 0; i < 2 && !l->error; i++) {
 		run_groups(r, nodes, 2, 2, 0);
 		p.why = pair_why(r, a, b);
@@ -437,7 +360,7 @@ static bool try_pair(struct railing *r, size_t a, size_t b)
 		if (!p.why)
 			break;
 	}
-	return add_pair(l, &p);
+	return links_add_pair(l, &p);
 }
 
 static void all_pairs(struct railing *r)
@@ -477,15 +400,15 @@ static void confirm(struct railing *r, const struct suspects *s)
 		size_t a = r->on[x->a], b = r->on[x->b];
 		bool bad = false;
 
-		before = l->n_pairs;
+		before = l->q->n_pairs;
 		if (x->kind == SUSPECT_PAIR) {
 			try_pair(r, a, b);
 			with_partners(r, b);
 		}
 		with_partners(r, a);
-		for (size_t k = before; k < l->n_pairs; k++)
-			bad = bad || l->pairs[k].why;
-		if (!bad && l->n_pairs > before)
+		for (size_t k = before; k < l->q->n_pairs; k++)
+			bad = bad || l->q->pairs[k].why;
+		if (!bad && l->q->n_pairs > before)
 			qualify_note(l->a, l->q,
 				     arena_printf(l->a,
 						  "%s: groups that contain %s are slow, pairs are "
@@ -528,112 +451,6 @@ static void single_pairs(struct railing *r)
 	r->rail->whole = r->rail->whole && !links_over(l);
 }
 
-/* --- a path by itself ------------------------------------------------------------------------- */
-
-static const struct exchange_address *end_of(const struct railing *r, size_t node)
-{
-	return &r->l->addresses[node].addresses[r->rail->address[node]];
-}
-
-/* NAN: not measured. */
-static double path_rate(struct railing *r, const char *bench, const char *name, size_t a, size_t b)
-{
-	struct links *l = r->l;
-	struct measure_answer got;
-	const struct measure_ask ask = { end_of(r, b)->bench, bench, name };
-
-	if (!ask.peer)
-		return NAN;
-	l->with[a] = shape_object_json(&measure_ask_shape, &ask);
-	if (links_ask(l, "measure", ANSWER_MS))
-		return NAN;
-	if (links_read(l, a, &measure_answer_shape, &got) && got.value >= 0)
-		return got.value;
-	qualify_note(l->a, l->q,
-		     arena_printf(l->a, "%s from %s to %s was not measured: %s", bench,
-				  l->q->nodes[a].name, l->q->nodes[b].name,
-				  l->replies[a].failure ? l->replies[a].failure : "no answer"));
-	return NAN;
-}
-
-/* Both ways; what is too slow again. The slower way, NAN where it was not measured. */
-static double measure_path(struct railing *r, enum pair_test test, size_t a, size_t b)
-{
-	static const char *const cases[][2] = { { "send:4", "receive:4" },
-						{ "write:64KiB", "read:64KiB" } };
-	const struct qualify_node *x = &r->l->q->nodes[a], *y = &r->l->q->nodes[b];
-	const char *bench = test == PAIR_TCP ? "tcp" : "rdma", *by;
-	struct pair_result p = { test, r->number, a, b, NULL };
-	double wanted = qualify_wanted(r->l->a, x, y, bench,
-				       fmin((double)end_of(r, a)->mbps, (double)end_of(r, b)->mbps),
-				       &by),
-	       lowest = NAN;
-
-	for (size_t i = 0; i < 2 && (test == PAIR_TCP || wanted > 0); i++) {
-		const char *name = cases[test == PAIR_RDMA][i];
-		double got = path_rate(r, bench, name, a, b);
-
-		if (got < wanted)
-			got = fmax(got, path_rate(r, bench, name, a, b));
-		if (got < wanted)
-			p.why = arena_printf(
-				r->l->a, "%s %s between %s and %s: %.3g Gbit/s, expected %.3g (%s)",
-				bench, name, x->name, y->name, got, wanted, by);
-		lowest = fmin(lowest, got);
-	}
-	if (isfinite(lowest))
-		add_pair(r->l, &p);
-	return lowest;
-}
-
-/* An echo that nobody may cut, as large as the MTU of that end. */
-static void large_packet(struct railing *r, size_t from, size_t to)
-{
-	const struct exchange_address *x = end_of(r, from), *y = end_of(r, to);
-	long long bytes = x->mtu - (strchr(x->address, ':') ? HEADS_6 : HEADS_4);
-	struct ping_target targets[] = { { x->address, y->address, ECHO_SMALL },
-					 { x->address, y->address, bytes } };
-	const struct ping_ask ask = { targets, 2, 3, 300 };
-	struct pair_result p = { PAIR_LARGE, r->number, from, to, NULL };
-	struct links *l = r->l;
-	struct ping_answer got;
-
-	if (bytes <= ECHO_SMALL || bytes > UINT16_MAX - HEADS_4)
-		return;
-	l->with[from] = shape_object_json(&ping_ask_shape, &ask);
-	/* A dead path is the exchange's matter. */
-	if (links_ask(l, "ping", ANSWER_MS) || !links_read(l, from, &ping_answer_shape, &got) ||
-	    got.n != 2 || got.echoes[0].got <= 0)
-		return;
-	if (got.echoes[1].got <= 0)
-		p.why = arena_printf(l->a,
-				     "packets of %lld bytes from %s to %s get lost, small ones do "
-				     "not; the MTU at the destination is %lld",
-				     x->mtu, l->q->nodes[from].name, l->q->nodes[to].name, y->mtu);
-	add_pair(l, &p);
-}
-
-/* Of many nodes the first few. The lower number measures: a server ends with its thread, and that
- * of rank 0 lives no longer than an answer. */
-static void test_paths(struct railing *r)
-{
-	size_t n = r->n < QUALIFY_PAIRS_NODES ? r->n : QUALIFY_PAIRS_NODES;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = i + 1; k < n && !links_over(r->l); k++) {
-			size_t a = r->on[i], b = r->on[k];
-
-			large_packet(r, a, b);
-			large_packet(r, b, a);
-			/* What carries what the CPUs have left is compared with its peers. */
-			if (n > 2 && (end_of(r, a)->mbps <= 0 || end_of(r, b)->mbps <= 0))
-				continue;
-			r->rail->tcp = fmin(r->rail->tcp, measure_path(r, PAIR_TCP, a, b));
-			r->rail->rdma = fmin(r->rail->rdma, measure_path(r, PAIR_RDMA, a, b));
-			r->rail->paths++;
-		}
-}
-
 /* --- blame ------------------------------------------------------------------------------------ */
 
 /* Parts: nodes; then ports by rail and node; then a path for each pair. */
@@ -650,7 +467,7 @@ static size_t path_part(const struct links *l, size_t pair)
 static const char *part_text(struct links *l, size_t part, size_t *node)
 {
 	size_t n = l->c->n, rail = part / n - 1;
-	const struct pair_result *p;
+	const struct qualify_pair *p;
 	const struct qualify *q = l->q;
 
 	*node = part < path_part(l, 0) ? part % n : NOWHERE;
@@ -661,7 +478,7 @@ static const char *part_text(struct links *l, size_t part, size_t *node)
 			l->a, "port %s of %s",
 			l->addresses[*node].addresses[q->rails[rail].address[*node]].interface,
 			q->nodes[*node].name);
-	p = &l->pairs[part - path_part(l, 0)];
+	p = &l->q->pairs[part - path_part(l, 0)];
 	return arena_printf(l->a, "path between %s and %s (%s)", q->nodes[p->a].name,
 			    q->nodes[p->b].name, q->rails[p->rail].name);
 }
@@ -669,16 +486,16 @@ static const char *part_text(struct links *l, size_t part, size_t *node)
 static struct blame_set blame_parts(struct links *l, enum pair_test test)
 {
 	size_t n = l->c->n;
-	struct blame_set set = { .n_parts = path_part(l, l->n_pairs) };
+	struct blame_set set = { .n_parts = path_part(l, l->q->n_pairs) };
 	struct blame_part *parts = arena_array(l->a, set.n_parts, sizeof(*parts));
-	struct blame_test *tests = arena_array(l->a, l->n_pairs, sizeof(*tests));
+	struct blame_test *tests = arena_array(l->a, l->q->n_pairs, sizeof(*tests));
 
 	for (size_t i = 0; i < set.n_parts; i++)
 		parts[i] = i < n		 ? (struct blame_part){ BLAME_NODE, i }
 			   : i < path_part(l, 0) ? (struct blame_part){ BLAME_PORT, i % n }
 						 : (struct blame_part){ BLAME_PATH, i };
-	for (size_t i = 0; i < l->n_pairs; i++) {
-		const struct pair_result *p = &l->pairs[i];
+	for (size_t i = 0; i < l->q->n_pairs; i++) {
+		const struct qualify_pair *p = &l->q->pairs[i];
 
 		if (p->test != test)
 			continue;
@@ -700,7 +517,7 @@ static const char *evidence_of(const struct links *l, const struct blame_set *se
 	for (size_t t = 0; t < set->n_tests; t++)
 		for (size_t i = 0; i < set->tests[t].n && set->tests[t].state == BLAME_BAD; i++)
 			if (set->tests[t].parts[i] == part)
-				return l->pairs[set->tests[t].parts[4] - path_part(l, 0)].why;
+				return l->q->pairs[set->tests[t].parts[4] - path_part(l, 0)].why;
 	return "";
 }
 
@@ -725,8 +542,7 @@ static void add_fault(struct links *l, const struct blame_set *set, const struct
 		qualify_reason(l->a, &q->nodes[node], QUALIFY_DRAIN,
 			       arena_printf(l->a, "%s: %s", f.what, f.evidence));
 	}
-	q->faults = arena_grow(l->a, q->faults, q->n_faults, sizeof(*q->faults));
-	q->faults[q->n_faults++] = f;
+	qualify_add_fault(l->a, q, &f);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -744,7 +560,7 @@ static void test_rail(struct links *l, size_t number)
 			r->on[r->n++] = i;
 	if (announce_rail(l, number))
 		return;
-	test_paths(r);
+	links_test_paths(r);
 	if (!calibrate(r)) {
 		/* Each pair says for itself whether anything does. */
 		r->rail->pair_bytes = LEAST_BYTES;
@@ -785,6 +601,9 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
 			how->say(how->ctx, arena_printf(a, "links: %s", out->rails[i].name));
 		test_rail(&l, i);
 	}
+	if (!how->no_bench)
+		links_test_collectives(&l);
+	links_missing_ports(&l);
 	for (enum pair_test t = 0; t < PAIR_TESTS; t++) {
 		struct blame_set set = blame_parts(&l, t);
 		struct blame blame = blame_judge(a, &set);

@@ -260,13 +260,17 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 	return r;
 }
 
-int gemm_bits(struct gemm_shared *s, struct gpu_place *p, struct arena *a, uint64_t *bits,
-	      const char **text, struct err *e)
+int gemm_bits(struct gemm_shared *s, struct gpu_place *p, struct arena *a, const atomic_bool *stop,
+	      uint64_t *bits, const char **text, struct err *e)
 {
 	const struct gemm_dims dims = { BITS_DIM, BITS_DIM, BITS_DIM };
-	struct gemm_unit u = { .checks = BITS_CHECKS };
+	struct gemm_unit u = { .checks = BITS_CHECKS, .stop = stop };
 	double seconds;
-	int r = gemm_open(s, e);
+	int r = gemm_look_stop(&u, e);
+
+	if (r)
+		return r;
+	r = gemm_open(s, e);
 
 	r = r ? r : gemm_unit_make(&u, p, &s->lt, gemm_type_find("bf16", 4), dims, e);
 	r = r ? r : gemm_unit_glance(&u, GLANCE_S, &seconds, e);

@@ -61,10 +61,10 @@ bool gemm_name_parse(const char *name, bool *burn, const struct gemm_type **t,
 /*
  * The bits of one product of fixed data by the library's first proposal, the same on every healthy
  * GPU of the kind with the same library; text: what they depend on. Made several times: -EILSEQ and
- * *e when they differ.
+ * *e when they differ. stop, which may be NULL, is looked at between steps: -EINTR.
  */
-int gemm_bits(struct gemm_shared *s, struct gpu_place *p, struct arena *a, uint64_t *bits,
-	      const char **text, struct err *e);
+int gemm_bits(struct gemm_shared *s, struct gpu_place *p, struct arena *a, const atomic_bool *stop,
+	      uint64_t *bits, const char **text, struct err *e);
 /* Opens cuBLASLt, or for sparse products cuSPARSELt, the first time. */
 int gemm_open(struct gemm_shared *s, struct err *e);
 /* A sentence why this GPU or this format cannot do it; NULL when it can. */

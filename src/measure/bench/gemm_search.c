@@ -118,11 +118,9 @@ static int gemm_search_window(struct gemm_search *s, struct gemm_candidate *c, d
 			      double seconds, double *out, struct err *e)
 {
 	double one = c->seconds;
-	int r = 0;
+	int r = gemm_look_stop(s->u, e);
 
-	if (gemm_stopped(s->u))
-		return err_set(e, -EINTR, "interrupted");
-	if (lead_s > 0)
+	if (r == 0 && lead_s > 0)
 		r = gemm_search_time(s, c, batch(lead_s, one), out, e);
 	r = r ? r : gemm_search_time(s, c, batch(seconds, one), out, e);
 	if (r == 0 && s->u->tell)
@@ -446,12 +444,15 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 	if (r == 0 && !s.n)
 		r = err_set(e, -EOPNOTSUPP, "no proposals");
 	/* What is loaded at first use is loaded here. */
+	r = r ? r : gemm_look_stop(u, e);
 	r = r ? r : gemm_search_time(&s, one, 1, seconds, e);
 	r = r ? r : gemm_search_time(&s, one, 1, seconds, e);
 	if (r == 0)
 		r = gemm_search_time(&s, one, (size_t)fmax(for_s / *seconds, 1), seconds, e);
-	for (unsigned i = 0; r == 0 && i < u->checks; i++)
-		r = gemm_unit_repeat(u, e);
+	for (unsigned i = 0; r == 0 && i < u->checks; i++) {
+		r = gemm_look_stop(u, e);
+		r = r ? r : gemm_unit_repeat(u, e);
+	}
 	u->plan = NULL;
 	cublaslt_plan_end(s.variants[0].plan);
 	return r;

@@ -76,6 +76,11 @@ static inline bool gemm_stopped(const struct gemm_unit *u)
 {
 	return u->stop && atomic_load(u->stop);
 }
+/* 0, or -EINTR. */
+static inline int gemm_look_stop(const struct gemm_unit *u, struct err *e)
+{
+	return gemm_stopped(u) ? err_set(e, -EINTR, "interrupted") : 0;
+}
 
 /* *seconds: of one product by the library's first proposal, measured for so long: a first figure.
  * -EOPNOTSUPP: that one does not run, which says nothing of others. */

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "many/cluster/page_cluster.h"
 #include "verbs/cluster/cluster.h"
+
+enum { BEFORE_MAX = 64 << 20 };
 
 struct cluster_check_ask {
 	struct cluster_nodes_ask nodes;
@@ -68,12 +71,15 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 {
 	struct cluster_run *run = ARENA_NEW(d->arena, struct cluster_run);
 	struct qualify *q = ARENA_NEW(d->arena, struct qualify);
-	const struct qualify_how how = { .budget_s = ask->budget_s,
-					 .no_bench = !ask->bench,
-					 .say = cluster_progress,
-					 .ctx = d };
+	struct qualify_how how = { .budget_s = ask->budget_s,
+				   .no_bench = !ask->bench,
+				   .say = cluster_progress,
+				   .ctx = d };
 	struct channel c = { .ask = ask_nodes, .named = true };
 	const char **names;
+	/* A discovery has no figures. */
+	json_t *before = NULL;
+	struct err ignored;
 	int code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, run)
 			     : cluster_run_open(d, &ask->nodes, &ask->links, 0, run);
 
@@ -84,10 +90,14 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 	c.names = names = arena_array(d->arena, run->n, sizeof(*names));
 	for (size_t i = 0; i < run->n; i++)
 		names[i] = run->targets[i].name;
+	if (ask->links.against && !ask->from &&
+	    json_from_file(ask->links.against, BEFORE_MAX, &before, &ignored) == 0)
+		how.before = before;
 	if (ask->from)
 		not_measured(d->arena, &run->cluster, q);
 	else
 		qualify_run(d->arena, &c, &how, q);
+	json_decref(before);
 	*out = (struct cluster_check_view){ .cluster = &run->cluster,
 					    .q = q,
 					    .version = GPUTUNE_VERSION,

@@ -72,6 +72,7 @@ static int node_serve(struct door *d, const void *ask, int in, int out)
 	code = ask_serve(&n, in, out);
 	cluster_stop_end(&stop);
 	arena_free(&request);
+	qualify_self_end(&self);
 	for (size_t i = 0; i < l.n; i++)
 		host_close(l.opened[i]);
 	host_close(h);

@@ -41,7 +41,7 @@ const struct ask_shape cluster_nodes_ask_shape =
 	ASK_SHAPE(cluster_nodes_ask, "Nodes", cluster_nodes_ask_rows);
 
 static const struct ask_row cluster_links_ask_rows[] = {
-	{ "against", "an earlier discovery (its JSON), to show what changed since",
+	{ "against", "an earlier discovery or check (its JSON), to show what changed since",
 	  ASK_TEXT(cluster_links_ask, against), .arg = "FILE", .files = true },
 	{ "all-links", "include virtual interfaces", ASK_FLAG(cluster_links_ask, all_links) },
 };
