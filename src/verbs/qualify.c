@@ -4,11 +4,10 @@
 
 #include <errno.h>
 
-#include "base/json.h"
 #include "verbs/cluster/cluster.h"
 #include "verbs/ranks.h"
 
-enum { BUDGET_LEAST_S = 1, BUDGET_MOST_S = 86400, BEFORE_MAX = 64 << 20 };
+enum { BUDGET_LEAST_S = 1, BUDGET_MOST_S = 86400 };
 
 struct qualify_ask {
 	double budget_s;
@@ -71,18 +70,6 @@ static int qualify_alone(struct door *d, struct rank_member *m, const struct qua
 	return 0;
 }
 
-int qualify_before(struct door *d, const char *path, json_t **out)
-{
-	struct err e = { 0 };
-	int r = path ? json_from_file(path, BEFORE_MAX, out, &e) : 0;
-
-	if (path && r == 0 && !json_is_array(json_object_get(*out, "pairs")) &&
-	    !json_is_object(json_object_get(*out, "qualify")))
-		r = err_set(&e, -EINVAL, "%s: not a result of gputune qualify or cluster check",
-			    path);
-	return r ? door_fail(d, EXIT_USAGE, &e) : 0;
-}
-
 static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct qualify *out)
 {
 	struct cluster_stop *stop = ARENA_NEW(d->arena, struct cluster_stop);
@@ -94,8 +81,9 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 				   .say = cluster_progress,
 				   .ctx = d };
 	struct verb_ranks *ranks = NULL;
+	struct qualify *before = ARENA_NEW(d->arena, struct qualify);
+	struct err e = { 0 };
 	int code;
-	json_t *before = NULL;
 
 	*m = (struct rank_member){ .self = qualify_self,
 				   .ctx = &self,
@@ -105,18 +93,19 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 	if (ask->budget_s > 0 && (ask->budget_s < BUDGET_LEAST_S || ask->budget_s > BUDGET_MOST_S))
 		return door_refuse(d, EXIT_USAGE, "--time-limit takes 1s to 24h");
 	code = verb_ranks_begin(d, &ask->ranks, true, &ranks);
-	code = code || !verb_ranks_leads(ranks) ? code : qualify_before(d, ask->against, &before);
+	if (code == 0 && ask->against && verb_ranks_leads(ranks) &&
+	    qualify_load(d->arena, ask->against, before, &e))
+		code = door_fail(d, EXIT_USAGE, &e);
 	if (code) {
 		verb_ranks_close(ranks);
 		return code;
 	}
-	how.before = before;
+	how.before = ask->against ? before : NULL;
 	cluster_stop_begin(stop);
 	code = ranks ? verb_ranks_qualify(d, ranks, m, &how, out) : qualify_alone(d, m, &how, out);
 	cluster_stop_end(stop);
 	verb_ranks_close(ranks);
 	qualify_self_end(&self);
-	json_decref(before);
 	return code ? code : qualify_exit(out);
 }
 

@@ -19,8 +19,6 @@ struct qualify_self {
 /* As self of struct rank_member, of a struct qualify_self. */
 int qualify_self(void *ctx, struct arena *a, const struct self_ask *ask, struct self_answer *out,
 		 struct err *e);
-/* An earlier result; path NULL: none. 0, or as answers. */
-int qualify_before(struct door *d, const char *path, json_t **out);
 void qualify_self_end(struct qualify_self *s);
 
 #endif

@@ -100,6 +100,13 @@ def alone():
     code, out, err = finish(start(gputune, "qualify", "--no-bench", "--format", "json", env=base))
     j = fits("one node", out, "qualify", (code, err))
     expect("one node: exit code", j and code == (1 if j["drain"] else 0) and len(j["nodes"]) == 1, (code, err))
+    before = tmp / "before.json"
+    before.write_text(out)
+    again = finish(start(gputune, "qualify", "--no-bench", "--against", str(before), "--format", "json", env=base))
+    expect("one node beside its earlier result: the same", again[0] == code and not json.loads(again[1])["faults"], again)
+    before.write_text('{"schema": "gputune.check/1", "nodes": []}')
+    again = finish(start(gputune, "qualify", "--no-bench", "--against", str(before), env=base))
+    expect("what is no result of it is refused", again[0] == 2 and "not a result of gputune qualify" in again[2], again)
     code, out, err = finish(start(gputune, "qualify", "--time-limit", "200ms", env=base))
     expect("a budget below a second is refused", code == 2 and "--time-limit" in err, (code, err))
 
@@ -143,6 +150,12 @@ def pair():
         expect("no node is blamed for what either can be", not j["drain"], j["drain"])
         if "full" not in sys.argv:
             return
+        for pair in j["pairs"]:
+            pair["value"] = pair["value"] and 2 * pair["value"]
+        (tmp / "pair.json").write_text(json.dumps(j))
+        k = verdict("beside an earlier result", ranks(names, "--against", str(tmp / "pair.json"), before=before))
+        expect("what fell is named", any(f["what"].startswith("tcp between n0 and n1") and "in the earlier result" in f["evidence"]
+                                         for f in k["faults"]), k["faults"])
         for name in names:
             run("ip", "netns", "exec", name, "tc", "qdisc", "del", "dev", "eth0", "root")
         run("ip", "-n", names[0], "link", "del", "eth1")

@@ -44,7 +44,7 @@ struct play {
 	int fewer;	       /* this one has a port less; 0: none has */
 	const char *meanwhile; /* what went wrong with node 1 during the tests */
 	double rate;	       /* of a bench on node 1; 0: none was run */
-	const json_t *before;
+	const struct qualify *before;
 	json_t *kept;
 };
 
@@ -415,11 +415,14 @@ static void test_beside(void **state)
 {
 	struct play p = { HEALTHY, .meanwhile = "rdma.errors (mlx5_0/1): integrity errors grew" };
 	struct qualify q = run(&p, 4, 1);
-	json_t *before =
-		json_pack("{s:[{s:s, s:[{s:s, s:s, s:s, s:f}]}], s:[{s:s, s:s, s:s, s:s, s:f}]}",
-			  "nodes", "node", "n1", "figures", "bench", "copy", "case", "h2d:gpu0",
-			  "unit", "GB/s", "value", 55.0, "pairs", "test", "tcp", "network",
-			  "network of 10.0.0.1/24", "from", "n0", "to", "n1", "value", 97.0);
+	struct qualify_figure copy = { "copy", "h2d:gpu0", "GB/s", 55, false };
+	struct qualify_node was = { .name = "n1", .figures = &copy, .n_figures = 1 };
+	struct qualify_pair tcp = { .test = PAIR_TCP,
+				    .network = "network of 10.0.0.1/24",
+				    .from = "n0",
+				    .to = "n1",
+				    .value = 97 };
+	const struct qualify before = { .nodes = &was, .n = 1, .pairs = &tcp, .n_pairs = 1 };
 
 	(void)state;
 	drained(&q, 1, 1);
@@ -450,7 +453,7 @@ static void test_beside(void **state)
 	assert_int_equal(q.n_faults, 1);
 	assert_non_null(strstr(q.faults[0].evidence, "200 Gbit/s, expected 350"));
 	arena_free(&arena);
-	p = (struct play){ SPARKS, .nccl = 23.5, .rate = 41, .before = before };
+	p = (struct play){ SPARKS, .nccl = 23.5, .rate = 41, .before = &before };
 	q = run(&p, 2, 1);
 	assert_int_equal(q.n_faults, 1);
 	assert_string_equal(q.faults[0].what, "copy h2d:gpu0 of n1");
@@ -461,7 +464,6 @@ static void test_beside(void **state)
 	q = run(&p, 2, 1);
 	assert_int_equal(q.n_faults, 2);
 	assert_non_null(strstr(q.faults[1].what, "tcp between n0 and n1"));
-	json_decref(before);
 	arena_free(&arena);
 }
 

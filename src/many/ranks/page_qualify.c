@@ -3,9 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "knowledge/bands.h"
 #include "many/ranks/qualify.h"
 #include "render/shape_page.h"
+
+enum { EARLIER_MAX = 64 << 20 };
 
 static const char *const states[QUALIFY_STATES] = { "fit", "drain", "unknown" };
 
@@ -114,12 +117,42 @@ static const struct shape_row qualify_rows[] = {
 };
 const struct shape qualify_shape = SHAPE(qualify, qualify);
 
+/* What of an earlier result is compared. */
+static const struct shape_row earlier_node_rows[] = {
+	{ "node", NULL, SHAPE_TEXT(qualify_node, name) },
+	{ "figures", NULL, SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
+};
+static const struct shape earlier_node_shape = SHAPE(qualify_node, earlier_node);
+
+static const struct shape_row earlier_rows[] = {
+	{ "nodes", NULL, SHAPE_LIST_AS(qualify, nodes, n, qualify_node, earlier_node_shape) },
+	{ "pairs", NULL, SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) },
+};
+static const struct shape earlier_shape = SHAPE(qualify, earlier);
+
 const struct result_shape qualify_result = {
 	.name = "qualify", .title = "gputune qualify",
 	.meaning = "Nodes and links that are fit for a job on all nodes, and nodes to drain.",
 	.shape = &qualify_shape, .list = "nodes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
+
+int qualify_load(struct arena *a, const char *path, struct qualify *out, struct err *e)
+{
+	struct err why = { 0 };
+	const json_t *own;
+	json_t *j;
+	int r = json_from_file(path, EARLIER_MAX, &j, e);
+
+	if (r)
+		return r;
+	own = json_object_get(j, "qualify");
+	r = shape_read(a, &earlier_shape, own ? own : j, out, &why);
+	json_decref(j);
+	return r ? err_set(e, r, "%s: not a result of gputune qualify or cluster check: %s", path,
+			   why.text)
+		 : 0;
+}
 
 int qualify_exit(const struct qualify *q)
 {

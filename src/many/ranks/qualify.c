@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "many/cluster/node.h"
+#include "many/read/read.h"
 
 enum { SELF_MS = 60000, PRODUCTS_PEERS = 2, WHY_MAX = 300, FIGURES_MAX = 256, TERM_MAX = 64 };
 /* Of the budget: benches, then links. */
@@ -106,63 +107,36 @@ static void compare_benches(struct arena *a, struct qualify *q, struct fleet *f)
 	fleet_free(f);
 }
 
-/* Of its bench document: checked as any result is, by the fleet that it was added to. */
-static void take_figures(struct arena *a, struct qualify_node *n, const json_t *bench)
+struct taking {
+	struct arena *a;
+	struct qualify_node *n;
+};
+
+/* The first of each case. */
+static void take_figure(void *ctx, const struct read_figure *r)
 {
-	const json_t *cases = json_object_get(bench, "cases"), *c;
-	size_t i;
+	struct arena *a = ((struct taking *)ctx)->a;
+	struct qualify_node *n = ((struct taking *)ctx)->n;
+	struct qualify_figure f = { cluster_clean_text(a, r->bench, TERM_MAX),
+				    cluster_clean_text(a, r->name, TERM_MAX),
+				    cluster_clean_text(a, r->unit_text ? r->unit_text : r->unit,
+						       TERM_MAX),
+				    r->median, !r->lower },
+			      *last = n->n_figures ? &n->figures[n->n_figures - 1] : NULL;
 
-	json_array_foreach(cases, i, c)
-	{
-		const json_t *f = json_array_get(json_object_get(c, "figures"), 0);
-		const char *unit = json_string_value(json_object_get(f, "unit")),
-			   *shown = json_string_value(json_object_get(f, "unit_text")),
-			   *name = json_string_value(json_object_get(c, "case")),
-			   *of = json_string_value(json_object_get(c, "bench"));
-		const json_t *v =
-			unit ? json_object_get(f, arena_printf(a, "median_%s", unit)) : NULL;
-		const char *better = json_string_value(json_object_get(f, "better"));
-
-		if (!of || !name || !better || !shown || !json_is_number(v) ||
-		    n->n_figures == FIGURES_MAX)
-			continue;
-		n->figures = arena_grow(a, n->figures, n->n_figures, sizeof(*n->figures));
-		n->figures[n->n_figures++] = (struct qualify_figure){
-			cluster_clean_text(a, of, TERM_MAX), cluster_clean_text(a, name, TERM_MAX),
-			cluster_clean_text(a, shown, TERM_MAX), json_number_value(v),
-			strcmp(better, "higher") == 0
-		};
-	}
+	if (n->n_figures == FIGURES_MAX ||
+	    (last && strcmp(last->bench, f.bench) == 0 && strcmp(last->name, f.name) == 0))
+		return;
+	n->figures = arena_grow(a, n->figures, n->n_figures, sizeof(*n->figures));
+	n->figures[n->n_figures++] = f;
 }
 
 /* --- beside an earlier result ----------------------------------------------------------------- */
 
-static const json_t *row_with(const json_t *list, const char *const keys[], const char *const of[],
-			      size_t n)
-{
-	const json_t *row;
-	size_t i, k;
-
-	json_array_foreach(list, i, row)
-	{
-		for (k = 0; k < n; k++) {
-			const char *s = json_string_value(json_object_get(row, keys[k]));
-
-			if (!s || strcmp(s, of[k]) != 0)
-				break;
-		}
-		if (k == n)
-			return row;
-	}
-	return NULL;
-}
-
-static void compare_value(struct arena *a, struct qualify *q, const char *what, const json_t *row,
+static void compare_value(struct arena *a, struct qualify *q, const char *what, double then,
 			  double now, const char *unit)
 {
-	double then = json_number_value(json_object_get(row, "value"));
-
-	if (then > 0 && isfinite(now) && now < QUALIFY_EARLIER * then)
+	if (then > 0 && now < QUALIFY_EARLIER * then)
 		qualify_add_fault(
 			a, q,
 			&(struct qualify_fault){
@@ -171,42 +145,43 @@ static void compare_value(struct arena *a, struct qualify *q, const char *what, 
 							 now, unit, then) });
 }
 
-void qualify_compare(struct arena *a, const json_t *before, struct qualify *q)
+static void compare_node(struct arena *a, struct qualify *q, const struct qualify_node *then,
+			 const struct qualify_node *now)
 {
-	static const char *const node_keys[] = { "node" };
-	static const char *const figure_keys[] = { "bench", "case", "unit" };
-	static const char *const pair_keys[] = { "test", "network", "from", "to" };
-	const json_t *own = json_object_get(before, "qualify");
+	for (size_t i = 0; i < now->n_figures; i++)
+		for (size_t k = 0; k < then->n_figures; k++) {
+			const struct qualify_figure *f = &now->figures[i], *g = &then->figures[k];
 
-	before = own ? own : before;
-	for (size_t i = 0; i < q->n; i++) {
-		const struct qualify_node *n = &q->nodes[i];
-		const json_t *row = row_with(json_object_get(before, "nodes"), node_keys,
-					     (const char *[]){ n->name }, 1);
-
-		for (size_t k = 0; row && k < n->n_figures; k++) {
-			const struct qualify_figure *f = &n->figures[k];
-
-			if (f->higher)
-				compare_value(
-					a, q,
-					arena_printf(a, "%s %s of %s", f->bench, f->name, n->name),
-					row_with(json_object_get(row, "figures"), figure_keys,
-						 (const char *[]){ f->bench, f->name, f->unit }, 3),
-					f->value, f->unit);
+			if (f->higher && strcmp(f->bench, g->bench) == 0 &&
+			    strcmp(f->name, g->name) == 0 && strcmp(f->unit, g->unit) == 0)
+				compare_value(a, q,
+					      arena_printf(a, "%s %s of %s", f->bench, f->name,
+							   now->name),
+					      g->value, f->value, f->unit);
 		}
-	}
-	for (size_t i = 0; i < q->n_pairs; i++) {
-		const struct qualify_pair *p = &q->pairs[i];
-		const char *test = qualify_pair_name(p->test);
+}
 
-		compare_value(a, q,
-			      arena_printf(a, "%s between %s and %s (%s)", test, p->from, p->to,
-					   p->network),
-			      row_with(json_object_get(before, "pairs"), pair_keys,
-				       (const char *[]){ test, p->network, p->from, p->to }, 4),
-			      p->value, p->test == PAIR_NCCL ? "GB/s" : "Gbit/s");
+void qualify_compare(struct arena *a, const struct qualify *before, struct qualify *q)
+{
+	for (size_t i = 0; i < before->n; i++) {
+		const struct qualify_node *now = node_named(q, before->nodes[i].name);
+
+		if (now)
+			compare_node(a, q, &before->nodes[i], now);
 	}
+	for (size_t i = 0; i < q->n_pairs; i++)
+		for (size_t k = 0; k < before->n_pairs; k++) {
+			const struct qualify_pair *p = &q->pairs[i], *x = &before->pairs[k];
+
+			if (p->test == x->test && strcmp(p->network, x->network) == 0 &&
+			    strcmp(p->from, x->from) == 0 && strcmp(p->to, x->to) == 0)
+				compare_value(a, q,
+					      arena_printf(a, "%s between %s and %s (%s)",
+							   qualify_pair_name(p->test), p->from,
+							   p->to, p->network),
+					      x->value, p->value,
+					      p->test == PAIR_NCCL ? "GB/s" : "Gbit/s");
+		}
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -237,7 +212,8 @@ static void take_self(struct arena *a, const struct channel *c, struct qualify *
 	if (self->unfit)
 		qualify_reason(a, n, QUALIFY_DRAIN, cluster_clean_text(a, self->unfit, WHY_MAX));
 	add_documents(f, n, reply->answer);
-	take_figures(a, n, json_object_get(reply->answer, "bench"));
+	(void)read_figures(a, json_object_get(reply->answer, "bench"), take_figure,
+			   &(struct taking){ a, n }, &e);
 }
 
 /* What its counters of errors say now, after data went over its ports and its GPUs worked. */

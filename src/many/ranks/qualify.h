@@ -104,7 +104,7 @@ struct qualify {
 struct qualify_how {
 	double budget_s; /* 0: QUALIFY_BUDGET_S */
 	bool no_bench, no_links;
-	const json_t *before; /* an earlier result of qualify or cluster check; NULL */
+	const struct qualify *before;		  /* of qualify_load; NULL */
 	void (*say)(void *ctx, const char *line); /* NULL: not called */
 	void *ctx;
 };
@@ -123,7 +123,10 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
 double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
 		      const char *bench, double mbps, const char **by);
 /* Figures that fell since an earlier result, as faults that drain nobody. */
-void qualify_compare(struct arena *a, const json_t *before, struct qualify *q);
+void qualify_compare(struct arena *a, const struct qualify *before, struct qualify *q);
+/* Of an earlier result of qualify or cluster check, a file of at most 64 MiB, the figures of its
+ * nodes and pairs. -errno and *e. */
+int qualify_load(struct arena *a, const char *path, struct qualify *out, struct err *e);
 const char *qualify_pair_name(enum pair_test t);
 void qualify_add_fault(struct arena *a, struct qualify *q, const struct qualify_fault *f);
 void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state state,

@@ -3,11 +3,8 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/json.h"
 #include "many/cluster/page_cluster.h"
 #include "verbs/cluster/cluster.h"
-
-enum { BEFORE_MAX = 64 << 20 };
 
 struct cluster_check_ask {
 	struct cluster_nodes_ask nodes;
@@ -78,7 +75,7 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 	struct channel c = { .ask = ask_nodes, .named = true };
 	const char **names;
 	/* A discovery has no figures. */
-	json_t *before = NULL;
+	struct qualify *before = ARENA_NEW(d->arena, struct qualify);
 	struct err ignored;
 	int code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, run)
 			     : cluster_run_open(d, &ask->nodes, &ask->links, 0, run);
@@ -91,13 +88,12 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 	for (size_t i = 0; i < run->n; i++)
 		names[i] = run->targets[i].name;
 	if (ask->links.against && !ask->from &&
-	    json_from_file(ask->links.against, BEFORE_MAX, &before, &ignored) == 0)
+	    qualify_load(d->arena, ask->links.against, before, &ignored) == 0)
 		how.before = before;
 	if (ask->from)
 		not_measured(d->arena, &run->cluster, q);
 	else
 		qualify_run(d->arena, &c, &how, q);
-	json_decref(before);
 	*out = (struct cluster_check_view){ .cluster = &run->cluster,
 					    .q = q,
 					    .version = GPUTUNE_VERSION,
