@@ -65,7 +65,7 @@ static void want(struct arena *a, const json_t *j)
 	struct setup_want w = { 0 };
 	struct err e = { 0 };
 
-	if (setup_want_read(a, j, &w, &e)) {
+	if (shape_read(a, &setup_want_shape, j, &w, &e) || setup_want_check(a, &w, &e)) {
 		if (!*e.text)
 			abort();
 		return;

@@ -564,14 +564,16 @@ static void test_wish(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		j = json_loads(bad[i], 0, NULL);
 		assert_non_null(j);
-		if (setup_want_read(&a, j, &w, &e) != -EINVAL)
+		if (!shape_read(&a, &setup_want_shape, j, &w, &e) &&
+		    setup_want_check(&a, &w, &e) != -EINVAL)
 			fail_msg("%s was taken", bad[i]);
 		json_decref(j);
 	}
 	j = json_loads("{\"ports\": [{\"name\": \"a\", \"address\": \"1.2.3.4/24\", \"mtu\": "
 		       "9000}], \"hosts\": \"1.2.3.5 b\\n\"}",
 		       0, NULL);
-	assert_int_equal(setup_want_read(&a, j, &w, &e), 0);
+	assert_int_equal(shape_read(&a, &setup_want_shape, j, &w, &e), 0);
+	assert_int_equal(setup_want_check(&a, &w, &e), 0);
 	assert_int_equal(w.n, 1);
 	assert_string_equal(w.hosts, "1.2.3.5 b\n");
 	json_decref(j);

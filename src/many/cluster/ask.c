@@ -12,15 +12,10 @@
 #include "base/text.h"
 #include "many/cluster/messages.h"
 
-static const struct ask_group *const groups[] = {
-	&ask_look,
-	&ask_configure,
-};
-enum { GROUPS = sizeof(groups) / sizeof(groups[0]), LOOK_MS = 100 };
+enum { LOOK_MS = 100 };
 
 struct server {
 	struct ask_node *node;
-	void *state[GROUPS];
 	struct text line;
 	size_t begin; /* of the line that is not answered yet */
 	bool ended;
@@ -48,25 +43,13 @@ static int send_error(struct server *s, long long id, const struct err *e)
 
 static int greet(struct server *s)
 {
+	static const struct request *const lists[] = { ask_look, ask_configure, member_requests };
 	json_t *asks = json_array();
 
-	for (size_t i = 0; i < GROUPS; i++)
-		for (size_t k = 0; k < groups[i]->n; k++)
-			json_array_append_new(asks, json_string(groups[i]->kinds[k].name));
-	for (size_t i = 0; member_request(i); i++)
-		json_array_append_new(asks, json_string(member_request(i)));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (const struct request *k = lists[i]; k->name; k++)
+			json_array_append_new(asks, json_string(k->name));
 	return send_answer(s, 0, json_pack("{s:s, s:o}", "version", GPUTUNE_VERSION, "asks", asks));
-}
-
-static const struct ask_kind *ask_find(const char *name, size_t *group)
-{
-	for (size_t i = 0; i < GROUPS; i++)
-		for (size_t k = 0; k < groups[i]->n; k++)
-			if (strcmp(groups[i]->kinds[k].name, name) == 0) {
-				*group = i;
-				return &groups[i]->kinds[k];
-			}
-	return NULL;
 }
 
 static int answer_one(struct server *s, const json_t *ask)
@@ -75,27 +58,26 @@ static int answer_one(struct server *s, const json_t *ask)
 	const char *name = json_string_value(json_object_get(ask, "ask"));
 	json_t *with = json_object_get(ask, "with"), *none = json_object(), *out = NULL;
 	json_int_t id = json_integer_value(json_object_get(ask, "id"));
-	const struct ask_kind *kind;
+	struct ask_node *n = s->node;
 	struct err e = { 0 };
-	size_t group = 0;
 	int r;
 
-	kind = name ? ask_find(name, &group) : NULL;
+	name = name ? name : "";
 	if (!schema || strcmp(schema, CLUSTER_NODE_SCHEMA) != 0 || id <= 0 ||
 	    (with && !json_is_object(with)))
 		r = err_set(&e, -EINVAL, "a request not in the form %s", CLUSTER_NODE_SCHEMA);
-	else if (!kind)
+	else if ((r = request_answer(ask_look, n, n->arena, name, with ? with : none, &out, &e)) ==
+			 -ENOSYS &&
+		 (r = request_answer(ask_configure, n, n->arena, name, with ? with : none, &out,
+				     &e)) == -ENOSYS)
 		/* Of a qualification, or of nobody. */
-		r = member_answer(&s->node->member, s->node->arena, name ? name : "",
-				  with ? with : none, &out, &e);
-	else
-		r = kind->answer(s->node, &s->state[group], with ? with : none, &out, &e);
+		r = member_answer(&n->member, n->arena, name, with ? with : none, &out, &e);
 	json_decref(none);
 	if (r == 0)
 		return send_answer(s, id, out ? out : json_object());
 	json_decref(out);
 	if (!e.text[0])
-		err_set(&e, r, "\"%.32s\" failed: %s", name ? name : "", strerror(-r));
+		err_set(&e, r, "\"%.32s\" failed: %s", name, strerror(-r));
 	return send_error(s, id, &e);
 }
 
@@ -167,9 +149,8 @@ int ask_serve(struct ask_node *n, int in, int out)
 
 	while (r == 0 && !s.ended && !atomic_load(n->stop))
 		r = receive(&s);
-	for (size_t i = 0; i < GROUPS; i++)
-		if (groups[i]->end)
-			groups[i]->end(s.state[i]);
+	look_end(n);
+	configure_end(n);
 	member_end(&n->member);
 	text_free(&s.line);
 	return r;

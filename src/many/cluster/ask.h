@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node program answers: the kinds of requests, in groups that share a state. A group is one
- * file (inventory.c, node_configure.c) and is named in the table of ask.c.
+ * What a node program answers: lists of requests (many/ranks/member.h), each of one file.
  *
  * A request is {"schema": "gputune.cluster-node/1", "id": N, "ask": NAME, "with": {...}}, the
  * answer
@@ -10,7 +9,7 @@
  * answer with id 0 to a request that nobody sent: {"version": TEXT, "asks": [NAME...]}.
  *
  * Requests are answered one after the other. What has to go on meanwhile (a server) is a child or
- * thread kept in the group's state and ended by its end function, which runs when the input of the
+ * thread kept in the node's state and ended by an end function, which runs when the input of the
  * program closes, too: a coordinator that dies leaves nothing behind.
  */
 #ifndef CLUSTER_ASK_H
@@ -37,27 +36,18 @@ struct ask_node {
 	bool captured;		   /* --host: sockets are live, facts are not */
 	struct rank_member member; /* self, ctx and stop are given */
 	int in;			   /* set by ask_serve: where requests come from */
+	/* What requests have begun; NULL: nothing. */
+	struct look *looking;
+	struct configure *change;
 };
 
-struct ask_kind {
-	const char *name;
-	/* *out gets a new object. with is an object, perhaps empty, from the network: check all of
-	 * it. Negative errno and *e (a sentence without the node's name) otherwise. */
-	int (*answer)(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		      struct err *e);
-};
-
-struct ask_group {
-	const char *name;
-	const struct ask_kind *kinds;
-	size_t n;
-	void (*end)(void *state); /* NULL: nothing to end; state may be NULL */
-};
-
-/* look: inventory, neighbors, routes (inventory.c). */
-extern const struct ask_group ask_look;
+/* look: inventory, neighbors, routes (inventory.c). of: the node. */
+extern const struct request ask_look[];
 /* preflight, network-plan, -set, -look, -keep, -back, -undo (node_configure.c). */
-extern const struct ask_group ask_configure;
+extern const struct request ask_configure[];
+/* What they began and nobody ended. */
+void look_end(struct ask_node *n);
+void configure_end(struct ask_node *n);
 
 /* Whether to end what takes long: by a signal, or because the coordinator is gone. */
 bool ask_stopped(const struct ask_node *n);
@@ -68,12 +58,5 @@ int ask_serve(struct ask_node *n, int in, int out);
 size_t token_bytes(const char *hex, uint8_t *out, size_t room);
 
 enum { MEASURE_TARGETS_MAX = 256 };
-
-/* What a node does while its network is planned and changed: the group "configure" of ask.h. */
-
-int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		   struct err *e);
-int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		     struct err *e);
 
 #endif

@@ -513,18 +513,9 @@ static int take_inventory(struct ask_node *n, struct arena *a, const struct look
 	return 0;
 }
 
-static int inventory(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		     struct err *e)
+static int inventory(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct cluster_node node = { 0 };
-	struct look_ask ask;
-	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
-
-	(void)state;
-	r = r ? r : take_inventory(n, n->arena, &ask, &node, e);
-	if (r == 0)
-		*out = json_pack("{s:o}", "node", cluster_node_json(&node));
-	return r;
+	return take_inventory(of, a, with, answer, e);
 }
 
 static void forget(struct look *l)
@@ -535,39 +526,28 @@ static void forget(struct look *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static struct look *look_of(void **state)
+static int listen_now(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	if (!*state)
-		*state = calloc(1, sizeof(struct look));
-	return *state;
-}
+	const struct look_ask *ask = with;
+	struct neighbor_options how = { .node = (unsigned)ask->number };
+	struct ask_node *n = of;
+	struct look *l = n->looking ? n->looking : calloc(1, sizeof(*l));
+	int r;
 
-static int listen_now(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		      struct err *e)
-{
-	struct look *l = look_of(state);
-	struct neighbor_options how = { 0 };
-	struct look_ask ask;
-	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
-
-	if (r)
-		return r;
-	if (!ask.token || token_bytes(ask.token, how.token, HELLO_TOKEN) != HELLO_TOKEN)
+	(void)a;
+	(void)answer;
+	n->looking = l;
+	if (!ask->token || token_bytes(ask->token, how.token, HELLO_TOKEN) != HELLO_TOKEN)
 		return err_set(e, -EINVAL, "\"token\" must be %d hexadecimal digits",
 			       HELLO_TOKEN * 2);
-	if (ask.number < 0 || ask.number > NUMBER_MAX)
+	if (ask->number < 0 || ask->number > NUMBER_MAX)
 		return err_set(e, -EINVAL, "\"number\" must be at most %d", NUMBER_MAX);
 	if (!l)
 		return err_set(e, -ENOMEM, "out of memory");
 	forget(l);
-	r = take_inventory(n, &l->arena, &ask, &l->node, e);
-	how.node = (unsigned)ask.number;
+	r = take_inventory(n, &l->arena, ask, &l->node, e);
 	how.name = l->node.name;
-	if (r == 0)
-		r = neighbor_open(&l->arena, &how, &l->node, &l->air, e);
-	if (r == 0)
-		*out = json_object();
-	return r;
+	return r ? r : neighbor_open(&l->arena, &how, &l->node, &l->air, e);
 }
 
 static bool stopped(void *ctx)
@@ -575,75 +555,69 @@ static bool stopped(void *ctx)
 	return ask_stopped(ctx);
 }
 
-static int look_announce(struct ask_node *n, void **state, const json_t *with, json_t **out,
-			 struct err *e)
+static int look_announce(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct look *l = *state;
-	struct look_ask ask;
-	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
+	const struct look_ask *ask = with;
+	struct ask_node *n = of;
 
-	(void)out;
-	if (r)
-		return r;
-	if (ask.for_ms < 0 || ask.for_ms > SAY_MS_MAX)
+	(void)a;
+	(void)answer;
+	if (ask->for_ms < 0 || ask->for_ms > SAY_MS_MAX)
 		return err_set(e, -EINVAL, "\"for_ms\" must be at most %d", SAY_MS_MAX);
-	if (!l || !l->air)
+	if (!n->looking || !n->looking->air)
 		return err_set(e, -EINVAL, "\"say\" requires \"listen\" first");
-	return neighbor_announce(l->air, ask.for_ms ? (int)ask.for_ms : SAY_MS, stopped, n);
+	return neighbor_announce(n->looking->air, ask->for_ms ? (int)ask->for_ms : SAY_MS, stopped,
+				 n);
 }
 
-static int look_receive(struct ask_node *n, void **state, const json_t *with, json_t **out,
-			struct err *e)
+static int look_receive(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct look *l = *state;
+	struct look *l = ((struct ask_node *)of)->looking;
 
-	(void)n;
+	(void)a;
 	(void)with;
 	if (!l || !l->air)
 		return err_set(e, -EINVAL, "\"hear\" requires \"listen\" first");
 	neighbor_receive(l->air);
-	*out = json_pack("{s:o}", "node", cluster_node_json(&l->node));
-	forget(l);
+	neighbor_close(l->air);
+	l->air = NULL;
+	*(struct cluster_node *)answer = l->node;
 	return 0;
 }
 
-static int node_look_routes(struct ask_node *n, void **state, const json_t *with, json_t **out,
-			    struct err *e)
+static int look_routes(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct cluster_node node = { .name = "node", .address = "node", .failure = "" };
+	const struct look_ask *ask = with;
+	struct cluster_node *node = answer;
 	struct cluster_prefix p;
-	struct look_ask ask;
-	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
 
-	(void)state;
-	for (size_t i = 0; r == 0 && i < ask.n; i++)
-		if (strchr(ask.to[i], '/') || cluster_prefix_parse(ask.to[i], &p))
-			r = err_set(e, -EINVAL, "\"to\" must be a list of addresses");
-	if (r)
-		return r;
-	local_routes(n->arena, ask.to, ask.n, &node.routes);
-	*out = json_pack("{s:o}", "node", cluster_node_json(&node));
+	(void)of;
+	*node = (struct cluster_node){ .name = "node", .address = "node", .failure = "" };
+	for (size_t i = 0; i < ask->n; i++)
+		if (strchr(ask->to[i], '/') || cluster_prefix_parse(ask->to[i], &p))
+			return err_set(e, -EINVAL, "\"to\" must be a list of addresses");
+	local_routes(a, ask->to, ask->n, &node->routes);
 	return 0;
 }
 
-static void node_look_end(void *state)
+void look_end(struct ask_node *n)
 {
-	struct look *l = state;
-
-	if (!l)
-		return;
-	forget(l);
-	free(l);
+	if (n->looking)
+		forget(n->looking);
+	free(n->looking);
+	n->looking = NULL;
 }
 
-static const struct ask_kind kinds[] = {
-	{ "inventory", inventory }, { "listen", listen_now },	    { "say", look_announce },
-	{ "hear", look_receive },   { "routes", node_look_routes },
-};
+/* clang-format off */
+static const struct shape_row node_answer_rows[] = { { "node", NULL, SHAPE_PART(cluster_node_shape) } };
+static const struct shape node_answer_shape = SHAPE(cluster_node, node_answer);
 
-const struct ask_group ask_look = {
-	.name = "look",
-	.kinds = kinds,
-	.n = sizeof(kinds) / sizeof(kinds[0]),
-	.end = node_look_end,
+const struct request ask_look[] = {
+	{ "inventory", &look_ask_shape, &node_answer_shape, inventory, NULL },
+	{ "listen", &look_ask_shape, NULL, listen_now, NULL },
+	{ "say", &look_ask_shape, NULL, look_announce, NULL },
+	{ "hear", NULL, &node_answer_shape, look_receive, NULL },
+	{ "routes", &look_ask_shape, &node_answer_shape, look_routes, NULL },
+	{ .name = NULL },
 };
+/* clang-format on */

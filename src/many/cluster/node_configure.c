@@ -197,6 +197,13 @@ static void forget(struct configure *c)
 	*c = (struct configure){ 0 };
 }
 
+/* It is over; what it found lives on until it is told. */
+static void finish(struct configure *c)
+{
+	host_close(c->h);
+	*c = (struct configure){ .a = c->a };
+}
+
 /* --- planning --------------------------------------------------------------------------------- */
 
 /* A file of our name that somebody edited, or wrote, is theirs. */
@@ -251,12 +258,12 @@ static void refuse_taken(struct arena *a, struct setup *s)
 					     .fix = "give another range with --subnets" });
 }
 
+/* want: from the network. */
 static int node_configure_make(struct ask_node *n, struct host *h, struct arena *a,
-			       const json_t *with, struct setup_want *want, struct setup *out,
-			       struct err *e)
+			       struct setup_want *want, struct setup *out, struct err *e)
 {
 	struct journal j;
-	int r = setup_want_read(a, with, want, e);
+	int r = setup_want_check(a, want, e);
 
 	if (r)
 		return r;
@@ -273,20 +280,16 @@ static int node_configure_make(struct ask_node *n, struct host *h, struct arena 
 	return 0;
 }
 
-static int answer_plan(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_plan(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
-	struct setup_answer answer;
+	struct setup_want want = *(const struct setup_want *)with;
+	struct ask_node *n = of;
 	struct setup s;
-	int r = node_configure_make(n, n->h, n->arena, with, want, &s, e);
+	int r = node_configure_make(n, n->h, a, &want, &s, e);
 
-	(void)state;
-	if (r)
-		return r;
-	setup_answer(n->arena, n->h, &s, want, &answer);
-	*out = shape_object_json(&setup_answer_shape, &answer);
-	return 0;
+	if (r == 0)
+		setup_answer(a, n->h, &s, &want, answer);
+	return r;
 }
 
 /* --- the trial -------------------------------------------------------------------------------- */
@@ -347,34 +350,36 @@ static int node_configure_try_it(struct configure *c, int limit_s, struct err *e
 	return r;
 }
 
-static int answer_set(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		      struct err *e)
+static int answer_set(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct configure *c = *state;
-	struct setup_want *want;
+	struct ask_node *n = of;
+	struct configure *c = n->change ? n->change : calloc(1, sizeof(*c));
+	struct setup_want want;
 	int r;
 
+	(void)a;
+	n->change = c;
 	if (n->captured)
 		return err_set(e, -EROFS, "a captured machine cannot be changed");
-	if (!c && !(c = *state = calloc(1, sizeof(*c))))
+	if (!c)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->h)
 		return err_set(e, -EBUSY, "another change is waiting to be confirmed or undone");
+	forget(c);
 	c->h = host_open_live();
 	c->who = who_is(&c->a);
-	want = ARENA_NEW(&c->a, struct setup_want);
-	r = node_configure_make(n, c->h, &c->a, with, want, &c->setup, e);
+	/* It lives longer than the request. */
+	r = shape_read(&c->a, &setup_want_shape, with, &want, e);
+	r = r ? r : node_configure_make(n, c->h, &c->a, &want, &c->setup, e);
 	if (r == 0)
-		r = check_target(c, want, e);
+		r = check_target(c, &want, e);
 	if (r == 0)
-		r = node_configure_try_it(c, want->limit_s ? (int)want->limit_s : DEADMAN_S, e);
-	if (r) {
-		forget(c);
-		return r;
-	}
-	*out = shape_object_json(&armed_answer_shape,
-				 &(struct armed_answer){ rollback_timer_how(&c->deadman) });
-	return 0;
+		r = node_configure_try_it(c, want.limit_s ? (int)want.limit_s : DEADMAN_S, e);
+	if (r == 0)
+		((struct armed_answer *)answer)->dead_man = rollback_timer_how(&c->deadman);
+	else
+		finish(c);
+	return r;
 }
 
 /* --- keeping and taking back ------------------------------------------------------------------ */
@@ -395,15 +400,15 @@ static int node_configure_keep(struct configure *c, struct err *e)
 	return r;
 }
 
-static int answer_keep(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_keep(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct configure *c = *state;
+	struct configure *c = ((struct ask_node *)of)->change;
 	struct err ignored = { 0 };
 	int r;
 
-	(void)n;
+	(void)a;
 	(void)with;
+	(void)answer;
 	if (!c || !c->trial)
 		return err_set(e, -ENOENT, "no change is waiting for confirmation");
 	r = node_configure_keep(c, e);
@@ -414,85 +419,60 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 		(void)txn_trial_end(c->trial, &ignored);
 		rollback_timer_end(c->h, &c->a, &c->deadman);
 	}
-	forget(c);
-	if (r == 0)
-		*out = json_object();
+	finish(c);
 	return r;
 }
 
-static int answer_back(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_back(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct configure *c = *state;
-	struct txn_report report = { 0 };
+	struct configure *c = ((struct ask_node *)of)->change;
 	int r;
 
-	(void)n;
+	(void)a;
 	(void)with;
-	if (!c || !c->trial) {
-		*out = shape_object_json(&apply_undone_shape, &report);
+	if (!c || !c->trial)
 		return 0;
-	}
-	r = node_rollback(c, &report, e);
-	*out = shape_object_json(&apply_undone_shape, &report);
-	forget(c);
+	r = node_rollback(c, answer, e);
+	finish(c);
 	return r;
 }
 
-static void configure_end(void *state)
+void configure_end(struct ask_node *n)
 {
-	struct configure *c = state;
+	struct configure *c = n->change;
 	struct err ignored = { 0 };
 
-	if (c && c->h) {
+	if (c && c->h)
 		(void)node_rollback(c, NULL, &ignored);
+	if (c)
 		forget(c);
-	}
 	free(c);
+	n->change = NULL;
 }
 
-static int answer_undo(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_undo(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct txn_select s = { .all = true, .op = SETUP_OP };
-	struct txn_who who = who_is(n->arena);
-	HOST_AUTO *h = host_open_live();
-	struct txn_report report = { 0 };
-	struct undo_ask ask;
+	const struct undo_ask *ask = with;
+	const struct txn_select s = {
+		.all = true, .op = SETUP_OP, .dry = ask->dry, .force = ask->force
+	};
+	struct txn_who who = who_is(a);
+	struct txn_report *report = answer;
+	HOST_AUTO *h = NULL;
 	struct knob *knobs;
 	int r;
 
-	(void)state;
-	if (n->captured)
+	if (((struct ask_node *)of)->captured)
 		return err_set(e, -EROFS, "a captured machine cannot be changed");
-	r = shape_read(n->arena, &undo_ask_shape, with, &ask, e);
-	if (r)
-		return r;
-	s.dry = ask.dry;
-	s.force = ask.force;
-	r = txn_undo(h, n->arena, &s, &who, &report, e);
+	h = host_open_live();
+	r = txn_undo(h, a, &s, &who, report, e);
 	if (r && r != -ENOENT)
 		return r;
-	knobs = arena_array(n->arena, report.n, sizeof(*knobs));
-	for (size_t i = 0; i < report.n; i++)
-		knobs[i] = report.rows[i].knob;
-	r = s.dry || !report.n ? 0 : setup_reload(n->arena, h, knobs, report.n, e);
-	if (r == 0)
-		*out = shape_object_json(&apply_undone_shape, &report);
-	return r;
+	knobs = arena_array(a, report->n, sizeof(*knobs));
+	for (size_t i = 0; i < report->n; i++)
+		knobs[i] = report->rows[i].knob;
+	return s.dry || !report->n ? 0 : setup_reload(a, h, knobs, report->n, e);
 }
-
-static const struct ask_kind kinds[] = {
-	{ "preflight", answer_preflight }, { "network-plan", answer_plan },
-	{ "network-set", answer_set },	   { "network-look", answer_settled },
-	{ "network-keep", answer_keep },   { "network-back", answer_back },
-	{ "network-undo", answer_undo },
-};
-
-const struct ask_group ask_configure = { .name = "configure",
-					 .kinds = kinds,
-					 .n = sizeof(kinds) / sizeof(kinds[0]),
-					 .end = configure_end };
 
 enum { SETTLE_MS = 8000, LOOK_MS = 100 };
 
@@ -516,28 +496,26 @@ static const char *node_configure_trouble_of(struct arena *a, const struct setup
 	return NULL;
 }
 
-int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		   struct err *e)
+static int answer_settled(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
+	struct setup_want want = *(const struct setup_want *)with;
+	const struct ask_node *n = of;
+	struct settled_answer *out = answer;
 	long long until = clock_mono_ms() + SETTLE_MS;
-	struct settled_answer answer = { 0 };
-	int r = setup_want_read(n->arena, with, want, e);
+	int r = setup_want_check(a, &want, e);
 
-	(void)state;
 	if (r)
 		return r;
-	answer.ports = arena_array(n->arena, want->n, sizeof(*answer.ports));
-	for (size_t i = 0; i < want->n; i++) {
-		const char *trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
+	out->ports = arena_array(a, want.n, sizeof(*out->ports));
+	for (size_t i = 0; i < want.n; i++) {
+		const char *trouble = node_configure_trouble_of(a, &want.ports[i]);
 
 		while (trouble && clock_mono_ms() < until && !atomic_load(n->stop)) {
 			poll(NULL, 0, LOOK_MS);
-			trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
+			trouble = node_configure_trouble_of(a, &want.ports[i]);
 		}
-		answer.ports[answer.n++] = (struct settled_port){ want->ports[i].name, trouble };
+		out->ports[out->n++] = (struct settled_port){ want.ports[i].name, trouble };
 	}
-	*out = shape_object_json(&settled_answer_shape, &answer);
 	return 0;
 }
 
@@ -675,26 +653,40 @@ static void networks(struct arena *a, struct host *h, const struct machine *m,
 	}
 }
 
-int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		     struct err *e)
+static int answer_preflight(void *of, struct arena *a, const void *with, void *answer,
+			    struct err *e)
 {
+	struct ask_node *n = of;
+	struct wiring_node *own = answer;
 	const struct machine *m = n->look(n, false);
 	const char *sudo = getenv("SUDO_USER");
 	/* Whoever logged in: whose keys, and whose name launchers would use. */
 	const struct passwd *pw = sudo && *sudo ? getpwnam(sudo) : getpwuid(geteuid());
-	struct wiring_node own = { .user = pw ? pw->pw_name : "?",
-				   .euid = geteuid(),
-				   .version = GPUTUNE_VERSION };
 	struct timespec now;
 
-	(void)state;
 	(void)with;
 	(void)e;
 	clock_gettime(CLOCK_REALTIME, &now);
-	own.time_ms = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	networks(n->arena, n->h, m, &own);
-	user_keys(n->arena, n->h, pw ? pw->pw_dir : "/nonexistent", &own);
-	host_keys(n->arena, n->h, &own);
-	*out = shape_object_json(&wiring_node_shape, &own);
+	*own = (struct wiring_node){ .user = pw ? arena_strdup(a, pw->pw_name) : "?",
+				     .euid = geteuid(),
+				     .version = GPUTUNE_VERSION,
+				     .time_ms =
+					     (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 };
+	networks(a, n->h, m, own);
+	user_keys(a, n->h, pw ? pw->pw_dir : "/nonexistent", own);
+	host_keys(a, n->h, own);
 	return 0;
 }
+
+/* clang-format off */
+const struct request ask_configure[] = {
+	{ "preflight", NULL, &wiring_node_shape, answer_preflight, NULL },
+	{ "network-plan", &setup_want_shape, &setup_answer_shape, answer_plan, NULL },
+	{ "network-set", NULL, &armed_answer_shape, answer_set, NULL },
+	{ "network-look", &setup_want_shape, &settled_answer_shape, answer_settled, NULL },
+	{ "network-keep", NULL, NULL, answer_keep, NULL },
+	{ "network-back", NULL, &apply_undone_shape, answer_back, NULL },
+	{ "network-undo", &undo_ask_shape, &apply_undone_shape, answer_undo, NULL },
+	{ .name = NULL },
+};
+/* clang-format on */

@@ -82,8 +82,9 @@ struct setup_want {
 	long long limit_s;
 };
 
-/* From a request, of the rows setup_want_shape. -EINVAL and *e. */
-int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out, struct err *e);
+/* What came with a request, of the rows setup_want_shape; texts that it lacks become "". -EINVAL
+ * and *e. */
+int setup_want_check(struct arena *a, struct setup_want *out, struct err *e);
 extern const struct shape setup_want_shape;
 
 enum setup_owner { SETUP_NOBODY, SETUP_NETPLAN_OWNS, SETUP_MANAGER, SETUP_NETWORKD, SETUP_OWNERS };

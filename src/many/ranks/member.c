@@ -9,6 +9,7 @@
 
 #include "machine/host/libraries.h"
 #include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 #include "measure/bench/net/peer.h"
 
 #define SECONDS_MAX 3600.0
@@ -96,117 +97,134 @@ static const struct shape_row exchange_answer_rows[] = {
 const struct shape exchange_answer_shape = SHAPE(exchange_answer, exchange_answer);
 /* clang-format on */
 
-static int answer_self(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_self(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct self_answer answer = { 0 };
-	struct self_ask ask;
-	int r = shape_read(a, &self_ask_shape, with, &ask, e);
+	const struct rank_member *m = of;
+	const struct self_ask *ask = with;
 
-	if (r == 0 && !(ask.seconds >= 0 && ask.seconds <= SECONDS_MAX))
-		r = err_set(e, -EINVAL, "\"seconds\" must be 0 to %.0f", SECONDS_MAX);
-	r = r ? r : m->self(m->ctx, a, &ask, &answer, e);
-	if (r == 0)
-		*out = shape_object_json(&self_answer_shape, &answer);
-	json_decref(answer.check);
-	json_decref(answer.bench);
-	return r;
+	if (!(ask->seconds >= 0 && ask->seconds <= SECONDS_MAX))
+		return err_set(e, -EINVAL, "\"seconds\" must be 0 to %.0f", SECONDS_MAX);
+	return m->self(m->ctx, a, ask, answer, e);
 }
 
-static int answer_addresses(struct rank_member *m, struct arena *a, const json_t *with,
-			    json_t **out, struct err *e)
+static void self_done(void *answer)
 {
-	struct addresses_answer answer = { 0 };
-	struct addresses_ask ask;
-	int r = shape_read(a, &addresses_ask_shape, with, &ask, e);
+	json_decref(((struct self_answer *)answer)->check);
+	json_decref(((struct self_answer *)answer)->bench);
+}
 
-	r = r ? r : library_open(LIBRARY_SODIUM, e);
+static int answer_addresses(void *of, struct arena *a, const void *with, void *answer,
+			    struct err *e)
+{
+	const struct addresses_ask *ask = with;
+	struct addresses_answer *out = answer;
+	struct rank_member *m = of;
+	int r = library_open(LIBRARY_SODIUM, e);
+
+	(void)a;
 	if (r)
 		return r;
 	member_end(m);
-	if (token_bytes(ask.token, m->x.token, sizeof(m->x.token)) != sizeof(m->x.token))
+	if (token_bytes(ask->token, m->x.token, sizeof(m->x.token)) != sizeof(m->x.token))
 		return err_set(e, -EINVAL, "the request has no token");
 	r = exchange_open(&m->arena, &m->x, m->only, m->n_only, e);
 	for (size_t i = 0; i < m->x.n; i++)
 		member_serve(m, i);
-	answer.addresses = m->x.address;
-	answer.n = m->x.n;
-	if (r == 0)
-		*out = shape_object_json(&addresses_answer_shape, &answer);
+	out->addresses = m->x.address;
+	out->n = m->x.n;
 	return r;
 }
 
-static int answer_rail(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		       struct err *e)
+static int answer_rail(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct rail_ask ask;
-	int r = shape_read(&m->arena, &rail_ask_shape, with, &ask, e);
+	const struct rail_ask *ask = with;
+	struct rank_member *m = of;
+	struct rail_ask *kept;
 
-	if (r == 0 && (ask.rail < 0 || ask.rail >= MEMBER_RAILS_MAX || ask.address < 0 ||
-		       (size_t)ask.address >= m->x.n || ask.self < 0 || (size_t)ask.self >= ask.n))
-		r = err_set(e, -EINVAL, "no such rail");
-	if (r)
-		return r;
 	(void)a;
-	m->rail[ask.rail] = ask;
-	*out = json_object();
+	(void)answer;
+	if (ask->rail < 0 || ask->rail >= MEMBER_RAILS_MAX || ask->address < 0 ||
+	    (size_t)ask->address >= m->x.n || ask->self < 0 || (size_t)ask->self >= ask->n)
+		return err_set(e, -EINVAL, "no such rail");
+	kept = &m->rail[ask->rail];
+	*kept = *ask;
+	kept->peers = arena_array(&m->arena, ask->n, sizeof(*kept->peers));
+	for (size_t i = 0; i < ask->n; i++)
+		kept->peers[i] = arena_strdup(&m->arena, ask->peers[i]);
 	return 0;
 }
 
-static int answer_exchange(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-			   struct err *e)
+static int answer_exchange(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct exchange_answer answer;
-	const struct rail_ask *rail;
-	struct group_ask ask;
-	int r = shape_read(a, &group_ask_shape, with, &ask, e);
+	const struct group_ask *ask = with;
+	const struct rank_member *m = of;
+	const struct rail_ask *rail =
+		ask->rail >= 0 && ask->rail < MEMBER_RAILS_MAX ? &m->rail[ask->rail] : NULL;
 
-	if (r)
-		return r;
-	rail = ask.rail >= 0 && ask.rail < MEMBER_RAILS_MAX ? &m->rail[ask.rail] : NULL;
-	if (!rail || !rail->n || ask.bytes < 1 || !(ask.limit_s > 0 && ask.limit_s <= SECONDS_MAX))
+	if (!rail || !rail->n || ask->bytes < 1 ||
+	    !(ask->limit_s > 0 && ask->limit_s <= SECONDS_MAX))
 		return err_set(e, -EINVAL, "no such exchange");
-	for (size_t i = 0; i < ask.n; i++)
-		if (ask.group[i] >= rail->n)
+	for (size_t i = 0; i < ask->n; i++)
+		if (ask->group[i] >= rail->n)
 			return err_set(e, -EINVAL, "no such node");
 	exchange_run(a, &m->x,
 		     &(struct exchange_ask){ .address = (size_t)rail->address,
-					     .test = ask.test,
+					     .test = ask->test,
 					     .self = (unsigned)rail->self,
 					     .peer = rail->peers,
-					     .group = ask.group,
-					     .n = ask.n,
-					     .bytes = ask.bytes,
-					     .limit_s = ask.limit_s,
-					     .slow_s = ask.slow_s,
-					     .late_us = ask.late_us,
+					     .group = ask->group,
+					     .n = ask->n,
+					     .bytes = ask->bytes,
+					     .limit_s = ask->limit_s,
+					     .slow_s = ask->slow_s,
+					     .late_us = ask->late_us,
 					     .stop = m->stop },
-		     &answer);
-	*out = shape_object_json(&exchange_answer_shape, &answer);
+		     answer);
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	int (*answer)(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		      struct err *e);
-} requests[] = {
-	{ "self", answer_self },	 { "addresses", answer_addresses }, { "rail", answer_rail },
-	{ "exchange", answer_exchange }, { "measure", member_measure },	    { "ping", member_ping },
+/* clang-format off */
+const struct request member_requests[] = {
+	{ "self", &self_ask_shape, &self_answer_shape, answer_self, self_done },
+	{ "addresses", &addresses_ask_shape, &addresses_answer_shape, answer_addresses, NULL },
+	{ "rail", &rail_ask_shape, NULL, answer_rail, NULL },
+	{ "exchange", &group_ask_shape, &exchange_answer_shape, answer_exchange, NULL },
+	{ "measure", &measure_ask_shape, &measure_answer_shape, member_measure, NULL },
+	{ "ping", &ping_ask_shape, &ping_answer_shape, member_ping, NULL },
+	{ .name = NULL },
 };
+/* clang-format on */
 
-const char *member_request(size_t i)
+int request_answer(const struct request *list, void *of, struct arena *a, const char *what,
+		   const json_t *with, json_t **out, struct err *e)
 {
-	return i < sizeof(requests) / sizeof(requests[0]) ? requests[i].name : NULL;
+	void *ask, *answer;
+	int r = 0;
+
+	while (list->name && strcmp(list->name, what) != 0)
+		list++;
+	if (!list->name)
+		return -ENOSYS;
+	ask = list->ask ? arena_alloc(a, list->ask->size) : NULL;
+	answer = list->answer ? arena_alloc(a, list->answer->size) : NULL;
+	if (ask)
+		r = shape_read(a, list->ask, with, ask, e);
+	r = r ? r : list->run(of, a, ask ? ask : (const void *)with, answer, e);
+	if (r == 0)
+		*out = answer ? shape_object_json(list->answer, answer) : json_object();
+	if (list->done)
+		list->done(answer);
+	return r;
 }
 
 int member_answer(struct rank_member *m, struct arena *a, const char *what, const json_t *with,
 		  json_t **out, struct err *e)
 {
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
-		if (strcmp(what, requests[i].name) == 0)
-			return requests[i].answer(m, a, with, out, e);
-	return err_set(e, -ENOSYS, "gputune %s does not support \"%.32s\"", GPUTUNE_VERSION, what);
+	int r = request_answer(member_requests, m, a, what, with, out, e);
+
+	return r == -ENOSYS ? err_set(e, r, "gputune %s does not support \"%.32s\"",
+				      GPUTUNE_VERSION, what)
+			    : r;
 }
 
 void member_end(struct rank_member *m)

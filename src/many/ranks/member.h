@@ -16,6 +16,20 @@
 
 enum { MEMBERS_MAX = 1 << 14, MEMBER_RAILS_MAX = 64 };
 
+/* What somebody elsewhere may ask, both ways by rows. */
+struct request {
+	const char *name;	    /* NULL: the end of a list */
+	const struct shape *ask;    /* of *with; NULL: with is the JSON, an object */
+	const struct shape *answer; /* of *answer, which is zeroed; NULL: {} */
+	/* with is from the network: check what it means. Negative errno and *e (a sentence without
+	 * the node's name) otherwise. */
+	int (*run)(void *of, struct arena *a, const void *with, void *answer, struct err *e);
+	void (*done)(void *answer); /* its JSON is made; NULL: nothing to end */
+};
+/* *out: a new object. -ENOSYS, and *e is left alone: it is not in the list. */
+int request_answer(const struct request *list, void *of, struct arena *a, const char *what,
+		   const json_t *with, json_t **out, struct err *e);
+
 /* --- the leader's side ------------------------------------------------------------------------ */
 struct channel {
 	unsigned n; /* nodes */
@@ -116,19 +130,17 @@ struct rank_member {
 int member_answer(struct rank_member *m, struct arena *a, const char *what, const json_t *with,
 		  json_t **out, struct err *e);
 void member_end(struct rank_member *m);
-/* The names of requests; NULL behind the last. */
-const char *member_request(size_t i);
+extern const struct request member_requests[]; /* of: the member */
 
 /* --- member_ping.c ---------------------------------------------------------------------------- */
 /* ICMP echoes to all targets at once; nobody on the way may cut them (don't fragment, and no memory
- * of an earlier path MTU). */
-int member_ping(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		struct err *e);
+ * of an earlier path MTU). As run of struct request. */
+int member_ping(void *of, struct arena *a, const void *with, void *answer, struct err *e);
 
 /* --- member_measure.c ------------------------------------------------------------------------- */
 /* Lets the benches of others in at that address. */
 void member_serve(struct rank_member *m, size_t address);
-int member_measure(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		   struct err *e);
+/* As run of struct request. */
+int member_measure(void *of, struct arena *a, const void *with, void *answer, struct err *e);
 
 #endif

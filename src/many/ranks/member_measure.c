@@ -103,38 +103,32 @@ static const struct bench *measure_bench(const struct measure_ask *ask)
 						 : NULL;
 }
 
-int member_measure(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		   struct err *e)
+int member_measure(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
+	const struct rank_member *m = of;
+	const struct measure_ask *ask = with;
+	struct measure_answer *out = answer;
 	struct bench_env env = { .a = a, .stop = m->stop, .cpus = bench_allowed(a) };
 	struct probe p = { .a = a, .m = ARENA_NEW(a, struct machine), .lean = true };
-	struct measure_answer answer = { 0 };
-	const struct bench *b = NULL;
-	struct measure_ask ask = { 0 };
+	const struct bench *b = measure_bench(ask);
 	struct net_address at;
 	char hex[HEX];
-	int r = shape_read(a, &measure_ask_shape, with, &ask, e), fd;
+	int r, fd;
 
-	b = r ? NULL : measure_bench(&ask);
-	if (r == 0 &&
-	    (!b || strlen(ask.peer) >= NET_TEXT || net_address_parse(ask.peer, true, &at, e)))
-		r = err_set(e, -EINVAL, "no such measurement");
-	if (r)
-		return r;
+	if (!b || strlen(ask->peer) >= NET_TEXT || net_address_parse(ask->peer, true, &at, e))
+		return err_set(e, -EINVAL, "no such measurement");
 	sodium_bin2hex(hex, sizeof(hex), m->x.token, sizeof(m->x.token));
 	fd = fd_nameless(hex, sizeof(hex) - 1);
 	if (fd < 0 || fchmod(fd, 0600))
 		return err_set(e, -EIO, "cannot create a file in memory");
-	env.ask.peer = ask.peer;
+	env.ask.peer = ask->peer;
 	env.ask.token = arena_printf(a, "/proc/self/fd/%d", fd);
 	env.h = p.h = host_open_live();
 	probe_machine(&p);
 	env.m = p.m;
-	r = b == &bench_collectives ? run_together(&ask, &env, &answer.value, e)
-				    : run_case(b, ask.name, &env, &answer.value, e);
+	r = b == &bench_collectives ? run_together(ask, &env, &out->value, e)
+				    : run_case(b, ask->name, &env, &out->value, e);
 	host_close(env.h);
 	close(fd);
-	if (r == 0)
-		*out = shape_object_json(&measure_answer_shape, &answer);
 	return r;
 }

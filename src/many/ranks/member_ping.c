@@ -184,17 +184,6 @@ static const char *error_text(const struct echo *x, const struct err *e)
 	return x->error ? strerror(x->error) : "no answer";
 }
 
-static json_t *node_ping_echoes_json(struct arena *a, const struct echo *all,
-				     const struct err *errors, size_t n)
-{
-	struct ping_answer answer = { .echoes = arena_array(a, n, sizeof(*answer.echoes)), .n = n };
-
-	for (size_t i = 0; i < n; i++)
-		answer.echoes[i] = (struct ping_echo){ all[i].got, all[i].got ? all[i].us : NAN,
-						       error_text(&all[i], &errors[i]) };
-	return shape_object_json(&ping_answer_shape, &answer);
-}
-
 static int ping_check(const struct ping_ask *ask, struct err *e)
 {
 	if (ask->tries < 1 || ask->tries > TRIES_MAX || ask->limit_ms < 1 ||
@@ -206,33 +195,35 @@ static int ping_check(const struct ping_ask *ask, struct err *e)
 	return 0;
 }
 
-int member_ping(struct rank_member *m, struct arena *a, const json_t *with, json_t **out,
-		struct err *e)
+int member_ping(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
-	struct ping_ask ask;
-	struct echo *all;
-	struct err *errors;
-	uint8_t *packet;
-	int r = shape_read(a, &ping_ask_shape, with, &ask, e);
+	const struct rank_member *m = of;
+	const struct ping_ask *ask = with;
+	struct ping_answer *out = answer;
+	struct echo *all = arena_array(a, ask->n, sizeof(*all));
+	struct err *errors = arena_array(a, ask->n, sizeof(*errors));
+	uint8_t *packet = arena_alloc(a, HEAD + DATA_MAX + IP_HEAD_MAX);
+	int r = ping_check(ask, e);
 
-	r = r ? r : ping_check(&ask, e);
 	if (r)
 		return r;
-	all = arena_array(a, ask.n, sizeof(*all));
-	errors = arena_array(a, ask.n, sizeof(*errors));
-	packet = arena_alloc(a, HEAD + DATA_MAX + IP_HEAD_MAX);
-	for (size_t i = 0; i < ask.n; i++) {
+	for (size_t i = 0; i < ask->n; i++) {
 		all[i] = (struct echo){ .fd = -1,
 					.id = (uint16_t)((unsigned)getpid() + i),
-					.bytes = (size_t)ask.targets[i].bytes };
+					.bytes = (size_t)ask->targets[i].bytes };
 		/* That one cannot be tried is its answer. */
-		open_echo(&all[i], ask.targets[i].from, ask.targets[i].to, &errors[i]);
+		open_echo(&all[i], ask->targets[i].from, ask->targets[i].to, &errors[i]);
 	}
-	for (long long i = 0; i < ask.tries; i++)
-		one_try(all, ask.n, packet, (int)ask.limit_ms, m->stop);
-	*out = node_ping_echoes_json(a, all, errors, ask.n);
-	for (size_t i = 0; i < ask.n; i++)
-		if (all[i].fd >= 0)
-			close(all[i].fd);
+	for (long long i = 0; i < ask->tries; i++)
+		one_try(all, ask->n, packet, (int)ask->limit_ms, m->stop);
+	out->echoes = arena_array(a, ask->n, sizeof(*out->echoes));
+	for (; out->n < ask->n; out->n++) {
+		const struct echo *x = &all[out->n];
+
+		out->echoes[out->n] = (struct ping_echo){ x->got, x->got ? x->us : NAN,
+							  error_text(x, &errors[out->n]) };
+		if (x->fd >= 0)
+			close(x->fd);
+	}
 	return 0;
 }
