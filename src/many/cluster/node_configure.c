@@ -220,13 +220,8 @@ static void refuse_edited(struct arena *a, const struct journal *j, const struct
 		ours = layer_top((struct journal *)j, &c->knob);
 		if (ours && strcmp(ours->after, c->before) == 0)
 			continue;
-		setup_refuse(a, s,
-			     &(struct setup_refusal){
-				     .code = "edited",
-				     .text = arena_printf(a, "%s: %s", c->knob.name,
-							  ours ? "edited since gputune wrote it"
-							       : "not written by gputune"),
-				     .fix = "move your lines to another file" });
+		setup_refuse(a, s, REFUSED_EDITED, "", "%s: %s", c->knob.name,
+			     ours ? "edited since gputune wrote it" : "not written by gputune");
 	}
 }
 
@@ -247,15 +242,9 @@ static void refuse_taken(struct arena *a, struct setup *s)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (*asks[i].by)
-			setup_refuse(a, s,
-				     &(struct setup_refusal){
-					     .code = "address-taken",
-					     .port = arena_strdup(a, asks[i].port),
-					     .text = arena_printf(a,
-								  "%s is already in use: %s "
-								  "answers ARP requests for it",
-								  asks[i].address, asks[i].by),
-					     .fix = "give another range with --subnets" });
+			setup_refuse(a, s, REFUSED_TAKEN, arena_strdup(a, asks[i].port),
+				     "%s is already in use: %s answers ARP requests for it",
+				     asks[i].address, asks[i].by);
 }
 
 /* want: from the network. */
@@ -560,7 +549,7 @@ static const char *digest_of(struct arena *a, const char *key)
 static void user_keys(struct arena *a, struct host *h, const char *home, struct wiring_node *out)
 {
 	struct wiring_key *list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list));
-	const char *dir = arena_printf(a, "%s/.ssh", home);
+	const char *dir = arena_printf(a, "%s/.ssh", home), *key;
 	char **names;
 	size_t n;
 
@@ -568,36 +557,30 @@ static void user_keys(struct arena *a, struct host *h, const char *home, struct 
 	if (host_list(h, dir, a, &names, &n))
 		return;
 	for (size_t i = 0; i < n && out->n_keys < WIRING_KEYS_MAX; i++) {
-		const char *key = str_ends(names[i], ".pub")
-					  ? read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))
-					  : NULL;
+		size_t len = strlen(names[i]) - (str_ends(names[i], ".pub") ? 4 : 0);
 
 		/* A public key without its other half here is somebody else's. */
-		if (key && host_exists(h, arena_printf(a, "%s/%.*s", dir,
-						       (int)(strlen(names[i]) - strlen(".pub")),
-						       names[i])))
+		if (names[i][len] &&
+		    host_exists(h, arena_printf(a, "%s/%.*s", dir, (int)len, names[i])) &&
+		    (key = read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))) != NULL)
 			list[out->n_keys++] = (struct wiring_key){ names[i], digest_of(a, key) };
 	}
 }
 
 static void host_keys(struct arena *a, struct host *h, struct wiring_node *out)
 {
-	static const char dir[] = "/etc/ssh", begin[] = "ssh_host_", end[] = "_key.pub";
-	const char **list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list));
+	static const char dir[] = "/etc/ssh";
+	const char **list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list)), *key;
 	char **names;
 	size_t n;
 
 	out->host_keys = list;
 	if (host_list(h, dir, a, &names, &n))
 		return;
-	for (size_t i = 0; i < n && out->n_host_keys < WIRING_KEYS_MAX; i++) {
-		const char *key = str_starts(names[i], begin) && str_ends(names[i], end)
-					  ? read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))
-					  : NULL;
-
-		if (key)
+	for (size_t i = 0; i < n && out->n_host_keys < WIRING_KEYS_MAX; i++)
+		if (str_starts(names[i], "ssh_host_") && str_ends(names[i], "_key.pub") &&
+		    (key = read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))) != NULL)
 			list[out->n_host_keys++] = key;
-	}
 }
 
 static void add_network(struct arena *a, struct wiring_node *out, struct ipv4 x)

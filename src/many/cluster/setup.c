@@ -2,6 +2,7 @@
 /* From a node's configuration to changes of knobs. A port that is as asked for already is left
  * alone, whoever made it so. */
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,12 +131,38 @@ int setup_want_check(struct arena *a, struct setup_want *out, struct err *e)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r)
+/* clang-format off */
+static const struct {
+	const char *code, *fix;
+} refusals[] = {
+	[REFUSED_UNREADABLE] = { "unreadable", "an unreadable value could not be restored" },
+	[REFUSED_NAME] = { "name", "rename the interface" },
+	[REFUSED_NO_PORT] = { "no-port", "run the discovery again" },
+	[REFUSED_OWN_LINK] = { "own-link", "reach the node over another interface (management, Wi-Fi)" },
+	[REFUSED_BOND] = { "part-of-bond", "remove it from the bond first" },
+	[REFUSED_WIRELESS] = { "wireless", "links between machines must be cables" },
+	[REFUSED_IFUPDOWN] = { "ifupdown", "add the address and mtu to its stanza in /etc/network/interfaces" },
+	[REFUSED_DEFAULT_ROUTE] = { "default-route", "links between machines must not carry the default route: move "
+				    "it to another interface" },
+	[REFUSED_RDMA] = { "rdma-in-use", "stop these programs first: a new address shifts the GIDs that their queue "
+			   "pairs use" },
+	[REFUSED_GPU] = { "gpu-busy", "stop the job first: it may communicate over these links" },
+	[REFUSED_EDITED] = { "edited", "move your lines to another file" },
+	[REFUSED_TAKEN] = { "address-taken", "give another range with --subnets" },
+};
+/* clang-format on */
+
+void setup_refuse(struct arena *a, struct setup *s, enum setup_refusal_kind k, const char *port,
+		  const char *fmt, ...)
 {
+	va_list ap;
+
+	va_start(ap, fmt);
 	s->refusals = arena_grow(a, s->refusals, s->n_refusals, sizeof(*s->refusals));
-	s->refusals[s->n_refusals] = *r;
-	s->refusals[s->n_refusals].port = r->port ? r->port : "";
-	s->n_refusals++;
+	s->refusals[s->n_refusals++] =
+		(struct setup_refusal){ refusals[k].code, port, arena_vprintf(a, fmt, ap),
+					refusals[k].fix };
+	va_end(ap);
 }
 
 static void setup_note(struct arena *a, struct setup *s, const char *sentence)
@@ -152,12 +179,7 @@ static bool setup_change(struct making *g, struct plan *p, const struct setting 
 	const char *now;
 
 	if (knob_get(g->h, g->a, k, &now, &e)) {
-		setup_refuse(g->a, g->s,
-			     &(struct setup_refusal){
-				     .code = "unreadable",
-				     .port = port,
-				     .text = arena_strdup(g->a, e.text),
-				     .fix = "an unreadable value could not be restored" });
+		setup_refuse(g->a, g->s, REFUSED_UNREADABLE, port, "%s", e.text);
 		return false;
 	}
 	if (knob_same(k, now, after))
@@ -224,14 +246,6 @@ static void setup_add_file(struct making *g, const char *run, const char *etc, c
 	g->s->files[g->s->n_files++] = (struct setup_file){ keep.name, text };
 }
 
-static void unquotable(struct making *g, const char *port, const char *why)
-{
-	setup_refuse(
-		g->a, g->s,
-		&(struct setup_refusal){
-			.code = "name", .port = port, .text = why, .fix = "rename the interface" });
-}
-
 /* Whether anything about the port is not as asked for yet. */
 static bool setup_is_open(struct making *g, const struct setup_port *p)
 {
@@ -257,7 +271,7 @@ static void add_port_file(struct making *g, const struct setup_port *p, enum set
 
 	text = o == SETUP_MANAGER ? nm_text(g->a, &w, &why) : networkd_text(g->a, &w, &why);
 	if (!text)
-		unquotable(g, p->name, why);
+		setup_refuse(g->a, g->s, REFUSED_NAME, p->name, "%s", why);
 	else if (o == SETUP_MANAGER)
 		setup_add_file(g, "/run/NetworkManager/system-connections",
 			       "/etc/NetworkManager/system-connections",
@@ -275,7 +289,7 @@ static void add_netplan(struct making *g, const struct wire_port *ports, size_t 
 	const char *why = "", *text = n ? netplan_text(g->a, ports, n, &why) : NULL;
 
 	if (n && !text)
-		unquotable(g, "", why);
+		setup_refuse(g->a, g->s, REFUSED_NAME, "", "%s", why);
 	else if (text)
 		setup_add_file(g, "/run/netplan", "/etc/netplan", SETUP_NETPLAN, 0600, text);
 }
@@ -502,9 +516,6 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	char program[] = "rdma", json[] = "-j", res[] = "resource", show[] = "show", qp[] = "qp";
 	char *const argv[] = { program, json, res, show, qp, NULL };
 	const char *listed = NULL, *users;
-	struct setup_refusal r = { .code = "rdma-in-use",
-				   .fix = "stop these programs first: a new address shifts the "
-					  "GIDs that their queue pairs use" };
 
 	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
@@ -515,19 +526,13 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 					 : "";
 		if (!users)
 			listed = NULL;
-		if (!users || !*users)
-			continue;
-		r.port = want->ports[i].name;
-		r.text = arena_printf(a, "RDMA queue pairs are open on %s: %s", device, users);
-		setup_refuse(a, out, &r);
+		else if (*users)
+			setup_refuse(a, out, REFUSED_RDMA, want->ports[i].name,
+				     "RDMA queue pairs are open on %s: %s", device, users);
 	}
-	if (listed)
-		return;
-	users = setup_rdma_openers(a, h);
-	r.port = "";
-	r.text = arena_printf(a, "RDMA devices are open: %s", users);
+	users = listed ? "" : setup_rdma_openers(a, h);
 	if (*users)
-		setup_refuse(a, out, &r);
+		setup_refuse(a, out, REFUSED_RDMA, "", "RDMA devices are open: %s", users);
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
@@ -536,47 +541,11 @@ static void gate_gpus(struct arena *a, const struct machine *m, struct setup *ou
 {
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes) {
-			if (!fact_is(&p->kind, "compute"))
-				continue;
-			setup_refuse(
-				a, out,
-				&(struct setup_refusal){
-					.code = "gpu-busy",
-					.text = arena_printf(a, "GPU %u is in use: %s (process %u)",
-							     g->index, fact_text(&p->command, "?"),
-							     p->index),
-					.fix = "stop the job first: it may communicate over these "
-					       "links" });
+			if (fact_is(&p->kind, "compute"))
+				setup_refuse(a, out, REFUSED_GPU, "",
+					     "GPU %u is in use: %s (process %u)", g->index,
+					     fact_text(&p->command, "?"), p->index);
 		}
-}
-
-static const char *setup_trouble_of(const struct machine *m, const struct setup_port *p,
-				    const char **code, const char **fix)
-{
-	const struct nic *n = machine_nic(m, p->name);
-
-	*code = "no-port";
-	*fix = "run the discovery again";
-	if (!n)
-		return "no such interface here";
-	*code = "own-link";
-	*fix = "reach the node over another interface (management, Wi-Fi)";
-	if (seen_ok(&m->config.session.links.f) &&
-	    words_have(m->config.session.links.v, p->name, strlen(p->name)))
-		return "gputune's own connection to the node uses it";
-	*code = "part-of-bond";
-	*fix = "remove it from the bond first";
-	if (seen_ok(&n->bond_master.f) && *n->bond_master.v)
-		return "it is part of a bond";
-	*code = "wireless";
-	*fix = "links between machines must be cables";
-	if (fact_or(&n->wireless, 0) == 1)
-		return "it is a wireless interface";
-	*code = "ifupdown";
-	*fix = "add the address and mtu to its stanza in /etc/network/interfaces";
-	if (fact_is(&n->owner, "ifupdown"))
-		return "ifupdown configures it, and gputune does not write its files";
-	return NULL;
 }
 
 /* The machine's way to everybody else. */
@@ -597,23 +566,34 @@ static bool is_default_route(struct arena *a, struct host *h, const char *interf
 	return false;
 }
 
+static void gate_port(struct arena *a, struct host *h, const struct machine *m, const char *name,
+		      struct setup *out)
+{
+	const struct nic *n = machine_nic(m, name);
+	const struct fact_str *links = &m->config.session.links;
+
+	if (!n)
+		setup_refuse(a, out, REFUSED_NO_PORT, name, "no such interface here");
+	else if (seen_ok(&links->f) && words_have(links->v, name, strlen(name)))
+		setup_refuse(a, out, REFUSED_OWN_LINK, name,
+			     "gputune's own connection to the node uses it");
+	else if (seen_ok(&n->bond_master.f) && *n->bond_master.v)
+		setup_refuse(a, out, REFUSED_BOND, name, "it is part of a bond");
+	else if (fact_or(&n->wireless, 0) == 1)
+		setup_refuse(a, out, REFUSED_WIRELESS, name, "it is a wireless interface");
+	else if (fact_is(&n->owner, "ifupdown"))
+		setup_refuse(a, out, REFUSED_IFUPDOWN, name,
+			     "ifupdown configures it, and gputune does not write its files");
+	else if (is_default_route(a, h, name))
+		setup_refuse(a, out, REFUSED_DEFAULT_ROUTE, name,
+			     "the node's default route uses it");
+}
+
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		 const struct setup_want *want, struct setup *out)
 {
-	for (size_t i = 0; i < want->n; i++) {
-		const struct setup_port *p = &want->ports[i];
-		struct setup_refusal r = { .port = p->name };
-
-		r.text = setup_trouble_of(m, p, &r.code, &r.fix);
-		if (!r.text && is_default_route(a, h, p->name)) {
-			r.code = "default-route";
-			r.text = "the node's default route uses it";
-			r.fix = "links between machines must not carry the default route: move it "
-				"to another interface";
-		}
-		if (r.text)
-			setup_refuse(a, out, &r);
-	}
+	for (size_t i = 0; i < want->n; i++)
+		gate_port(a, h, m, want->ports[i].name, out);
 	gate_rdma(a, h, m, want, out);
 	gate_gpus(a, m, out);
 }

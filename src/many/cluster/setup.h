@@ -127,7 +127,23 @@ void setup_definition(struct arena *a, const struct setup_sources *s, const stru
 /* --- what stands against changing these ports ------------------------------------------------- */
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		 const struct setup_want *want, struct setup *out);
-void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r);
+enum setup_refusal_kind {
+	REFUSED_UNREADABLE,
+	REFUSED_NAME,
+	REFUSED_NO_PORT,
+	REFUSED_OWN_LINK,
+	REFUSED_BOND,
+	REFUSED_WIRELESS,
+	REFUSED_IFUPDOWN,
+	REFUSED_DEFAULT_ROUTE,
+	REFUSED_RDMA,
+	REFUSED_GPU,
+	REFUSED_EDITED,
+	REFUSED_TAKEN,
+};
+/* port: "" the node. */
+void setup_refuse(struct arena *a, struct setup *s, enum setup_refusal_kind k, const char *port,
+		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Whose queue pairs "rdma -j res show qp" lists on that device: "ib_write_bw (process 123), ...";
  * "" nobody's; NULL: the text is none of that. Pure. */
 const char *setup_rdma_users(struct arena *a, const char *json, const char *device);
