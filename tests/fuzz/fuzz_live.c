@@ -305,7 +305,7 @@ static void play_air(void)
 
 		p->name = names[i];
 		p->pci = "";
-		p->carrier = (struct fact_int){ .f = { .seen = SEEN_OK }, .v = 1 };
+		p->nic.carrier = (struct fact_int){ .f = { .seen = SEEN_OK }, .v = 1 };
 		x->name = "fe80::1/64";
 	}
 	if (neighbor_open(live->a, &how, &n, &air, &e))

@@ -156,12 +156,12 @@ static void verbs_wire(struct arena *a, struct cluster_node *n, const struct clu
 						.way = "link",
 						.node = verbs_word(other->name),
 						.port = verbs_word(q->name),
-						.address = q->mac,
+						.address = q->nic.mac,
 						.pci = verbs_word(q->pci),
-						.port_name = q->port_name,
-						.switch_id = q->switch_id,
-						.mtu = q->mtu,
-						.speed_mbps = q->speed_mbps };
+						.port_name = q->nic.port,
+						.switch_id = q->nic.switch_id,
+						.mtu = q->nic.mtu,
+						.speed_mbps = q->nic.speed_mbps };
 		p->listened = verbs_word("frames");
 	}
 }

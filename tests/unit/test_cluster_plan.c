@@ -51,10 +51,10 @@ static void make_rig(struct rig *g, size_t n)
 
 			p->name = names[k];
 			p->pci = pcis[k];
-			p->mtu = number(1500);
-			p->max_mtu = number(9978);
-			p->driver = text("mlx5_core");
-			p->link_layer = text("Ethernet");
+			p->nic.mtu = number(1500);
+			p->nic.max_mtu = number(9978);
+			p->nic.driver = text("mlx5_core");
+			p->rdma.link_layer = text("Ethernet");
 			p->rdma_device = text("roce");
 		}
 		g->before[i] = (struct wiring_node){ .user = "root", .version = GPUTUNE_VERSION };
@@ -387,7 +387,7 @@ static void test_small_mtu(void **state)
 
 	(void)state;
 	pair(&g);
-	((struct cluster_port *)g.nodes[1].ports.items)[2].max_mtu = number(4000);
+	((struct cluster_port *)g.nodes[1].ports.items)[2].nic.max_mtu = number(4000);
 	plan_as(&g, "auto");
 	assert_int_equal(g.w.paths[0].mtu, 9000);
 	assert_int_equal(g.w.paths[1].mtu, 4000);
@@ -401,7 +401,7 @@ static void test_infiniband(void **state)
 
 	(void)state;
 	pair(&g);
-	((struct cluster_port *)g.nodes[1].ports.items)[1].link_layer = text("InfiniBand");
+	((struct cluster_port *)g.nodes[1].ports.items)[1].rdma.link_layer = text("InfiniBand");
 	plan_as(&g, "auto");
 	assert_int_equal(g.w.n_switches, 1);
 	assert_string_equal(g.w.switches[0].pci, "0000:01:00.1");

@@ -47,15 +47,7 @@ static void cluster_inventory_rdma(const struct rdma_port *r, struct cluster_por
 	}
 	p->rdma_device = word(r->device, from);
 	p->rdma_port = number(r->number, from);
-	p->rdma_state = r->state;
-	p->rdma_phys_state = r->phys_state;
-	p->link_layer = r->link_layer;
-	p->rdma_rate_mbps = r->rate_mbps;
-	p->gids = r->gids;
-	p->symbol_errors = r->symbol_errors;
-	p->link_downed = r->link_downed;
-	p->rcv_errors = r->rcv_errors;
-	p->out_of_sequence = r->out_of_sequence;
+	p->rdma = *r;
 }
 
 static void cluster_inventory_addresses(struct arena *a, const struct nic *n,
@@ -80,34 +72,13 @@ static void cluster_inventory_port(struct arena *a, const struct machine *m, con
 
 	p->name = n->name;
 	p->pci = n->pci;
-	p->port_name = n->port;
-	p->switch_id = n->switch_id;
-	p->driver = n->driver;
-	p->firmware = n->firmware;
-	p->mac = n->mac;
-	p->operstate = n->operstate;
-	p->owner = n->owner;
-	p->bond_master = n->bond_master;
-	p->carrier = n->carrier;
-	p->speed_mbps = n->speed_mbps;
-	p->mtu = n->mtu;
-	p->max_mtu = n->max_mtu;
-	p->wireless = n->wireless;
-	p->type = n->type;
-	p->pfc = n->pfc;
-	p->trust = n->trust;
-	p->rx_dropped = n->rx_dropped;
-	p->rx_missed = n->rx_missed;
-	p->rx_crc_errors = n->rx_crc_errors;
+	p->nic = *n;
 	if (f) {
 		struct link_best best = machine_link_best(m, f);
 
-		p->pci_speed_mts = f->speed_mts;
-		p->pci_max_mts = f->max_speed_mts;
-		p->pci_max_mts.v = best.speed_mts;
-		p->pci_width = f->width;
-		p->pci_max_width = f->max_width;
-		p->pci_max_width.v = best.width;
+		p->function = *f;
+		p->function.max_speed_mts.v = best.speed_mts;
+		p->function.max_width.v = best.width;
 	}
 	cluster_inventory_addresses(a, n, p);
 	cluster_inventory_rdma(rdma_of(m, n), p);
@@ -266,15 +237,16 @@ static void link_state(struct arena *a, const struct ifaddrs *i, int fd, struct 
 
 	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", p->name);
 	if (l->sll_halen == 6)
-		p->mac = (struct fact_str){ .f = seen(from),
-					    .v = arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x",
-							      l->sll_addr[0], l->sll_addr[1],
-							      l->sll_addr[2], l->sll_addr[3],
-							      l->sll_addr[4], l->sll_addr[5]) };
-	p->carrier = (struct fact_int){ .f = seen(from), .v = up && carrier };
-	p->operstate = (struct fact_str){ .f = seen(from), .v = up && carrier ? "up" : "down" };
+		p->nic.mac =
+			(struct fact_str){ .f = seen(from),
+					   .v = arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x",
+							     l->sll_addr[0], l->sll_addr[1],
+							     l->sll_addr[2], l->sll_addr[3],
+							     l->sll_addr[4], l->sll_addr[5]) };
+	p->nic.carrier = (struct fact_int){ .f = seen(from), .v = up && carrier };
+	p->nic.operstate = (struct fact_str){ .f = seen(from), .v = up && carrier ? "up" : "down" };
 	if (ioctl(fd, SIOCGIFMTU, &ask) == 0)
-		p->mtu = (struct fact_int){ .f = seen("ioctl SIOCGIFMTU"), .v = ask.ifr_mtu };
+		p->nic.mtu = (struct fact_int){ .f = seen("ioctl SIOCGIFMTU"), .v = ask.ifr_mtu };
 }
 
 /* A capture may describe ports that this namespace lacks: they carry nothing here. */
@@ -283,8 +255,8 @@ static void not_here(struct cluster_port *p)
 	static const char from[] = "getifaddrs";
 
 	p->addresses.n = 0;
-	p->carrier = (struct fact_int){ .f = unseen(ENODEV, from) };
-	p->operstate = (struct fact_str){ .f = unseen(ENODEV, from) };
+	p->nic.carrier = (struct fact_int){ .f = unseen(ENODEV, from) };
+	p->nic.operstate = (struct fact_str){ .f = unseen(ENODEV, from) };
 }
 
 static void local_ports(struct arena *a, struct cluster_node *n)
@@ -484,7 +456,7 @@ static void active_mtu(struct cluster_port *p)
 	struct verbs_port v;
 	struct err e;
 
-	if (!fact_is(&p->rdma_state, "ACTIVE") || verbs_port_open(p->name, &v, &e))
+	if (!fact_is(&p->rdma.state, "ACTIVE") || verbs_port_open(p->name, &v, &e))
 		return;
 	if (strcmp(v.netdev, p->name) == 0 && v.mtu >= 1 && v.mtu <= 5)
 		p->active_mtu =

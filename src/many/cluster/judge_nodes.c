@@ -107,13 +107,13 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 	NODE_PORTS(p, n)
 	{
 		bool counts = *p->pci && p->data;
-		const struct fact *carrier = &p->carrier.f;
+		const struct fact *carrier = &p->nic.carrier.f;
 
 		/* What nobody could look at may be up. */
 		if (counts && first_untold(&carrier, 1))
 			return;
 		data += counts;
-		up += counts && fact_or(&p->carrier, 0) == 1;
+		up += counts && fact_or(&p->nic.carrier, 0) == 1;
 	}
 	if (!data || up || !fact_or(&n->adapters, 0))
 		return;
@@ -258,11 +258,11 @@ void cluster_judge_nodes(struct arena *a, struct cluster *c)
 static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct cluster_path *p)
 {
 	const struct cluster_end first = p->ends[0];
-	long long mine = fact_or(&cluster_end_port(c, first)->mtu, 0);
+	long long mine = fact_or(&cluster_end_port(c, first)->nic.mtu, 0);
 	bool equal = mine > 0;
 
 	for (size_t i = 1; i < p->n_ends; i++) {
-		long long theirs = fact_or(&cluster_end_port(c, p->ends[i])->mtu, 0);
+		long long theirs = fact_or(&cluster_end_port(c, p->ends[i])->nic.mtu, 0);
 
 		if (mine <= 0 || theirs <= 0 || mine == theirs) {
 			equal = equal && theirs > 0;
@@ -287,8 +287,8 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 
 static struct roce_side judge_nodes_side(const struct cluster_port *p)
 {
-	return (struct roce_side){ .pfc = fact_text(&p->pfc, NULL),
-				   .trust = fact_text(&p->trust, NULL) };
+	return (struct roce_side){ .pfc = fact_text(&p->nic.pfc, NULL),
+				   .trust = fact_text(&p->nic.trust, NULL) };
 }
 
 static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cluster_path *p)
@@ -322,7 +322,7 @@ static void judge_nodes_speed(struct arena *a, struct cluster *c, const struct c
 		if (!v)
 			continue;
 		cluster_find_at(a, c, "speed-below", p->ends[i],
-				arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
+				arena_printf(a, "%lld Mb/s negotiated", x->nic.speed_mbps.v),
 				"%s has a link of %s, not of %s.",
 				cluster_end_text(a, c, p->ends[i]), v->current, v->wanted);
 	}
@@ -342,7 +342,7 @@ static bool judge_nodes_has_address(const struct cluster_port *p)
 
 static const char *why_unused(const struct cluster_port *p)
 {
-	if (!fact_or(&p->carrier, 0) || !fact_is(&p->operstate, "up"))
+	if (!fact_or(&p->nic.carrier, 0) || !fact_is(&p->nic.operstate, "up"))
 		return "is down";
 	return judge_nodes_has_address(p) ? "has no active RDMA port" : "has no address";
 }
@@ -389,11 +389,11 @@ static void judge_nodes_rdma(struct arena *a, struct cluster *c, struct cluster_
 {
 	const struct cluster_port *p = cluster_end_port(c, e);
 
-	if (cluster_port_up(p) && !fact_is(&p->link_layer, "InfiniBand") &&
+	if (cluster_port_up(p) && !fact_is(&p->rdma.link_layer, "InfiniBand") &&
 	    cluster_fails(c, e.node, "rdma.state", cluster_rdma_name(a, p)))
-		cluster_find_at(a, c, "rdma-down", e, arena_printf(a, "state %s", p->rdma_state.v),
+		cluster_find_at(a, c, "rdma-down", e, arena_printf(a, "state %s", p->rdma.state.v),
 				"%s is up, its RDMA port %s is %s.", cluster_end_text(a, c, e),
-				fact_text(&p->rdma_device, "?"), p->rdma_state.v);
+				fact_text(&p->rdma_device, "?"), p->rdma.state.v);
 }
 
 /* One end of a path can do RDMA: then who cannot makes both go over TCP. */
@@ -517,7 +517,7 @@ static const struct rdma_gid *gid_of(const struct cluster_port *p, const struct 
 {
 	unsigned char four[4];
 
-	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+	LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids)
 		if (holds_four(g, four) && memcmp(four, x->bytes, 4) == 0)
 			return g;
 	return NULL;
@@ -536,7 +536,7 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 		    cluster_prefix_link_local(&prefix) || gid_of(p, &prefix))
 			continue;
 		cluster_find_at(a, c, "gid-missing", e,
-				arena_printf(a, "%zu GIDs of %s, none for it", p->gids.n,
+				arena_printf(a, "%zu GIDs of %s, none for it", p->rdma.gids.n,
 					     fact_text(&p->rdma_device, "?")),
 				"%s %s has no RoCE v2 GID for %s.", c->nodes[e.node].name, p->name,
 				x->name);
@@ -562,7 +562,7 @@ static void drifted(struct arena *a, struct cluster *c, struct cluster_end e,
 {
 	const struct cluster_port *p = cluster_end_port(c, e);
 
-	LIST_FOR_EACH (struct rdma_gid, was, &old->gids) {
+	LIST_FOR_EACH (struct rdma_gid, was, &old->rdma.gids) {
 		struct cluster_prefix x = { .family = AF_INET };
 		const struct rdma_gid *is;
 
@@ -593,7 +593,7 @@ static void uneven(struct arena *a, struct cluster *c)
 		{
 			unsigned char four[4];
 
-			LIST_FOR_EACH (struct rdma_gid, g, &p->gids) {
+			LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids) {
 				if (!cluster_port_up(p) || !holds_four(g, four))
 					continue;
 				differ = differ || (n && g->index != first);

@@ -95,74 +95,41 @@ static struct fact_str judged_addresses(struct arena *a, const struct cluster_po
 				  .v = arena_strdup(a, t.s ? t.s : "") };
 }
 
-/* A node of an older release does not tell it. */
-static struct fact_str judged_type(const struct cluster_port *p)
-{
-	if (seen_ok(&p->type.f))
-		return p->type;
-	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = "link layer" },
-				  .v = fact_is(&p->link_layer, "InfiniBand") ? "infiniband"
-									     : "ethernet" };
-}
-
-static void judged_rdma(struct arena *a, const struct cluster_port *p, struct machine *m)
-{
-	struct rdma_port *r = list_add(a, &m->net.rdma, sizeof(*r));
-
-	*r = (struct rdma_port){ .name = cluster_rdma_name(a, p),
-				 .device = p->rdma_device.v,
-				 .pci = p->pci,
-				 .number = (unsigned)fact_or(&p->rdma_port, 1),
-				 .state = p->rdma_state,
-				 .phys_state = p->rdma_phys_state,
-				 .link_layer = p->link_layer,
-				 .rate_mbps = p->rdma_rate_mbps,
-				 .netdev = { .f = { .seen = SEEN_OK, .leaf = "ports" },
-					     .v = p->name },
-				 .gids = p->gids };
-}
-
-/* Its most is what both ends of the link can do: the node looked at both. */
-static void judged_function(struct arena *a, const struct cluster_port *p, struct machine *m)
-{
-	struct pci_function *f = list_add(a, &m->pci, sizeof(*f));
-
-	*f = (struct pci_function){ .name = p->pci,
-				    .path = "/",
-				    .parent = "",
-				    .root = "",
-				    .class_ = { .f = { .seen = SEEN_OK }, .v = 0x020000 },
-				    .speed_mts = p->pci_speed_mts,
-				    .max_speed_mts = p->pci_max_mts,
-				    .width = p->pci_width,
-				    .max_width = p->pci_max_width };
-}
-
 static void judged_port(struct arena *a, const struct cluster_port *p, struct machine *m)
 {
 	struct nic *n = list_add(a, &m->net.nics, sizeof(*n));
 
-	*n = (struct nic){ .name = p->name,
-			   .pci = p->pci,
-			   .driver = p->driver,
-			   .firmware = p->firmware,
-			   .mac = p->mac,
-			   .operstate = p->operstate,
-			   .carrier = p->carrier,
-			   .speed_mbps = p->speed_mbps,
-			   .mtu = p->mtu,
-			   .max_mtu = p->max_mtu,
-			   .type = judged_type(p),
-			   .port = p->port_name,
-			   .switch_id = p->switch_id,
-			   .wireless = p->wireless,
-			   .owner = p->owner,
-			   .bond_master = p->bond_master,
-			   .ipv4 = judged_addresses(a, p) };
-	if (*p->pci)
-		judged_function(a, p, m);
-	if (seen_ok(&p->rdma_device.f))
-		judged_rdma(a, p, m);
+	*n = p->nic;
+	n->name = p->name;
+	n->pci = p->pci;
+	n->ipv4 = judged_addresses(a, p);
+	/* A node of an older release does not tell it. */
+	if (!seen_ok(&n->type.f))
+		n->type = (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = "link layer" },
+					     .v = fact_is(&p->rdma.link_layer, "InfiniBand")
+							  ? "infiniband"
+							  : "ethernet" };
+	if (*p->pci) {
+		struct pci_function *f = list_add(a, &m->pci, sizeof(*f));
+
+		/* Its most is what both ends of the link can do: the node looked at both. */
+		*f = p->function;
+		f->name = p->pci;
+		f->path = "/";
+		f->parent = f->root = "";
+		f->class_ = (struct fact_int){ .f = { .seen = SEEN_OK }, .v = 0x020000 };
+	}
+	if (seen_ok(&p->rdma_device.f)) {
+		struct rdma_port *r = list_add(a, &m->net.rdma, sizeof(*r));
+
+		*r = p->rdma;
+		r->name = cluster_rdma_name(a, p);
+		r->device = p->rdma_device.v;
+		r->pci = p->pci;
+		r->number = (unsigned)fact_or(&p->rdma_port, 1);
+		r->netdev = (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = "ports" },
+					       .v = p->name };
+	}
 }
 
 struct machine *cluster_machine(struct arena *a, const struct cluster_node *n)

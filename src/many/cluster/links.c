@@ -12,7 +12,7 @@ struct cluster_port *cluster_end_port(const struct cluster *c, struct cluster_en
 
 bool cluster_port_up(const struct cluster_port *p)
 {
-	return fact_or(&p->carrier, 0) && fact_is(&p->operstate, "up");
+	return fact_or(&p->nic.carrier, 0) && fact_is(&p->nic.operstate, "up");
 }
 
 size_t cluster_cage_of(const struct cluster *c, size_t node, const struct cluster_port *p)
@@ -54,14 +54,14 @@ static bool both_report(const struct fact_str *x, const struct fact_str *y, bool
 static const char *twins_by(const struct cluster_node *n, const struct cluster_port *a,
 			    const struct cluster_port *b)
 {
-	if (!*a->pci || !*b->pci || both_report(&a->port_name, &b->port_name, false))
+	if (!*a->pci || !*b->pci || both_report(&a->nic.port, &b->nic.port, false))
 		return NULL;
-	if (both_report(&a->port_name, &b->port_name, true) &&
-	    both_report(&a->switch_id, &b->switch_id, true))
+	if (both_report(&a->nic.port, &b->nic.port, true) &&
+	    both_report(&a->nic.switch_id, &b->nic.switch_id, true))
 		return "equal phys_switch_id and phys_port_name";
 	/* The one machine of which it is known that a card stands on two PCI domains. */
-	if (!fact_is(&n->platform, "dgx-spark") || !fact_is(&a->driver, "mlx5_core") ||
-	    !fact_is(&b->driver, "mlx5_core"))
+	if (!fact_is(&n->platform, "dgx-spark") || !fact_is(&a->nic.driver, "mlx5_core") ||
+	    !fact_is(&b->nic.driver, "mlx5_core"))
 		return NULL;
 	return strcmp(behind_domain(a->pci), behind_domain(b->pci)) == 0
 		       ? "the same function of one card on two PCI domains (DGX Spark)"
@@ -70,7 +70,7 @@ static const char *twins_by(const struct cluster_node *n, const struct cluster_p
 
 static bool has_cage(const struct cluster_port *p)
 {
-	return !fact_or(&p->wireless, 0);
+	return !fact_or(&p->nic.wireless, 0);
 }
 
 /* Behind the twins that stand before it on the bus. */
@@ -119,7 +119,7 @@ static void make_cages(struct arena *a, struct cluster *c, size_t node)
 			c->cages = arena_grow(a, c->cages, c->n_cages, sizeof(*c->cages));
 			cage = &c->cages[c->n_cages++];
 			*cage = (struct cluster_cage){ .node = node, .wire = CLUSTER_NONE };
-			cage->name = fact_text(&p->port_name, p->name);
+			cage->name = fact_text(&p->nic.port, p->name);
 		} else {
 			cage->twins_by = by;
 		}
@@ -582,7 +582,7 @@ static struct cluster_path *links_add_path(struct arena *a, struct cluster_wire 
 
 static void add_end(const struct cluster *c, struct cluster_path *p, struct cluster_end e)
 {
-	long long speed = fact_or(&cluster_end_port(c, e)->speed_mbps, 0);
+	long long speed = fact_or(&cluster_end_port(c, e)->nic.speed_mbps, 0);
 
 	if (speed > 0 && (!p->speed_mbps || speed < p->speed_mbps))
 		p->speed_mbps = speed;

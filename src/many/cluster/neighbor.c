@@ -410,14 +410,14 @@ static bool has_link_local(const struct cluster_port *p)
 static void greeting(const struct neighbor_discovery *air, struct neighbor_port *p)
 {
 	struct hello h = { .node = air->how.node };
-	long long mtu = fact_or(&p->port->mtu, 0), speed = fact_or(&p->port->speed_mbps, 0);
+	long long mtu = fact_or(&p->port->nic.mtu, 0), speed = fact_or(&p->port->nic.speed_mbps, 0);
 
 	memcpy(h.token, air->how.token, sizeof(h.token));
 	snprintf(h.name, sizeof(h.name), "%s", air->how.name);
 	snprintf(h.port, sizeof(h.port), "%s", p->port->name);
 	snprintf(h.pci, sizeof(h.pci), "%s", p->port->pci);
-	snprintf(h.port_name, sizeof(h.port_name), "%s", fact_text(&p->port->port_name, ""));
-	snprintf(h.switch_id, sizeof(h.switch_id), "%s", fact_text(&p->port->switch_id, ""));
+	snprintf(h.port_name, sizeof(h.port_name), "%s", fact_text(&p->port->nic.port, ""));
+	snprintf(h.switch_id, sizeof(h.switch_id), "%s", fact_text(&p->port->nic.switch_id, ""));
 	h.mtu = mtu > 0 && mtu <= UINT32_MAX ? (uint32_t)mtu : 0;
 	h.speed_mbps = speed > 0 && speed <= UINT32_MAX ? (uint32_t)speed : 0;
 	p->hello_len = hello_write(&h, p->hello, sizeof(p->hello));
@@ -432,7 +432,7 @@ static void open_port(struct neighbor_discovery *air, struct cluster_port *port)
 	port->listened.f = (struct fact){ .seen = SEEN_ABSENT,
 					  .err = ENODEV,
 					  .leaf = "the port has no carrier" };
-	if (!index || !fact_or(&port->carrier, 0) || fact_or(&port->wireless, 0))
+	if (!index || !fact_or(&port->nic.carrier, 0) || fact_or(&port->nic.wireless, 0))
 		return;
 	*p = (struct neighbor_port){ .port = port, .index = index, .frames = -1, .lldp = -1 };
 	p->has_six = has_link_local(port);

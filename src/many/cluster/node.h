@@ -36,36 +36,19 @@ struct cluster_address {
  * device of the same function. Facts of what a DGX Spark calls a twin are those of two such ports.
  */
 struct cluster_port {
-	const char *name;		      /* the interface, "enp1s0f0np0" */
-	const char *pci;		      /* "0000:01:00.0"; "" for virtual ones */
-	struct fact_str port_name, switch_id; /* phys_port_name "p0", phys_switch_id */
-	struct fact_str driver, firmware, mac;
-	struct fact_str operstate; /* "up", "down" */
-	struct fact_str
-		owner; /* "netplan", "NetworkManager", "networkd", "ifupdown"; absent: none */
-	struct fact_str bond_master;
-	struct fact_int carrier;      /* 0 or 1 */
-	struct fact_int speed_mbps;   /* Mb/s, of the link */
-	struct fact_int mtu, max_mtu; /* bytes, layer 3 */
-	struct fact_int pci_speed_mts, pci_max_mts, pci_width, pci_max_width; /* MT/s, lanes */
-	struct fact_int wireless;					      /* 1 */
-	struct fact_str type; /* "ethernet", "infiniband" */
-	bool data; /* for data, not for management (is_data_port); cluster_link fills it */
-	struct list addresses; /* struct cluster_address */
-	/* RDMA: absent where the port has no such device. */
-	struct fact_str rdma_device;	 /* "rocep1s0f0" */
-	struct fact_int rdma_port;	 /* from 1 */
-	struct fact_str rdma_state;	 /* "ACTIVE" */
-	struct fact_str rdma_phys_state; /* "LinkUp" */
-	struct fact_str link_layer;	 /* "Ethernet", "InfiniBand" */
-	struct fact_int rdma_rate_mbps;
+	const char *name; /* the interface, "enp1s0f0np0" */
+	const char *pci;  /* "0000:01:00.0"; "" for virtual ones */
+	/* What the node's machine knows of each, of which only the rows of node.c are told. */
+	struct nic nic;
+	struct rdma_port rdma;
+	struct pci_function function;
+	/* Absent where the port has no RDMA. */
+	struct fact_str rdma_device; /* "rocep1s0f0" */
+	struct fact_int rdma_port;   /* from 1 */
 	struct fact_int
 		active_mtu; /* bytes; by the verbs library, so unasked where there is none */
-	struct list gids;   /* struct rdma_gid */
-	struct fact_str pfc, trust; /* as of struct nic: ports with RoCE */
-	/* Counts since boot. */
-	struct fact_int rx_dropped, rx_missed, rx_crc_errors;
-	struct fact_int symbol_errors, link_downed, rcv_errors, out_of_sequence;
+	bool data;	    /* for data, not for management (is_data_port); cluster_link fills it */
+	struct list addresses; /* struct cluster_address */
 	/* How this port listened: "frames" (layer 2), "ipv6"; absent or denied: not at all. */
 	struct fact_str listened;
 };

@@ -102,32 +102,32 @@ static const char *join_addresses(struct arena *a, const struct cluster_port *p)
 /* "3 (RoCE v2)": of the first routable IPv4 one. */
 static const char *gid_text(struct arena *a, const struct cluster_port *p)
 {
-	LIST_FOR_EACH (struct rdma_gid, g, &p->gids) {
+	LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids) {
 		struct in6_addr six;
 
 		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
 		    inet_pton(AF_INET6, g->gid.v, &six) == 1 && IN6_IS_ADDR_V4MAPPED(&six))
-			return arena_printf(a, "%u (v2, IPv4) of %zu", g->index, p->gids.n);
+			return arena_printf(a, "%u (v2, IPv4) of %zu", g->index, p->rdma.gids.n);
 	}
-	return p->gids.n ? arena_printf(a, "%zu, no v2 with IPv4", p->gids.n) : "";
+	return p->rdma.gids.n ? arena_printf(a, "%zu, no v2 with IPv4", p->rdma.gids.n) : "";
 }
 
 static void port_row(struct doc *d, struct node *t, const struct cluster *c,
 		     const struct cluster_node *n, const struct cluster_port *p)
 {
 	size_t cage = cluster_cage_of(c, (size_t)(n - c->nodes), p);
-	const char *pcie = figure_link(d->arena, &p->pci_speed_mts, &p->pci_width);
+	const char *pcie = figure_link(d->arena, &p->function.speed_mts, &p->function.width);
 
 	NODE_ROW(d, t, cell_as(STYLE_STRONG, n->name),
 		 cage == CLUSTER_NONE ? cell("") : cell(c->cages[cage].name),
 		 cell_as(STYLE_CODE, p->name), cell(p->pci),
 		 cell_as(cluster_port_up(p) ? STYLE_PLAIN : STYLE_MUTED,
 			 cluster_speed_text(d->arena, p)),
-		 cell(pcie ? pcie : ""), cell_int(d, &p->mtu, NULL),
+		 cell(pcie ? pcie : ""), cell_int(d, &p->nic.mtu, NULL),
 		 cell(join_addresses(d->arena, p)), cell(fact_text(&p->rdma_device, "")),
-		 cell_as(fact_is(&p->rdma_state, "ACTIVE") ? STYLE_GOOD : STYLE_WARN,
-			 fact_text(&p->rdma_state, "")),
-		 cell(gid_text(d->arena, p)), cell(fact_text(&p->owner, "")));
+		 cell_as(fact_is(&p->rdma.state, "ACTIVE") ? STYLE_GOOD : STYLE_WARN,
+			 fact_text(&p->rdma.state, "")),
+		 cell(gid_text(d->arena, p)), cell(fact_text(&p->nic.owner, "")));
 }
 
 static void cluster_page_ports(struct doc *d, const struct cluster *c)
@@ -193,7 +193,7 @@ static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 static void all_of_node(struct doc *d, const struct cluster_node *n)
 {
 	NODE_PORTS(p, n)
-	if (p->gids.n)
+	if (p->rdma.gids.n)
 		shape_list_table(d, arena_printf(d->arena, "GIDs of %s %s", n->name, p->name),
 				 &cluster_port_shape, "gids", p);
 	if (n->heard.n)
@@ -224,7 +224,7 @@ enum { GAP = 16 };
 
 const char *cluster_speed_text(struct arena *a, const struct cluster_port *p)
 {
-	long long v = fact_or(&p->speed_mbps, 0);
+	long long v = fact_or(&p->nic.speed_mbps, 0);
 
 	if (!cluster_port_up(p))
 		return "down";
@@ -283,7 +283,7 @@ static struct face face_of(struct arena *a, const struct cluster *c, size_t cage
 	for (size_t i = 0; i < g->n_ports; i++) {
 		const struct cluster_port *p = port_at(c, g, i);
 		const char *line = arena_printf(a, "%-*s  %8s, MTU %lld", (int)names, p->name,
-						cluster_speed_text(a, p), fact_or(&p->mtu, 0));
+						cluster_speed_text(a, p), fact_or(&p->nic.mtu, 0));
 
 		f.lines[i + 1] = line;
 		inside = strlen(line) > inside ? strlen(line) : inside;
@@ -471,7 +471,7 @@ static void draw_port(struct svg_canvas *v, const struct cluster_node *n,
 	svg_text(v->t, mid, v->ports_y + 18, "middle", "strong", 12, w, p->name);
 	svg_text(v->t, mid, v->ports_y + 34, "middle", "soft", 11, w,
 		 arena_printf(v->a, "%s, MTU %lld", cluster_speed_text(v->a, p),
-			      fact_or(&p->mtu, 0)));
+			      fact_or(&p->nic.mtu, 0)));
 	svg_text(v->t, mid, v->ports_y + 49, "middle", "soft", 11, w, address_of(p));
 }
 

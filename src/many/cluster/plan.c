@@ -142,7 +142,7 @@ static long long mtu_of(const struct planning *p, const struct cluster_path *pat
 	long long mtu = p->wish->mtu ? p->wish->mtu : WIRING_MTU;
 
 	for (size_t i = 0; i < path->n_ends; i++) {
-		long long most = fact_or(&port_of(p, path->ends[i])->max_mtu, mtu);
+		long long most = fact_or(&port_of(p, path->ends[i])->nic.max_mtu, mtu);
 
 		if (most > 0 && most < mtu)
 			mtu = most;
@@ -200,7 +200,7 @@ static void cluster_plan_add_port(struct planning *p, struct wiring_path *path,
 				     .path = (size_t)(path - w->paths),
 				     .address = ipv4_text(p->a, x),
 				     .there = there,
-				     .mtu_now = fact_or(&port->mtu, -1) };
+				     .mtu_now = fact_or(&port->nic.mtu, -1) };
 	path->n++;
 }
 
@@ -524,7 +524,7 @@ static void judge_port(struct arena *a, const struct wiring_port *p, struct wiri
 			beside ? "the port has %s, in the subnet of another port of this node, "
 				 "configured by %s"
 			       : "the port also keeps %s, configured by %s",
-			at->name, fact_text(&port->owner, "an unknown owner"));
+			at->name, fact_text(&port->nic.owner, "an unknown owner"));
 	}
 }
 
@@ -590,8 +590,8 @@ static void add_switches(struct planning *p)
 		{
 			struct wiring *w = p->w;
 
-			if (!fact_is(&port->link_layer, "InfiniBand") ||
-			    !fact_is(&port->driver, "mlx5_core") || !*port->pci)
+			if (!fact_is(&port->rdma.link_layer, "InfiniBand") ||
+			    !fact_is(&port->nic.driver, "mlx5_core") || !*port->pci)
 				continue;
 			w->switches =
 				arena_grow(p->a, w->switches, w->n_switches, sizeof(*w->switches));

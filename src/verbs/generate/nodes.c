@@ -173,12 +173,12 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 			.number = (unsigned)fact_or(&p->rdma_port, 1),
 			.netdev = p->name,
 			.pci = p->pci,
-			.cage = fact_text(&p->port_name, ""),
-			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
-			.foreign = gen_foreign(&p->link_layer),
-			.up = fact_is(&p->rdma_state, "ACTIVE"),
-			.down = seen_ok(&p->rdma_state.f) && !fact_is(&p->rdma_state, "ACTIVE"),
-			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
+			.cage = fact_text(&p->nic.port, ""),
+			.infiniband = fact_is(&p->rdma.link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->rdma.link_layer),
+			.up = fact_is(&p->rdma.state, "ACTIVE"),
+			.down = seen_ok(&p->rdma.state.f) && !fact_is(&p->rdma.state, "ACTIVE"),
+			.rate_mbps = fact_or(&p->rdma.rate_mbps, 0),
 			.address = address,
 		};
 	}
@@ -187,8 +187,8 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 		n->links[n->n_links++] = (struct gen_link){
 			.name = p->name,
 			.address = address,
-			.speed_mbps = fact_or(&p->speed_mbps, 0),
-			.wireless = fact_or(&p->wireless, 0) == 1,
+			.speed_mbps = fact_or(&p->nic.speed_mbps, 0),
+			.wireless = fact_or(&p->nic.wireless, 0) == 1,
 		};
 	}
 }
