@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of machines: what is kept of results, what is refused, what changed, what it cost. since.py GPUTUNE [MACHINES WEEKS]"""
 import csv
+import errno
 import io
 import json
 import math
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from common import end_suite, expect, finish, follows, gputune, refuses, root, run, says, scratch, skip, start
+from common import built, end_suite, expect, finish, follows, gputune, refuses, root, run, says, scratch, skip, start
 
 DAY = 86400
 T0 = 1767225600  # 2026-01-01
@@ -121,15 +122,24 @@ def what_is_no_history():
     kept = torn.read_bytes()
     refuses("a torn one", ["since", "add", "-", "--db", torn], 2, "damaged; move it away")
     expect("a torn one stays as it is", torn.read_bytes() == kept)
+    free = folder / "free.db"
+    shutil.copy(db, free)
     locked = sqlite3.connect(db, isolation_level=None)
     locked.execute("begin exclusive")
     waits = start(gputune, "since", "5", "--db", db)  # it waits for the other, while the next ones are tried
+    unlocked = free.read_bytes()  # as on NFS without locks: refused, or never granted
+    nolocks = [start(gputune, "since", "add", "-", "--db", free, env={**os.environ, "LD_PRELOAD": str(built / "tests/torture/libnomem.so"), "LOCKS": str(n)})
+               for n in (errno.ENOLCK, errno.EOPNOTSUPP)]
     refuses("none yet", ["since", "5", "--db", folder / "none.db"], 2, "no history yet")
     refuses("a folder", ["since", "5", "--db", folder], 2, "not a regular file")
     refuses("a place that is not there", ["since", "add", "-", "--db", folder / "no/h.db"], 2, "cannot be opened")
     got, _, err = finish(waits)
     expect("a locked one", got == 2 and "locked by another process" in err, (got, err))
     locked.execute("rollback")
+    for p, words in zip(nolocks, ("on a file system without locks", "cannot be read, written or locked")):
+        got, _, err = finish(p)
+        expect("a file system without locks", got == 2 and words in err, (got, err))
+    expect("what was not locked is as it was", free.read_bytes() == unlocked)
     expect("no journal is left", not list(folder.glob("*-journal")), list(folder.iterdir()))
 
 

@@ -5,6 +5,7 @@
  * the process ends by exit(). Before write number SIGNAL_AT, or allocation number SIGNAL_ALLOC,
  * the process gets the signal SIGNAL. Before allocation number ESCAPE_AT the process does what one
  * that was taken over would: it writes the file ESCAPE, and becomes another program.
+ * LOCKS=N: no file can be locked, which the error number N says, as on a file system without locks.
  * CLOCK_JUMPS=N: each reading of the calendar's clock is decades from the one before; N: where in
  * the row of jumps it begins.
  */
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,6 +59,24 @@ __attribute__((destructor)) static void end(void)
 		dprintf(count_fd, "%lu\n", atomic_load(&count));
 		close(count_fd);
 	}
+}
+
+int fcntl64(int fd, int what, ...)
+{
+	static int (*own)(int fd, int what, ...);
+	va_list ap;
+	void *with;
+
+	va_start(ap, what);
+	with = va_arg(ap, void *);
+	va_end(ap);
+	if ((what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK) && getenv("LOCKS")) {
+		errno = (int)strtol(getenv("LOCKS"), NULL, 10);
+		return -1;
+	}
+	if (!own)
+		*(void **)&own = dlsym(RTLD_NEXT, "fcntl64");
+	return own(fd, what, with);
 }
 
 static void escape(void)

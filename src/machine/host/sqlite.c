@@ -16,6 +16,7 @@ enum {
 	SQLITE_BUSY = 5,
 	SQLITE_LOCKED = 6,
 	SQLITE_READONLY = 8,
+	SQLITE_IOERR = 10,
 	SQLITE_CORRUPT = 11,
 	SQLITE_CANTOPEN = 14,
 	SQLITE_NOTADB = 26,
@@ -102,7 +103,10 @@ static const char *sql_meaning(int code)
 	switch (code & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return "locked by another process; try again later";
+		return "locked by another process, or on a file system without locks (NFS); try "
+		       "again later, or copy it to a local disk";
+	case SQLITE_IOERR:
+		return "cannot be read, written or locked; copy it to a local disk";
 	case SQLITE_CORRUPT:
 		return "damaged; move it away and add its sources again";
 	case SQLITE_NOTADB:
