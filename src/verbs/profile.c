@@ -7,10 +7,12 @@
 
 #include "base/text.h"
 #include "knowledge/package.h"
+#include "look/probe/probe.h"
 #include "look/settings/findings.h"
 #include "look/settings/site.h"
 #include "machine/write/write.h"
 #include "render/shape_page.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
 #include "tune/watch/policy.h"
 #include "verbs/change.h"
@@ -20,7 +22,7 @@
 #define NOTHING_WANTED "leave"
 
 struct profile_verb_ask {
-	const char *name, *other, *base;
+	const char *name, *other, *base, *from;
 	struct machine_ask machine;
 };
 
@@ -106,14 +108,79 @@ static void fill_rows(struct door *d, const struct findings *a, const struct fin
 	}
 }
 
+/* --- profiles of tuned ------------------------------------------------------------------------ */
+
+/* A line about one device is none that a profile can have. A limit in bytes is the same setting as
+ * its ratio; up to 100 it would be read as that. */
+static bool is_set_by(struct arena *a, const struct setting *s, const struct assignment *it)
+{
+	const char *pair = s->knob == KNOB_SYSCTL ? sysctl_partner(s->name) : NULL;
+
+	return s->name && strcmp(it->kind, knob_kind_name(s->knob)) == 0 &&
+	       (strcmp(knob_make(a, s->knob, s->name, "*").name, it->name) == 0 ||
+		(pair && strcmp(pair, it->name) == 0 && strlen(it->value.v) > 3));
+}
+
+/* ">2048" is at least that, "a|b" the first that there is. */
+static void want_from_tuned(struct arena *a, const struct assignment *it, struct map *wants,
+			    struct text *left)
+{
+	const char *value = it->value.v;
+	char *want = arena_printf(a, "%s%s", strchr(value, '|') ? "one of " : "", value);
+	struct err e = { 0 };
+
+	if (*value == '<' || *value == '>')
+		want = arena_printf(a, "%c= %s", *value, value + 1);
+	for (char *bar = want; (bar = strchr(bar, '|'));)
+		*bar = ' ';
+	err_set(&e, 0, "%s:%u: %s=%s: no setting for it", it->file, it->line, it->name, value);
+	SETTING_FOR_EACH (s) {
+		struct profile p = { 0 };
+		struct profile_file f = { a, &p, { .path = it->file, .e = &e } };
+
+		f.ini.line = (int)it->line;
+		if (is_set_by(a, s, it) && profile_on_key(&f, s->id, "want", want)) {
+			*map_at(a, wants, s->id) = want;
+			return;
+		}
+	}
+	text_printf(left, "%s\n", e.text);
+}
+
+/* Adds the wants to a profile file, and to it and the door's warnings the lines without a setting.
+ */
+static int profile_from_tuned(struct door *d, struct host *h, const char *what, struct text *ini)
+{
+	struct machine m = { 0 };
+	struct probe p = { .h = h, .a = d->arena, .m = &m };
+	char *path = strchr(what, '/') ? realpath(what, NULL) : NULL;
+	struct map wants = { 0 };
+	struct map_entry *rows;
+	TEXT_AUTO left = { 0 };
+	bool there = probe_tuned(&p, path ? arena_strdup(d->arena, path) : what, &left);
+
+	free(path);
+	LIST_FOR_EACH (struct assignment, it, &m.config.assignments)
+		want_from_tuned(d->arena, it, &wants, &left);
+	rows = map_sorted(d->arena, &wants);
+	for (size_t i = 0; i < wants.n; i++)
+		text_printf(ini, "[%s]\nwant = %s\n\n", rows[i].key, (const char *)rows[i].value);
+	for (char *line = left.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		door_warn(d, "not taken: %s", line);
+		text_printf(ini, "; not taken: %.170s\n", line);
+	}
+	return there ? 0 : door_refuse(d, EXIT_USAGE, "%s: no profile of tuned to read", what);
+}
+
 static const char *purpose_of(const struct profile *p, const char *name)
 {
 	return strcmp(profile_name(p->base), name) == 0 ? profile_purpose(p->base) : NULL;
 }
 
-static int look(struct door *d, const struct profile_verb_ask *ask, bool both,
-		struct profile_answer *out)
+static int look(struct door *d, const struct profile_verb_ask *ask, struct profile_answer *out)
 {
+	const bool both = ask->other != NULL;
 	const struct profile_ask one = { .profile = ask->name }, two = { .profile = ask->other };
 	struct findings a = { 0 }, b = { 0 };
 	struct profile p, q;
@@ -136,18 +203,6 @@ static int look(struct door *d, const struct profile_verb_ask *ask, bool both,
 	fill_rows(d, &a, both ? &b : NULL, &out->result);
 	host_close(h);
 	return both && out->result.n ? EXIT_FINDINGS : EXIT_CLEAN;
-}
-
-static int profile_show_answer(struct door *d, const struct profile_verb_ask *ask,
-			       struct profile_answer *out)
-{
-	return look(d, ask, false, out);
-}
-
-static int profile_diff_answer(struct door *d, const struct profile_verb_ask *ask,
-			       struct profile_answer *out)
-{
-	return look(d, ask, true, out);
 }
 
 /* That it can be read is what loading says; a waiver that is over is worth a word. */
@@ -286,8 +341,9 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 {
 	const struct profile_ask base = { .profile = ask->base ? ask->base : "default" };
 	struct host *h = d->live(d->ctx);
-	const char *folder = folder_of(d, h), *path, *text;
-	struct profile p;
+	const char *folder = folder_of(d, h), *path;
+	TEXT_AUTO text = { 0 };
+	struct profile p = { 0 };
 	int code = door_profile(d, &base, &p), r;
 
 	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, "abcdefghijklmnopqrstuvwxyz"
@@ -297,20 +353,26 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 				   ask->name);
 	if (code == 0 && !folder)
 		code = door_refuse(d, EXIT_USAGE, "neither XDG_CONFIG_HOME nor HOME is set");
+	if (code == 0 && ask->from && !str_starts(ask->from, "tuned:"))
+		code = door_refuse(d, EXIT_USAGE, "--from %s: not tuned:NAME or tuned:PATH",
+				   ask->from);
+	text_printf(&text,
+		    "; gputune profile %s; \"gputune explain ID\" says what a setting is\n"
+		    "[profile]\nbase = %s\n\n",
+		    ask->name, profile_name(p.base));
+	if (!ask->from)
+		text_add(&text, ";[memory.swappiness]\n;want = <= 10\n;\n"
+				";[gpu.persistence]\n;waive = by decision of the site\n"
+				";expires = 2027-01-31\n");
+	else if (code == 0)
+		code = profile_from_tuned(d, h, ask->from + strlen("tuned:"), &text);
 	if (code) {
 		host_close(h);
 		return code;
 	}
 	path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
-	text = arena_printf(d->arena,
-			    "; gputune profile %s; \"gputune explain ID\" says what a setting is\n"
-			    "[profile]\nbase = %s\n\n"
-			    ";[memory.swappiness]\n;want = <= 10\n;\n"
-			    ";[gpu.persistence]\n;waive = by decision of the site\n"
-			    ";expires = 2027-01-31\n",
-			    ask->name, profile_name(p.base));
 	r = host_exists(h, path) ? -EEXIST : door_folders(d, h, folder);
-	r = r ? r : host_put(h, path, text, strlen(text), 0644);
+	r = r ? r : host_put(h, path, text.s, text.len, 0644);
 	host_close(h);
 	if (r)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path, strerror(-r));
@@ -398,8 +460,7 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 	return d;
 }
 
-VERB_ANSWER(show_any, profile_show_answer, profile_verb_ask, profile_answer)
-VERB_ANSWER(diff_any, profile_diff_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(look_any, look, profile_verb_ask, profile_answer)
 VERB_ANSWER(check_any, profile_check_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(policy_any, profile_policy_answer, profile_verb_ask, profile_answer)
 VERB_ANSWER(recommend_any, profile_recommend_answer, profile_verb_ask, profile_answer)
@@ -435,6 +496,8 @@ static const struct ask_row new_rows[] = {
 	  .required = true },
 	{ "base", "built-in profile to start from (default: default)",
 	  ASK_TEXT(profile_verb_ask, base), .arg = "NAME", .proposal = profile_proposal },
+	{ "from", "take what a profile of tuned sets, and list the lines without a setting",
+	  ASK_TEXT(profile_verb_ask, from), .arg = "tuned:NAME|PATH" },
 };
 static const struct ask_shape show_shape = ASK_SHAPE(profile_verb_ask, NULL, show_rows);
 static const struct ask_shape diff_shape = ASK_SHAPE(profile_verb_ask, NULL, diff_rows);
@@ -455,12 +518,12 @@ static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_
 static const struct verb show_verb =
 	PROFILE_VERB("show", "target values of a profile on this machine",
 		     "Lists each setting of the profile with its target and current value.",
-		     show_shape, show_any, { "profile show inference", "here" },
+		     show_shape, look_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
 static const struct verb diff_verb = PROFILE_VERB(
 	"diff", "differences between two profiles on this machine",
 	"Lists settings that have different target values in the two profiles.", diff_shape,
-	diff_any, { "profile diff default max-performance", "before you apply one" },
+	look_any, { "profile diff default max-performance", "before you apply one" },
 	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
 static const struct verb recommend_verb =
 	PROFILE_VERB("recommend", "the profile that fits this machine",
@@ -496,7 +559,9 @@ static const struct verb new_verb = {
 		     "~/.config/gputune/profiles.",
 		     new_shape, new_any,
 		     { "profile new mine --base inference", "from a built-in one" },
-		     { "profile new mine", "from default" }),
+		     { "profile new mine", "from default" },
+		     { "profile new mine --from tuned:throughput-performance",
+		       "from a profile of tuned" }),
 	.writes = true,
 };
 

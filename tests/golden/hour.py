@@ -121,6 +121,66 @@ def demo(user, home):
     refuses("a home that takes nothing", ["apply", "--yes", *on], 2, "cannot create /proc/.local", **dict(user, env={"HOME": "/proc"}))
 
 
+TUNED = """[main]
+summary = of a test
+include = basis, -not-there, ring
+[variables]
+most = 40
+[sysctl]
+vm.swappiness = <10
+net.core.somaxconn=>2048  # at least
+vm.dirty_ratio = ${most}
+vm.dirty_background_bytes = 1073741824
+kernel.numa_balancing = perhaps
+no line of its own
+[cpu]
+governor = performance|schedutil
+min_perf_pct = 100
+[scheduler]
+sched_latency_ns = 1
+[sysfs]
+/sys/block/sda/queue/read_ahead_kb = 128
+[bootloader]
+cmdline_test = +init_on_alloc=0 skew_tick=1
+cmdline_less = -quiet
+	audit = 0
+[vm] # of all
+dirty_ratio #x = 5
+; a line = of comment
+transparent_hugepage.defrag = never#x
+"""
+
+
+def imported(user, home):
+    """A profile of tuned, with what it includes, as one of ours."""
+    there = home / "tuned"
+    for name, text in {"ours": TUNED, "basis": "[vm]\ntransparent_hugepages=never\n[sysctl]\nvm.swappiness=60\n",
+                       "ring": "[main]\ninclude=ours\n[disk]\nreadahead=>4096\n"}.items():
+        (there / name).mkdir(parents=True)
+        (there / name / "tuned.conf").write_text(text)
+    code, out, err = run("profile", "new", "from-tuned", "--base", "inference", "--from", f"tuned:{there}/ours/tuned.conf", **user)
+    text = (home / ".config/gputune/profiles/from-tuned.ini").read_text()
+    wants = dict(re.findall(r"^\[(\S+)\]\nwant = (.*)$", text, re.M))
+    expect("each place with a setting is a want; a profile's own lines stand over those it includes", code == 0 and "base = inference" in text and wants == {
+        "memory.thp-enabled": "never", "memory.swappiness": "<= 10", "net.somaxconn": ">= 2048", "memory.dirty-background-ratio": "1073741824",
+        "cpu.governor": "one of performance schedutil", "disk.read-ahead": ">= 4096", "boot.init-on-alloc": "0",
+        "memory.thp-defrag": "never#x"}, (code, wants, err))
+    mine, ring = f"{there}/ours/tuned.conf", f"{there}/ring/tuned.conf"
+    for line in (f"{mine}:3: [main] not-there: no such profile", f"{ring}:2: [main] ours: includes itself", f"{mine}:9: [sysctl] vm.dirty_ratio = ${{most}}: has a variable",
+                 f"{mine}:11: [cpu.numa-balancing]: want must be a whole number", f"{mine}:12: [sysctl] no line of its own", f"{mine}:15: [cpu] min_perf_pct = 100: no setting",
+                 f"{mine}:17: [scheduler] sched_latency_ns = 1: no setting", f"{mine}:19: /sys/block/sda/queue/read_ahead_kb=128: no setting",
+                 f"{mine}:21: skew_tick=1: no setting", f"{mine}:22: [bootloader] cmdline_less = -quiet: no setting",
+                 f"{mine}:23: [bootloader] audit = 0: continues the value", f'{mine}:25: [vm] dirty_ratio: no "key = value"'):
+        expect(f"every other line is listed, with its place: {line}", f"not taken: {line}" in err and f"; not taken: {line}"[:150] in text, (err, text))
+    expect("and none besides", err.count("not taken: ") == 12, err)
+    says("it is valid", ["profile", "check", "from-tuned"], 0, "valid", **user)
+    says("and judges", ["profile", "show", "from-tuned", "--host", "demo:dgx-spark"], 0, "net.somaxconn", ">= 2048", **user)
+    says("by the folder", ["profile", "new", "by-folder", "--from", f"tuned:{there}/basis"], 0, "by-folder.ini", **user)
+    refuses("one that is not there", ["profile", "new", "none", "--from", f"tuned:{there}/none"], 2, "no profile of tuned", **user)
+    refuses("a name alone", ["profile", "new", "none", "--from", "throughput-performance"], 2, "tuned:NAME", **user)
+    expect("nothing is left of those", not list((home / ".config/gputune/profiles").glob("none*")))
+
+
 def profiles(user, home):
     says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
     says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same target values")
@@ -130,6 +190,7 @@ def profiles(user, home):
     says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
     refuses("a name that is none", ["profile", "new", "../x"], 2, "a name may only contain a to z", **user)
+    imported(user, home)
     path = home / ".config/gputune/profiles/mine.ini"
     path.write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision\nexpires = 2020-01-01\n")
     says("a waiver that is over is said", ["profile", "check", "mine"], 1, "expired on 2020-01-01", **user)

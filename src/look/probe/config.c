@@ -456,7 +456,9 @@ enum { DEPTH_MAX = 8, PROFILES_MAX = 32 /* in all */ };
 struct tuned {
 	struct config_reader *r;
 	enum config_layer sysctl;
-	struct map read; /* profiles, so that a circle of them ends */
+	struct map read;    /* profiles, so that a circle of them ends: t within one, r after it */
+	const char *beside; /* a folder of profiles, looked at first; NULL: none */
+	struct text *left;  /* gets what has no place, "FILE:LINE: ..."; NULL: nobody asks */
 };
 
 /* A place that a section's key sets; key NULL: the key is the place. */
@@ -476,22 +478,35 @@ static const struct {
 	{ "sysfs", NULL, NULL },
 };
 
+static void tuned_left(struct tuned *t, const char *section, const char *what, const char *why)
+{
+	if (t->left)
+		text_printf(t->left, "%s:%u: [%s] %s: %s\n", t->r->file, t->r->line, section, what,
+			    why);
+}
+
 static void section_line(struct tuned *t, const char *section, char *key, char *value)
 {
 	struct config_reader *r = t->r;
+	const char *line = arena_printf(r->p->a, "%s=%s", key, value);
+	unsigned before = r->n;
 	size_t n;
 
 	str_trim(key, strlen(key), &n);
 	key[n] = '\0';
 	value = config_unquote(value + strspn(value, " "));
-	if (strstr(value, "${"))
+	if (strcmp(section, "main") == 0 || strcmp(section, "variables") == 0)
 		return;
+	if (strstr(value, "${")) {
+		tuned_left(t, section, line, "has a variable");
+		return;
+	}
 	if (strcmp(section, "sysctl") == 0)
 		config_add(r, "sysctl", t->sysctl, key, value);
-	if (strcmp(section, "bootloader") == 0 && str_starts(key, "cmdline")) {
+	if (strcmp(section, "bootloader") == 0 && str_starts(key, "cmdline") && *value != '-') {
 		char *word;
 
-		value += strspn(value, "+-");
+		value += *value == '+';
 		while ((word = config_word(&value)))
 			config_add_argument(r, word);
 	}
@@ -500,6 +515,8 @@ static void section_line(struct tuned *t, const char *section, char *key, char *
 		    (!tuned_rows[i].key || strcmp(key, tuned_rows[i].key) == 0))
 			config_add_path(r, LAYER_TUNED,
 					tuned_rows[i].path ? tuned_rows[i].path : key, value);
+	if (r->n == before)
+		tuned_left(t, section, line, "no setting for it");
 }
 
 static void probe_config_profile(struct tuned *t, const char *name, int depth);
@@ -516,56 +533,92 @@ static void includes(struct tuned *t, char *names, int depth)
 		probe_config_profile(t, name, depth + 1);
 }
 
-static void profile_text(struct tuned *t, const char *path, char *text, int depth)
+/* As tuned reads it: " #" begins a comment anywhere in a line, and a line that stands further in
+ * than the key before it continues that key's value. */
+static void profile_text(struct tuned *t, char *text, int depth)
 {
 	struct config_lines l = { .next = text, .comment = "#;" };
 	const char *section = "";
+	size_t key_in = SIZE_MAX;
 	char *line;
 
 	while ((line = config_line(t->r, &l))) {
-		char *value = strchr(line, '=');
+		char *comment = strstr(line, " #"), *value;
+		size_t in = 0;
 
+		while (line - in > text && line[-1 - (ptrdiff_t)in] == ' ')
+			in++;
+		for (; comment && *comment == ' '; comment--)
+			*comment = '\0';
+		value = strchr(line, '=');
+		if (in > key_in) {
+			tuned_left(t, section, line, "continues the value before it");
+			continue;
+		}
+		key_in = *line == '[' ? SIZE_MAX : in;
 		if (*line == '[') {
 			line[strcspn(line, "]")] = '\0';
 			section = line + 1;
 		} else if (value && value > line) {
-			unsigned at = t->r->line;
-
 			*value++ = '\0';
 			if (strcmp(section, "main") == 0 && str_starts(line, "include"))
 				includes(t, value, depth);
-			t->r->file = path;
-			t->r->line = at;
 			section_line(t, section, line, value);
+		} else {
+			tuned_left(t, section, line, "no \"key = value\"");
 		}
 	}
 }
 
 static void probe_config_profile(struct tuned *t, const char *name, int depth)
 {
-	static const char *const folders[] = { "/etc/tuned/profiles", "/etc/tuned",
-					       "/usr/lib/tuned/profiles", "/usr/lib/tuned" };
-
+	const char *const folders[] = { t->beside, "/etc/tuned/profiles", "/etc/tuned",
+					"/usr/lib/tuned/profiles", "/usr/lib/tuned" };
+	struct config_reader *r = t->r;
+	const char *file = r->file;
+	unsigned line = r->line;
+	char *text = NULL;
 	void **at;
 
-	/* A name, never a way out of the folders. */
+	/* A name, never a way out of the folders; "-" before it: it may be missing. */
+	name += *name == '-';
 	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 		    strlen(name) ||
-	    *name == '.' || depth >= DEPTH_MAX || t->read.n >= PROFILES_MAX)
+	    *name == '.' || depth >= DEPTH_MAX || t->read.n >= PROFILES_MAX) {
+		tuned_left(t, "main", name, "not a name, or too many are included");
 		return;
-	at = map_at(t->r->p->a, &t->read, name);
+	}
+	at = map_at(r->p->a, &t->read, name);
+	if (*at == t)
+		tuned_left(t, "main", name, "includes itself");
 	if (*at)
 		return;
 	*at = t;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		const char *path = arena_printf(t->r->p->a, "%s/%s/tuned.conf", folders[i], name);
-		char *text = config_text(t->r, path, false);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && !text; i++)
+		if (folders[i])
+			text = config_text(
+				r, arena_printf(r->p->a, "%s/%s/tuned.conf", folders[i], name),
+				false);
+	if (text)
+		profile_text(t, text, depth);
+	r->file = file;
+	r->line = line;
+	if (!text)
+		tuned_left(t, "main", name, "no such profile of tuned");
+	*map_at(r->p->a, &t->read, name) = r;
+}
 
-		if (text) {
-			profile_text(t, path, text, depth);
-			return;
-		}
-	}
+bool probe_tuned(struct probe *p, const char *what, struct text *left)
+{
+	struct config_reader r = { .p = p, .file = what };
+	struct tuned t = { .r = &r, .sysctl = LAYER_TUNED, .left = left };
+
+	if (str_ends(what, "/tuned.conf"))
+		what = path_folder(p->a, what);
+	if (strchr(what, '/'))
+		t.beside = path_folder(p->a, what);
+	probe_config_profile(&t, path_name(what), 0);
+	return r.bytes > 0;
 }
 
 /* By default tuned applies the system's own sysctl files after the profile's. */

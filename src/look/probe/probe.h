@@ -10,6 +10,8 @@
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 
+struct text;
+
 struct probe {
 	struct host *h;
 	struct arena *a;
@@ -47,7 +49,14 @@ void probe_sensors(struct probe *p);  /* temperatures and power supplies; after 
 void probe_software(struct probe *p); /* distribution, services, libraries */
 void probe_platform(struct probe *p); /* which kind of machine; last */
 void probe_config(struct probe *p);   /* who sets what, when p->config */
-void probe_session(struct probe *p);  /* the user's own connection, when p->session */
+/*
+ * Adds what a profile of tuned sets, its includes' before its own, to m->config.assignments: by its
+ * name, or by the path (with a slash) of its folder or tuned.conf, beside which included ones are
+ * looked for first. left gets a line "FILE:LINE: ..." for each without a place. False: it cannot be
+ * read. See tuned.conf(5).
+ */
+bool probe_tuned(struct probe *p, const char *what, struct text *left);
+void probe_session(struct probe *p); /* the user's own connection, when p->session */
 
 /* --- reading one fact ------------------------------------------------------------------------- */
 /*
