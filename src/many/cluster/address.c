@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "many/cluster/node.h"
 
-enum { ALL_BITS = 32, TEXT_MAX = 24 };
+enum { ALL_BITS = 32 };
 
 static uint32_t mask_of(unsigned bits)
 {
@@ -17,23 +17,13 @@ static uint32_t mask_of(unsigned bits)
 
 int ipv4_parse(const char *text, struct ipv4 *out)
 {
-	char buf[TEXT_MAX], *slash;
-	struct in_addr ip;
-	unsigned long long bits = ALL_BITS;
+	struct cluster_prefix p;
+	uint32_t ip;
 
-	if (strlen(text) >= sizeof(buf))
+	if (cluster_prefix_parse(text, &p) || p.family != AF_INET)
 		return -EINVAL;
-	strcpy(buf, text);
-	slash = strchr(buf, '/');
-	if (slash) {
-		*slash++ = '\0';
-		if (!*slash || slash[strspn(slash, "0123456789")] || parse_u64(slash, &bits) ||
-		    bits > ALL_BITS)
-			return -EINVAL;
-	}
-	if (inet_pton(AF_INET, buf, &ip) != 1)
-		return -EINVAL;
-	*out = (struct ipv4){ .ip = ntohl(ip.s_addr), .bits = (unsigned)bits };
+	memcpy(&ip, p.bytes, sizeof(ip));
+	*out = (struct ipv4){ .ip = ntohl(ip), .bits = p.bits };
 	return 0;
 }
 

@@ -201,16 +201,6 @@ static struct fact unseen(int error, const char *from)
 	return (struct fact){ .seen = seen_from_errno(-error), .err = error, .leaf = from };
 }
 
-static unsigned prefix_length(const struct sockaddr *mask, size_t offset, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)mask;
-	unsigned bits = 0;
-
-	for (size_t i = 0; p && i < n; i++)
-		bits += (unsigned)__builtin_popcount(p[offset + i]);
-	return bits;
-}
-
 static void add_address(struct arena *a, const struct ifaddrs *i, struct cluster_port *p)
 {
 	bool six = i->ifa_addr->sa_family == AF_INET6;
@@ -224,8 +214,7 @@ static void add_address(struct arena *a, const struct ifaddrs *i, struct cluster
 		       sizeof(host)))
 		return;
 	out = list_add(a, &p->addresses, sizeof(*out));
-	out->name =
-		arena_printf(a, "%s/%u", host, prefix_length(i->ifa_netmask, offset, six ? 16 : 4));
+	out->name = arena_printf(a, "%s/%u", host, cluster_prefix_length(i->ifa_netmask));
 }
 
 static void link_state(struct arena *a, const struct ifaddrs *i, int fd, struct cluster_port *p)

@@ -501,24 +501,12 @@ void cluster_judge_ports(struct arena *a, struct cluster *c)
 
 /* Findings about GIDs: is there one for each address, and does its index stay where it was. */
 
-/* The IPv4 address in a RoCE v2 GID; false when it is none. */
-static bool holds_four(const struct rdma_gid *g, unsigned char out[4])
-{
-	struct in6_addr six;
-
-	if (!fact_is(&g->type, "RoCE v2") || !seen_ok(&g->gid.f) ||
-	    inet_pton(AF_INET6, g->gid.v, &six) != 1 || !IN6_IS_ADDR_V4MAPPED(&six))
-		return false;
-	memcpy(out, six.s6_addr + 12, 4);
-	return true;
-}
-
 static const struct rdma_gid *gid_of(const struct cluster_port *p, const struct cluster_prefix *x)
 {
 	unsigned char four[4];
 
 	LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids)
-		if (holds_four(g, four) && memcmp(four, x->bytes, 4) == 0)
+		if (cluster_gid_ipv4(g, four) && memcmp(four, x->bytes, 4) == 0)
 			return g;
 	return NULL;
 }
@@ -566,7 +554,7 @@ static void drifted(struct arena *a, struct cluster *c, struct cluster_end e,
 		struct cluster_prefix x = { .family = AF_INET };
 		const struct rdma_gid *is;
 
-		if (!holds_four(was, x.bytes))
+		if (!cluster_gid_ipv4(was, x.bytes))
 			continue;
 		is = gid_of(p, &x);
 		if (is && is->index == was->index)
@@ -594,7 +582,7 @@ static void uneven(struct arena *a, struct cluster *c)
 			unsigned char four[4];
 
 			LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids) {
-				if (!cluster_port_up(p) || !holds_four(g, four))
+				if (!cluster_port_up(p) || !cluster_gid_ipv4(g, four))
 					continue;
 				differ = differ || (n && g->index != first);
 				first = n++ ? first : g->index;

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 
 #include <string.h>
@@ -297,6 +298,30 @@ int cluster_prefix_parse(const char *text, struct cluster_prefix *out)
 	}
 	*out = p;
 	return 0;
+}
+
+unsigned cluster_prefix_length(const struct sockaddr *mask)
+{
+	bool six = mask && mask->sa_family == AF_INET6;
+	const unsigned char *p =
+		six ? (const void *)&((const struct sockaddr_in6 *)(const void *)mask)->sin6_addr
+		    : (const void *)&((const struct sockaddr_in *)(const void *)mask)->sin_addr;
+	unsigned bits = 0;
+
+	for (size_t i = 0; mask && i < (six ? 16 : 4); i++)
+		bits += (unsigned)__builtin_popcount(p[i]);
+	return bits;
+}
+
+bool cluster_gid_ipv4(const struct rdma_gid *g, unsigned char out[4])
+{
+	struct in6_addr six;
+
+	if (!fact_is(&g->type, "RoCE v2") || !seen_ok(&g->gid.f) ||
+	    inet_pton(AF_INET6, g->gid.v, &six) != 1 || !IN6_IS_ADDR_V4MAPPED(&six))
+		return false;
+	memcpy(out, six.s6_addr + 12, 4);
+	return true;
 }
 
 bool cluster_prefix_same(const struct cluster_prefix *a, const struct cluster_prefix *b)

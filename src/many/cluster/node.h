@@ -10,6 +10,7 @@
 #define CLUSTER_NODE_H
 
 #include <jansson.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "machine/model/machine.h"
@@ -135,6 +136,10 @@ struct cluster_prefix {
 };
 /* "ADDRESS/PREFIX" or "ADDRESS" (all bits). -EINVAL. */
 int cluster_prefix_parse(const char *text, struct cluster_prefix *out);
+/* Of a mask as getifaddrs has it; NULL: 0. */
+unsigned cluster_prefix_length(const struct sockaddr *mask);
+/* The IPv4 address in a RoCE v2 GID; false when it is none. */
+bool cluster_gid_ipv4(const struct rdma_gid *g, unsigned char out[4]);
 /* Both in one subnet: equal prefixes. */
 bool cluster_prefix_same(const struct cluster_prefix *a, const struct cluster_prefix *b);
 /* fe80::/10 or 169.254.0.0/16. */

@@ -103,10 +103,9 @@ static const char *join_addresses(struct arena *a, const struct cluster_port *p)
 static const char *gid_text(struct arena *a, const struct cluster_port *p)
 {
 	LIST_FOR_EACH (struct rdma_gid, g, &p->rdma.gids) {
-		struct in6_addr six;
+		unsigned char four[4];
 
-		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
-		    inet_pton(AF_INET6, g->gid.v, &six) == 1 && IN6_IS_ADDR_V4MAPPED(&six))
+		if (cluster_gid_ipv4(g, four))
 			return arena_printf(a, "%u (v2, IPv4) of %zu", g->index, p->rdma.gids.n);
 	}
 	return p->rdma.gids.n ? arena_printf(a, "%zu, no v2 with IPv4", p->rdma.gids.n) : "";

@@ -514,21 +514,16 @@ int rsh_pump(struct rsh *r, bool (*done)(const struct rsh *r, const void *ctx), 
 /* Command lines as words. ssh joins the program's words for a shell of the other machine, so each
  * of them has to be one word to any shell. */
 
-enum { WORDS_MAX = 64 };
-
 struct words {
 	struct arena *a;
-	const char *list[WORDS_MAX + 1];
+	char **list; /* NULL behind the last */
 	size_t n;
-	bool full;
 };
 
 static void add(struct words *w, const char *word)
 {
-	if (w->n == WORDS_MAX)
-		w->full = true;
-	else
-		w->list[w->n++] = word;
+	w->list = arena_grow(w->a, w->list, w->n, sizeof(*w->list));
+	w->list[w->n++] = word ? arena_strdup(w->a, word) : NULL;
 }
 
 /* {node} and {name} replaced. */
@@ -620,7 +615,6 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 	struct words w = { .a = a };
 	bool here = strcmp(t->address, "localhost") == 0 && !how->rsh && how->self;
 	size_t begin;
-	char **argv;
 
 	if (!cluster_name_valid(t->name) || !cluster_name_valid(t->address)) {
 		err_set(e, -EINVAL, "invalid node name \"%.64s\"", t->address);
@@ -648,13 +642,10 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 				return NULL;
 			}
 	}
-	if (w.full || w.n == 0 || w.n == begin) {
-		err_set(e, -EINVAL, "the command to reach %s has %s arguments", t->name,
-			w.full ? "too many" : "no");
+	if (w.n == begin) {
+		err_set(e, -EINVAL, "the command to reach %s has no arguments", t->name);
 		return NULL;
 	}
-	argv = arena_array(a, w.n + 1, sizeof(*argv));
-	for (size_t i = 0; i < w.n; i++)
-		argv[i] = arena_strdup(a, w.list[i]);
-	return argv;
+	add(&w, NULL);
+	return w.list;
 }

@@ -87,18 +87,6 @@ static long long link_mbps(const char *interface)
 	return access(path, F_OK) ? 0 : link_number(interface, "speed");
 }
 
-static unsigned prefix_bits(const struct sockaddr *mask)
-{
-	const uint8_t *p = mask->sa_family == AF_INET6
-				   ? (const void *)&((const struct sockaddr_in6 *)mask)->sin6_addr
-				   : (const void *)&((const struct sockaddr_in *)mask)->sin_addr;
-	unsigned n = 0;
-
-	for (size_t i = 0; i < (mask->sa_family == AF_INET6 ? 16 : 4); i++)
-		n += (unsigned)__builtin_popcount(p[i]);
-	return n;
-}
-
 static bool one_of(const char *text, const char *const *only, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -166,7 +154,7 @@ int exchange_open(struct arena *a, struct exchange *x, const char *const *only, 
 			(struct exchange_address){ .interface = arena_strdup(a, i->ifa_name),
 						   .address = text,
 						   .at = arena_strdup(a, at.text),
-						   .bits = prefix_bits(i->ifa_netmask),
+						   .bits = cluster_prefix_length(i->ifa_netmask),
 						   .mbps = link_mbps(i->ifa_name),
 						   .mtu = link_number(i->ifa_name, "mtu") };
 	}
