@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "many/ranks/talk.h"
 #include "verbs/cluster/cluster.h"
 #include "verbs/ranks.h"
 
@@ -34,39 +35,17 @@ static const struct ask_row qualify_ask_rows[] = {
 /* clang-format on */
 static const struct ask_shape qualify_ask_shape = ASK_SHAPE(qualify_ask, NULL, qualify_ask_rows);
 
-/* This node alone: its own channel. */
-struct alone {
-	struct rank_member *m;
-	json_t *kept;
-};
-
-static int ask_alone(void *ctx, const char *what, json_t **with, int limit_ms,
-		     struct rsh_reply *replies)
-{
-	struct alone *me = ctx;
-	struct arena a = { 0 };
-	struct err e = { 0 };
-
-	(void)limit_ms;
-	json_decref(me->kept);
-	me->kept = NULL;
-	if (member_answer(me->m, &a, what, with[0], &me->kept, &e) == 0)
-		replies[0].answer = me->kept;
-	json_decref(with[0]);
-	with[0] = NULL;
-	arena_free(&a);
-	return me->m->stop && atomic_load(me->m->stop) ? -EINTR : 0;
-}
-
 static int qualify_alone(struct door *d, struct rank_member *m, const struct qualify_how *how,
 			 struct qualify *out)
 {
-	static const char *const names[] = { "this node" };
-	struct alone me = { .m = m };
-	const struct channel c = { .n = 1, .names = names, .ask = ask_alone, .ctx = &me };
+	const struct ranks alone = { .ranks = 1 };
+	struct talk t;
 
-	qualify_run(d->arena, &c, how, out);
-	json_decref(me.kept);
+	talk_begin(d->arena, NULL, &alone, m, &t);
+	t.names[0] = "this node";
+	qualify_run(d->arena, &t.channel, how, out);
+	talk_end(&t);
+	member_end(m);
 	return 0;
 }
 

@@ -18,7 +18,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pwd.h>
-#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -537,15 +536,6 @@ static const char *read_key(struct arena *a, struct host *h, const char *path)
 								: node_configure_key_of(a, text);
 }
 
-static const char *digest_of(struct arena *a, const char *key)
-{
-	uint8_t d[crypto_hash_sha256_BYTES];
-	char hex[2 * sizeof(d) + 1];
-
-	crypto_hash_sha256(d, (const uint8_t *)key, strlen(key));
-	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
-}
-
 static void user_keys(struct arena *a, struct host *h, const char *home, struct wiring_node *out)
 {
 	struct wiring_key *list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list));
@@ -563,7 +553,8 @@ static void user_keys(struct arena *a, struct host *h, const char *home, struct 
 		if (names[i][len] &&
 		    host_exists(h, arena_printf(a, "%s/%.*s", dir, (int)len, names[i])) &&
 		    (key = read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))) != NULL)
-			list[out->n_keys++] = (struct wiring_key){ names[i], digest_of(a, key) };
+			list[out->n_keys++] =
+				(struct wiring_key){ names[i], setup_sha256(a, key, strlen(key)) };
 	}
 }
 

@@ -375,13 +375,8 @@ void setup_make(struct arena *a, struct host *h, const struct machine *m,
 		setup_gates(a, h, m, want, out);
 }
 
-/* With its zero, so that no two lists of texts are one. */
-static void digest_text(crypto_hash_sha256_state *s, const char *text)
-{
-	crypto_hash_sha256_update(s, (const uint8_t *)text, strlen(text) + 1);
-}
-
-static void digest_plan(crypto_hash_sha256_state *s, const struct plan *p)
+/* Texts with their zeroes, so that no two lists of them are one. */
+static void digest_plan(struct text *t, const struct plan *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
@@ -389,22 +384,27 @@ static void digest_plan(crypto_hash_sha256_state *s, const struct plan *p)
 					      c->knob.object, c->before, c->after };
 
 		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
-			digest_text(s, parts[k] ? parts[k] : "");
+			text_addn(t, parts[k] ? parts[k] : "", parts[k] ? strlen(parts[k]) + 1 : 1);
 	}
-	digest_text(s, "");
+	text_addn(t, "", 1);
+}
+
+const char *setup_sha256(struct arena *a, const void *bytes, size_t n)
+{
+	uint8_t d[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(d) + 1];
+
+	crypto_hash_sha256(d, bytes, n);
+	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
 }
 
 const char *setup_digest(struct arena *a, const struct setup *s)
 {
-	uint8_t d[crypto_hash_sha256_BYTES];
-	char hex[2 * sizeof(d) + 1];
-	crypto_hash_sha256_state sum;
+	TEXT_AUTO t = { 0 };
 
-	crypto_hash_sha256_init(&sum);
-	digest_plan(&sum, &s->trial);
-	digest_plan(&sum, &s->keep);
-	crypto_hash_sha256_final(&sum, d);
-	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
+	digest_plan(&t, &s->trial);
+	digest_plan(&t, &s->keep);
+	return setup_sha256(a, t.s, t.len);
 }
 
 /*

@@ -113,6 +113,8 @@ struct setup {
 
 void setup_make(struct arena *a, struct host *h, const struct machine *m,
 		const struct setup_want *want, struct setup *out);
+/* Hexadecimal. */
+const char *setup_sha256(struct arena *a, const void *bytes, size_t n);
 /* Equal for equal changes: what a person agreed to is what is made. Hexadecimal SHA-256. */
 const char *setup_digest(struct arena *a, const struct setup *s);
 

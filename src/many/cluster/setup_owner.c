@@ -304,14 +304,11 @@ static const char head[] =
 
 void nm_uuid(const char *interface, char out[NM_UUID_SIZE])
 {
-	static const char space[] = "gputune cluster connection ";
 	uint8_t d[crypto_hash_sha256_BYTES];
-	crypto_hash_sha256_state s;
+	TEXT_AUTO name = { 0 };
 
-	crypto_hash_sha256_init(&s);
-	crypto_hash_sha256_update(&s, (const uint8_t *)space, sizeof(space) - 1);
-	crypto_hash_sha256_update(&s, (const uint8_t *)interface, strlen(interface));
-	crypto_hash_sha256_final(&s, d);
+	text_printf(&name, "gputune cluster connection %s", interface);
+	crypto_hash_sha256(d, (const uint8_t *)name.s, name.len);
 	/* Version 8, made of whatever the maker likes. Source: RFC 9562, 5.8. */
 	d[6] = (uint8_t)((d[6] & 0x0f) | 0x80);
 	d[8] = (uint8_t)((d[8] & 0x3f) | 0x80);

@@ -170,6 +170,7 @@ static int talk_ask(void *ctx, const char *what, json_t **with, int limit_ms,
 	if (own) {
 		pthread_join(thread, NULL);
 		take_reply(t, mine.out, &replies[0]);
+		r = t->own->stop && atomic_load(t->own->stop) ? -EINTR : r;
 	}
 	json_decref(mine.request);
 	for (unsigned i = 1; i < t->channel.n; i++)
@@ -191,11 +192,11 @@ void talk_begin(struct arena *a, struct gather *g, const struct ranks *r, struct
 	out->names = arena_array(a, r->ranks, sizeof(*out->names));
 	out->channel = (struct channel){ .names = out->names, .ask = talk_ask, .ctx = out };
 	for (unsigned i = 0; i < r->ranks; i++) {
-		const struct talker *k = gather_talker(g, i);
+		const struct talker *k = i ? gather_talker(g, i) : NULL;
 
-		if (i && k->f.fd < 0)
+		if (k && k->f.fd < 0)
 			out->gone[i] = "did not connect";
-		if (!i || !k->local)
+		if (!k || !k->local)
 			out->of[out->channel.n++] = i;
 	}
 }

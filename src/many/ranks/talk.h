@@ -22,7 +22,7 @@ struct talk {
 	unsigned number;
 };
 
-/* Rank 0, when all have joined or are late. */
+/* Rank 0, when all have joined or are late; with one rank g is NULL. */
 void talk_begin(struct arena *a, struct gather *g, const struct ranks *r, struct rank_member *own,
 		struct talk *out);
 void talk_end(struct talk *t);

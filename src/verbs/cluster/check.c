@@ -73,7 +73,6 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 				   .say = cluster_progress,
 				   .ctx = d };
 	struct channel c = { .ask = ask_nodes, .named = true };
-	const char **names;
 	/* A discovery has no figures. */
 	struct qualify *before = ARENA_NEW(d->arena, struct qualify);
 	struct err ignored;
@@ -84,9 +83,7 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 		return code;
 	c.n = (unsigned)run->n;
 	c.ctx = run->rsh;
-	c.names = names = arena_array(d->arena, run->n, sizeof(*names));
-	for (size_t i = 0; i < run->n; i++)
-		names[i] = run->targets[i].name;
+	c.names = run->names;
 	if (ask->links.against && !ask->from &&
 	    qualify_load(d->arena, ask->links.against, before, &ignored) == 0)
 		how.before = before;

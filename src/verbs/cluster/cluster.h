@@ -19,6 +19,7 @@ extern const struct ask_shape reach_ask_shape;
 
 struct reach {
 	struct rsh_target *targets;
+	const char **names; /* theirs */
 	size_t n;
 	struct rsh_how how;
 };
@@ -52,6 +53,7 @@ void cluster_stop_end(struct cluster_stop *s);
 /* A run over nodes: the programs on them and what was discovered. */
 struct cluster_run {
 	struct rsh_target *targets;
+	const char **names; /* theirs */
 	size_t n;
 	struct rsh_how how;
 	struct rsh *rsh; /* NULL: of a kept discovery */

@@ -70,8 +70,11 @@ static int reach_add(struct door *d, struct reach *c, const char *where, const c
 		return door_refuse(d, EXIT_USAGE, "a cluster has at most %d nodes",
 				   CLUSTER_NODES_MAX);
 	c->targets = arena_grow(d->arena, c->targets, c->n, sizeof(*c->targets));
-	c->targets[c->n++] = (struct rsh_target){ .name = arena_strdup(d->arena, name),
-						  .address = arena_strdup(d->arena, address) };
+	c->names = arena_grow(d->arena, c->names, c->n, sizeof(*c->names));
+	c->names[c->n] = arena_strdup(d->arena, name);
+	c->targets[c->n] = (struct rsh_target){ .name = c->names[c->n],
+						.address = arena_strdup(d->arena, address) };
+	c->n++;
 	return 0;
 }
 

@@ -245,18 +245,15 @@ static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct
 		struct apply *out)
 {
 	struct apply_run how = { .a = d->arena, .rsh = c->rsh };
-	const char **names = arena_array(d->arena, c->n, sizeof(*names));
 	int result = 0;
 
-	for (size_t i = 0; i < c->n; i++)
-		names[i] = c->targets[i].name;
 	if (!ask->dry_run)
 		result = door_agreed(
 			d, NULL,
 			arena_printf(d->arena, "Undo the network changes on %zu nodes?", c->n));
 	if (result)
 		return result;
-	result = apply_undo(&how, names, c->n, ask->dry_run, ask->force, out);
+	result = apply_undo(&how, c->names, c->n, ask->dry_run, ask->force, out);
 	if (result == -EINTR)
 		return door_refuse(d, EXIT_STUCK, "interrupted; run it again");
 	if (ask->dry_run)
