@@ -583,25 +583,6 @@ static void add_network(struct arena *a, struct wiring_node *out, struct ipv4 x)
 	out->network_texts[out->n_network_texts++] = ipv4_text(a, ipv4_network(x));
 }
 
-static unsigned bits_of(unsigned long mask)
-{
-	unsigned n = 0;
-
-	for (; mask; mask &= mask - 1)
-		n++;
-	return n;
-}
-
-/* The kernel writes addresses there as they lie in memory. */
-static uint32_t in_order(unsigned long x)
-{
-	unsigned char b[4];
-	uint32_t v = (uint32_t)x;
-
-	memcpy(b, &v, sizeof(b));
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
 static void networks(struct arena *a, struct host *h, const struct machine *m,
 		     struct wiring_node *out)
 {
@@ -623,7 +604,9 @@ static void networks(struct arena *a, struct host *h, const struct machine *m,
 
 		if (sscanf(line, "%*s %lx %*x %*x %*d %*d %*d %lx", &to, &mask) == 2)
 			add_network(a, out,
-				    (struct ipv4){ .ip = in_order(to), .bits = bits_of(mask) });
+				    /* Addresses stand there as they lie in memory. */
+				    (struct ipv4){ .ip = ntohl((uint32_t)to),
+						   .bits = (unsigned)__builtin_popcountl(mask) });
 	}
 }
 

@@ -96,17 +96,32 @@ static int start_process(struct arena *a, const char *program, struct rollback_t
 			   &d->child);
 }
 
+/* Number and beginning of the process that a claim names, and until when (monotonic ms; 0: it does
+ * not say); false: it is none of ours. */
+static bool read_claim(struct host *h, struct arena *a, const char *path, long long *pid,
+		       const char **began, long long *until)
+{
+	char line[128], *rest, *last;
+
+	if (host_read_line(h, path, line, sizeof(line)) || !(rest = strchr(line, ' ')))
+		return false;
+	*rest++ = '\0';
+	*began = arena_strndup(a, rest, strcspn(rest, " "));
+	last = strrchr(rest, ' ');
+	if (!last || parse_i64(last + 1, until))
+		*until = 0;
+	return parse_i64(line, pid) == 0;
+}
+
 /* Time is long over: the timer itself was ended. What is open is rolled back by whoever
  * writes next, and that is us. */
-static bool rollback_timer_is_stale(struct host *h)
+static bool rollback_timer_is_stale(struct host *h, struct arena *a)
 {
-	char line[128], *at;
-	long long until;
+	long long pid, until;
+	const char *began;
 
-	if (host_read_line(h, DEADMAN_CLAIM, line, sizeof(line)))
-		return false;
-	at = strrchr(line, ' ');
-	return at && parse_i64(at + 1, &until) == 0 && clock_mono_ms() > until + LATE_MS;
+	return read_claim(h, a, DEADMAN_CLAIM, &pid, &began, &until) && until &&
+	       clock_mono_ms() > until + LATE_MS;
 }
 
 static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e)
@@ -116,7 +131,7 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 			     clock_mono_ms() + limit_s * 1000LL);
 	int r;
 
-	if (host_exists(h, DEADMAN_CLAIM) && !rollback_timer_is_stale(h)) {
+	if (host_exists(h, DEADMAN_CLAIM) && !rollback_timer_is_stale(h, a)) {
 		err_set(e, -EBUSY, "another network change is waiting for confirmation here");
 		err_hint(e, "it is undone automatically within %d s of its start", DEADMAN_S);
 		return -EBUSY;
@@ -204,22 +219,6 @@ static void end_node(struct host *h, struct arena *a, long long pid, const char 
 	close(fd);
 }
 
-/* Number and beginning of the process that a claim names; false: it is none of ours. */
-static bool read_claim(struct host *h, struct arena *a, const char *path, long long *pid,
-		       const char **began)
-{
-	char line[128], *rest;
-
-	if (host_read_line(h, path, line, sizeof(line)))
-		return false;
-	rest = strchr(line, ' ');
-	if (!rest)
-		return false;
-	*rest++ = '\0';
-	*began = arena_strndup(a, rest, strcspn(rest, " "));
-	return parse_i64(line, pid) == 0;
-}
-
 /* What is only waited for by its parent does nothing any more. */
 static bool lives(struct host *h, struct arena *a, long long pid, const char *began)
 {
@@ -237,10 +236,10 @@ static bool lives(struct host *h, struct arena *a, long long pid, const char *be
 static int await_decider(struct host *h, struct arena *a)
 {
 	const char *began = "";
-	long long pid = 0;
+	long long pid = 0, until;
 
 	for (int i = 0; i < DECIDE_TRIES; i++) {
-		if (!read_claim(h, a, DEADMAN_DECIDED, &pid, &began))
+		if (!read_claim(h, a, DEADMAN_DECIDED, &pid, &began, &until))
 			return -ENOENT;
 		if (!lives(h, a, pid, began))
 			return host_remove(h, DEADMAN_DECIDED);
@@ -253,8 +252,8 @@ static int await_decider(struct host *h, struct arena *a)
 static int claim(struct host *h, struct arena *a)
 {
 	const char *began;
-	long long pid;
-	bool known = read_claim(h, a, DEADMAN_CLAIM, &pid, &began);
+	long long pid, until;
+	bool known = read_claim(h, a, DEADMAN_CLAIM, &pid, &began, &until);
 	int r = host_remove(h, DEADMAN_CLAIM);
 
 	if (r == -ENOENT)

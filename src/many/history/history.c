@@ -69,7 +69,7 @@ static struct sqlite3_stmt **question_at(struct history *h, size_t i)
 	return (struct sqlite3_stmt **)(void *)((char *)h + questions[i].offset);
 }
 
-static long long first_number(struct history *h, const char *sql, long long missing)
+long long history_number(struct history *h, const char *sql, long long missing)
 {
 	struct sqlite3_stmt *s = sql_ask(&h->sql, sql);
 	long long v = s && sql_row(&h->sql, s) ? sql_integer(&h->sql, s, 0) : missing;
@@ -85,7 +85,7 @@ static int make_tables(struct history *h)
 
 	code = code ? code : sql_run(&h->sql, "BEGIN IMMEDIATE");
 	/* Another process may have made them meanwhile. */
-	if (code == 0 && first_number(h, "SELECT count(*) FROM sqlite_master", 0) > 0)
+	if (code == 0 && history_number(h, "SELECT count(*) FROM sqlite_master", 0) > 0)
 		return sql_run(&h->sql, "COMMIT");
 	for (size_t i = 0; code == 0 && i < sizeof(tables) / sizeof(tables[0]); i++)
 		code = sql_run(&h->sql, tables[i]);
@@ -100,14 +100,14 @@ static int make_tables(struct history *h)
 
 static int check_format(struct history *h, struct err *e)
 {
-	long long application = first_number(h, "PRAGMA application_id", -1), version;
+	long long application = history_number(h, "PRAGMA application_id", -1), version;
 
 	if (application < 0)
 		return sql_broken(&h->sql);
 	if (application != HISTORY_APPLICATION)
 		return err_set(e, -EINVAL, "%s: not a history of gputune; give another path",
 			       h->path);
-	version = first_number(h, "PRAGMA user_version", 0);
+	version = history_number(h, "PRAGMA user_version", 0);
 	if (version == HISTORY_FORMAT)
 		return 0;
 	return err_set(
@@ -139,8 +139,8 @@ static int prepare_all(struct history *h)
 		if (!*question_at(h, i))
 			return sql_broken(&h->sql);
 	}
-	h->n_machines = (size_t)first_number(h, "SELECT count(*) FROM machine", 0);
-	h->n_items = (size_t)first_number(h, "SELECT count(*) FROM item", 0);
+	h->n_machines = (size_t)history_number(h, "SELECT count(*) FROM machine", 0);
+	h->n_items = (size_t)history_number(h, "SELECT count(*) FROM item", 0);
 	return sql_run(&h->sql, "BEGIN IMMEDIATE");
 }
 

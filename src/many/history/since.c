@@ -133,11 +133,10 @@ static const char *of_machine(struct load *l, const char *machine, const char *c
 static void load_items(struct load *l)
 {
 	struct sql *q = &l->h->sql;
-	struct sqlite3_stmt *s = sql_ask(q, "SELECT max(id) FROM item");
+	struct sqlite3_stmt *s;
 	struct map same = { 0 };
 
-	l->n_known = s && sql_row(q, s) ? (size_t)sql_integer(q, s, 0) + 1 : 1;
-	sql_end(q, s);
+	l->n_known = (size_t)history_number(l->h, "SELECT max(id) FROM item", 0) + 1;
 	l->n_known = l->n_known <= HISTORY_ITEMS_MAX ? l->n_known : HISTORY_ITEMS_MAX;
 	l->known = arena_array(l->a, l->n_known, sizeof(*l->known));
 	s = sql_ask(q, "SELECT id, kind, name, unit FROM item");
@@ -597,15 +596,15 @@ int history_since(struct history *h, long long from_s, const char *machine,
 		  struct since_answer *out, struct err *e)
 {
 	struct load l = { .h = h, .out = out, .a = h->a, .from_s = from_s };
-	struct sqlite3_stmt *s;
 	int code;
 
 	h->sql.e = e;
 	*out = (struct since_answer){ .from_s = from_s };
-	s = sql_ask(&h->sql, arena_printf(h->a, "SELECT count(*) FROM machine WHERE 1%s",
-					  of_machine(&l, machine, "id")));
-	out->machines = s && sql_row(&h->sql, s) ? (size_t)sql_integer(&h->sql, s, 0) : 0;
-	sql_end(&h->sql, s);
+	out->machines =
+		(size_t)history_number(h,
+				       arena_printf(h->a, "SELECT count(*) FROM machine WHERE 1%s",
+						    of_machine(&l, machine, "id")),
+				       0);
 	if (machine && !out->machines)
 		return err_set(e, -EINVAL, "%s: no machine is called %s", h->path, machine);
 	load_items(&l);
@@ -631,11 +630,8 @@ long long history_upgraded(struct history *h, const char *machine)
 		"('version', 'package') AND EXISTS (SELECT 1 FROM fact p WHERE p.machine = "
 		"f.machine AND p.item = f.item AND p.first < f.first AND p.answer <> f.answer)%s",
 		of_machine(&l, machine, "f.machine"));
-	struct sqlite3_stmt *s = sql_ask(&h->sql, sql);
-	long long t = s && sql_row(&h->sql, s) ? sql_integer(&h->sql, s, 0) : 0;
 
-	sql_end(&h->sql, s);
-	return t;
+	return history_number(h, sql, 0);
 }
 
 /* --- result and page -------------------------------------------------------------------------- */

@@ -29,15 +29,18 @@ static const char *text_in(const json_t *j, const char *key)
 	return json_string_value(json_object_get(j, key));
 }
 
-static void put(struct take *k, const struct history_fact *f)
+static void put(struct take *k, const char *kind, const char *name, const char *target,
+		const char *state, const char *value, const char *wanted)
 {
-	if (!k->failed && f->name && (f->state || f->value))
-		k->failed = history_put(k->h, k->machine, k->t, f, k->sum) != 0;
+	const struct history_fact f = { kind, name, target, NULL, state, value, wanted };
+
+	if (!k->failed && name && (state || value))
+		k->failed = history_put(k->h, k->machine, k->t, &f, k->sum) != 0;
 }
 
 static void version(struct take *k, const char *name, const char *target, const char *value)
 {
-	put(k, &(struct history_fact){ "version", name, target, NULL, NULL, value, NULL });
+	put(k, "version", name, target, NULL, value, NULL);
 }
 
 /* --- one of each schema ----------------------------------------------------------------------- */
@@ -51,22 +54,12 @@ static void take_check(struct take *k, const json_t *j)
 	json_array_foreach(json_object_get(j, "findings"), i, it)
 	{
 		bool health = json_is_true(json_object_get(it, "health"));
-		struct history_fact f = { health ? "health" : "setting",
-					  text_in(it, "id"),
-					  text_in(it, "target"),
-					  NULL,
-					  text_in(it, "verdict"),
-					  NULL,
-					  NULL };
 
-		if (!health) {
-			f.value = text_in(it, "current");
-			f.wanted = text_in(it, "wanted");
-		}
-		put(k, &f);
+		put(k, health ? "health" : "setting", text_in(it, "id"), text_in(it, "target"),
+		    text_in(it, "verdict"), health ? NULL : text_in(it, "current"),
+		    health ? NULL : text_in(it, "wanted"));
 	}
-	put(k, &(struct history_fact){ "tool", "profile", NULL, NULL, NULL,
-				       text_in(json_object_get(j, "profile"), "name"), NULL });
+	put(k, "tool", "profile", NULL, NULL, text_in(json_object_get(j, "profile"), "name"), NULL);
 }
 
 static void take_rows(struct take *k, const json_t *j)
@@ -77,9 +70,8 @@ static void take_rows(struct take *k, const json_t *j)
 
 	json_array_foreach(json_object_get(j, "rows"), i, it)
 	{
-		put(k, &(struct history_fact){ kind, text_in(it, "id"), text_in(it, "target"), NULL,
-					       text_in(it, "state"), text_in(it, "now"),
-					       text_in(it, "wanted") });
+		put(k, kind, text_in(it, "id"), text_in(it, "target"), text_in(it, "state"),
+		    text_in(it, "now"), text_in(it, "wanted"));
 	}
 }
 
@@ -163,11 +155,9 @@ static void take_ledger(struct take *k, const json_t *j)
 	const char *on = text_in(j, "bench") ? text_in(j, "bench") : text_in(j, "command");
 	const json_t *ratio = json_object_get(j, "ratio");
 
-	put(k, &(struct history_fact){ "proof",
-				       arena_printf(k->h->a, "%s on %s", text_in(j, "setting"), on),
-				       text_in(j, "target"), NULL, text_in(j, "verdict"),
-				       arena_printf(k->h->a, "%.4f", json_number_value(ratio)),
-				       text_in(j, "after") });
+	put(k, "proof", arena_printf(k->h->a, "%s on %s", text_in(j, "setting"), on),
+	    text_in(j, "target"), text_in(j, "verdict"),
+	    arena_printf(k->h->a, "%.4f", json_number_value(ratio)), text_in(j, "after"));
 }
 
 /* What gputune changed, each at its own time. */
@@ -184,10 +174,8 @@ static void take_history(struct take *k, const json_t *j)
 			continue;
 		json_array_foreach(json_object_get(t, "changes"), n, c)
 		{
-			put(k,
-			    &(struct history_fact){ "change", text_in(c, "id"),
-						    text_in(c, "target"), NULL, text_in(c, "state"),
-						    text_in(c, "after"), text_in(c, "before") });
+			put(k, "change", text_in(c, "id"), text_in(c, "target"),
+			    text_in(c, "state"), text_in(c, "after"), text_in(c, "before"));
 		}
 		k->t = then;
 	}
@@ -261,8 +249,7 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	value = text_in(host, "kernel");
 	if (host)
 		version(k, "kernel", NULL, value);
-	put(k, &(struct history_fact){ "tool", "gputune", NULL, NULL, NULL,
-				       text_in(j, "tool_version"), NULL });
+	put(k, "tool", "gputune", NULL, NULL, text_in(j, "tool_version"), NULL);
 	k->sum->documents++;
 	return 0;
 }
@@ -273,7 +260,6 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 static bool take_package(struct take *k, char *line)
 {
 	char *word[6] = { 0 }, *at = NULL;
-	struct history_fact f = { .kind = "package" };
 	struct tm tm = { .tm_isdst = -1 };
 	int n = 0;
 
@@ -290,13 +276,10 @@ static bool take_package(struct take *k, char *line)
 	k->t = (long long)mktime(&tm);
 	if (k->t <= 0 || k->t > k->h->now_s + HISTORY_FUTURE_S)
 		return false;
-	f.name = word[3];
-	f.value = strcmp(word[4], "<none>") == 0 ? "none" : word[4];
 	k->t--;
-	put(k, &f);
-	f.value = strcmp(word[5], "<none>") == 0 ? "none" : word[5];
-	k->t++;
-	put(k, &f);
+	for (int i = 4; i < 6; i++, k->t++)
+		put(k, "package", word[3], NULL, NULL,
+		    strcmp(word[i], "<none>") == 0 ? "none" : word[i], NULL);
 	return true;
 }
 

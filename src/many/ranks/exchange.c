@@ -222,10 +222,7 @@ static void one_dial(struct round *r, struct one *o)
 		one_fail(o, "invalid address");
 		return;
 	}
-	if (from.ss.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&from.ss)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&from.ss)->sin_port = 0;
+	net_address_port(&from, 0);
 	o->fd = socket(to.ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (o->fd < 0 || bind(o->fd, (const struct sockaddr *)&from.ss, from.len) ||
 	    (connect(o->fd, (const struct sockaddr *)&to.ss, to.len) && errno != EINPROGRESS))
