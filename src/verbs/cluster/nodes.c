@@ -156,6 +156,7 @@ int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struc
 		return door_refuse(d, EXIT_USAGE,
 				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
 	c->targets = to.targets;
+	c->names = to.names;
 	c->n = to.n;
 	c->how = to.how;
 	cluster_stop_begin(&c->stop);
