@@ -73,6 +73,16 @@ void *arena_array(struct arena *a, size_t n, size_t size)
 	return arena_alloc(a, n * size);
 }
 
+void *heap_array(size_t n, size_t size)
+{
+	/* What has no bytes is still a place of its own. */
+	void *p = calloc(n ? n : 1, size);
+
+	if (!p)
+		out_of_memory(0);
+	return p;
+}
+
 char *arena_room(size_t max)
 {
 	struct arena_block *b = max < SIZE_MAX / 2 ? malloc(sizeof(*b) + max + 1) : NULL;

@@ -59,6 +59,13 @@ struct arena_mark {
 struct arena_mark arena_mark(const struct arena *a);
 void arena_back(struct arena *a, struct arena_mark to);
 void arena_free(struct arena *a);
+#define ARENA_AUTO __attribute__((cleanup(arena_free))) struct arena
+
+/*
+ * n zeroed objects of size bytes each for who frees them one by one, with free(): where there is no
+ * memory the process ends, as for the arena's.
+ */
+void *heap_array(size_t n, size_t size);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 

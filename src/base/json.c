@@ -98,6 +98,15 @@ int json_add(struct text *out, const json_t *j, size_t flags)
 	return json_dump_callback(j, json_print_add, out, flags);
 }
 
+char *json_take_text(struct arena *a, json_t *j, size_t flags)
+{
+	char *text = j ? json_dumps(j, flags) : NULL, *out = text ? arena_strdup(a, text) : NULL;
+
+	free(text);
+	json_decref(j);
+	return out;
+}
+
 int json_from_file(const char *path, size_t max, json_t **out, struct err *e)
 {
 	TEXT_AUTO t = { 0 };

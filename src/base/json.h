@@ -18,6 +18,10 @@ int json_print(FILE *out, const json_t *j, size_t flags);
 /* The same at the end of a text. -1: j cannot be written. */
 int json_add(struct text *out, const json_t *j, size_t flags);
 
+/* What json_dumps writes of j, in the arena; the caller's reference goes. NULL: j is NULL, or
+ * cannot be written. */
+char *json_take_text(struct arena *a, json_t *j, size_t flags);
+
 /* A file that a user names, of at most max bytes. 0, or -errno and *e with the path, and the line
  * of what is not JSON. */
 int json_from_file(const char *path, size_t max, json_t **out, struct err *e);

@@ -245,7 +245,7 @@ static int apply_boot(struct door *d, struct host **h, const struct apply_ask *a
 
 static int apply_answer(struct door *d, const struct apply_ask *ask, struct apply_verb_answer *out)
 {
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	out->dry = ask->change.dry_run;
@@ -256,7 +256,6 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 	code = h ? 0 : -EXIT_USAGE;
 	if (code == 0)
 		code = ask->boot ? apply_boot(d, &h, ask, out) : apply(d, h, ask, out);
-	host_close(h);
 	out->code = code;
 	return code;
 }

@@ -40,7 +40,7 @@ int gpus_check(const char *list, struct err *e)
 
 int cpus_check(const char *list, struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset allowed = bench_allowed(&a), asked;
 	int code = 0;
 
@@ -49,7 +49,6 @@ int cpus_check(const char *list, struct err *e)
 	else if (!idset_contains(&allowed, &asked))
 		code = err_set(e, -EINVAL, "cannot run on %s: this process may run only on %s",
 			       list, idset_format(&a, &allowed));
-	arena_free(&a);
 	return code;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "verbs/boot.h"
+#include "base/json.h"
 #include "verbs/persist/persist.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
@@ -394,15 +395,11 @@ static const struct shape reboot_shape = SHAPE(reboot, reboot);
 
 static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struct err *e)
 {
-	char *text = json_dumps(j, JSON_INDENT(1));
-	int r;
+	ARENA_AUTO a = { 0 };
+	const char *text = json_take_text(&a, j, JSON_INDENT(1));
+	int r = text ? host_open_dir(h, TXN_DIR) : -EINVAL;
 
-	if (!text)
-		abort();
-	r = host_open_dir(h, TXN_DIR);
 	r = r ? r : host_put(h, path, text, strlen(text), 0600);
-	free(text);
-	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
@@ -412,7 +409,7 @@ static const char *asked_by(struct door *d, struct host *h)
 	struct reboot asked = { 0 };
 	struct err ignored = { 0 };
 	bool known = false;
-	json_t *j;
+	json_auto_t *j = NULL;
 	char *text;
 	size_t len;
 
@@ -420,7 +417,6 @@ static const char *asked_by(struct door *d, struct host *h)
 		return NULL;
 	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	known = shape_read(d->arena, &reboot_shape, j, &asked, &ignored) == 0;
-	json_decref(j);
 	return known && strcmp(asked.from, boot_id(d, h)) != 0 ? asked.user : NULL;
 }
 

@@ -65,7 +65,7 @@ static int calibrate_machine(struct door *d, struct calibrating *q)
 	struct record rec = { 0 };
 	struct err e = { 0 };
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	if (q->w.on) {
@@ -83,7 +83,6 @@ static int calibrate_machine(struct door *d, struct calibrating *q)
 	calibrate_place_of(d->arena, h, m, NULL, &q->at);
 	record_fingerprint(d->arena, h, m, &rec);
 	q->digest = rec.machine;
-	host_close(h);
 	return code < 0 ? door_fail(d, EXIT_BLIND, &e) : 0;
 }
 
@@ -157,7 +156,7 @@ static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
 			    struct calibrate_answer *out)
 {
 	struct calibrating *q = ARENA_NEW(d->arena, struct calibrating);
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	if (ask->forget && !calibrate_reads_nothing(ask))
@@ -174,7 +173,6 @@ static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
 	if (!code)
 		code = calibrate_reads_nothing(ask) ? calibrate_show(d, h, q, out)
 						    : calibrate_fit(d, h, q, &out->page);
-	host_close(h);
 	return code;
 }
 

@@ -9,6 +9,7 @@
 
 #include "verbs/calibrations.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench.h"
@@ -264,22 +265,18 @@ int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state
 	long long now = (long long)time(NULL);
 	char stamp[STAMP_SIZE], *text;
 	struct err e = { 0 };
-	json_t *j;
 	int code;
 
 	if (stamp_format(now, stamp) == 0)
 		f.time = stamp;
 	calibration_file_make(d->arena, c, &f);
-	j = result_shape_json(&calibration_result, &f, now, 0);
-	text = json_dumps(j, JSON_INDENT(2));
-
+	text = json_take_text(d->arena, result_shape_json(&calibration_result, &f, now, 0),
+			      JSON_INDENT(2));
 	*path = path_of(d, state, at);
 	code = door_state_ready(d, h, state, &e);
 	code = code ? code : store_folder(h, door_state(d, state), &e);
 	code = code ? code : store_folder(h, folder(d, state), &e);
 	code = code ? code : host_put(h, *path, text, strlen(text), store_mode(*path));
-	free(text);
-	json_decref(j);
 	if (code)
 		return door_refuse(d, EXIT_USAGE,
 				   "cannot write %s: %s; --state DIR stores it elsewhere, "
@@ -366,7 +363,7 @@ static bool place_asked(struct door *d, const struct stored_question *q, struct 
 	const struct state_ask *state = &q->ask->state;
 	struct target_hw p;
 	struct err e = { 0 };
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	struct machine *m;
 
 	if (q->on) {
@@ -384,7 +381,6 @@ static bool place_asked(struct door *d, const struct stored_question *q, struct 
 		return false;
 	m = door_machine(d, h, &(struct door_look){ 0 });
 	calibrate_place_of(d->arena, h, m, NULL, at);
-	host_close(h);
 	return true;
 }
 
@@ -424,13 +420,12 @@ static const char *calibration_use_one(struct door *d, const char *name,
 
 static void use_stored(struct door *d, const struct stored_question *q, struct fits *fits)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct calibration_file kept;
 	struct calibrate_place at;
 
 	if (place_asked(d, q, h, &at) && calibrate_stored(d, h, &q->ask->state, &at, &kept))
 		fits->origin = calibration_use_one(d, q->model, &kept, fits);
-	host_close(h);
 }
 
 #define MOST_CONSTANTS (1u << 20)

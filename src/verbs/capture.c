@@ -131,7 +131,7 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 {
 	struct observations ignored;
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code = EXIT_CLEAN;
 
 	if (ask->from.n)
@@ -146,7 +146,6 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	store(d, ask, h, &code, out);
 	if (code == EXIT_CLEAN && fact_or(&m->euid, 0) != 0)
 		door_warn(d, "captured as a normal user: data that only root can read is missing");
-	host_close(h);
 	return code;
 }
 

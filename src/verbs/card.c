@@ -72,7 +72,7 @@ static int card_answer(struct door *d, const struct card_ask *ask, struct card_a
 {
 	const struct door_look how = { .lean = true };
 	struct plan_target w;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code = door_profile(d, &(const struct profile_ask){ 0 }, &out->profile);
 
 	if (code)
@@ -86,7 +86,6 @@ static int card_answer(struct door *d, const struct card_ask *ask, struct card_a
 	plan_make(d->arena, out->m, &w, &out->findings, door_read_knob, door_exact_knob, h,
 		  &out->plan);
 	look_at_changes(d, h, out);
-	host_close(h);
 	return EXIT_CLEAN;
 }
 

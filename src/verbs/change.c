@@ -53,7 +53,7 @@ const char *apply_words(struct arena *a, const struct profile_ask *s, const stru
 
 static void door_look_at_journal(struct door *d, struct host *h)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct err ignored = { 0 };
 	struct journal j;
 
@@ -78,7 +78,6 @@ static void door_look_at_journal(struct door *d, struct host *h)
 			door_warn(d, "%s: %zu damaged line%s read from %s", TXN_JOURNAL, j.mended,
 				  j.mended == 1 ? " was" : "s were", TXN_COPY);
 	}
-	arena_free(&a);
 }
 
 int door_journal(struct door *d, struct host *h, bool all, struct journal *j)
@@ -218,7 +217,7 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 	struct err e = { 0 };
 	size_t n;
 	const char *const *words = door_words(d, allow, &n);
-	json_t *j;
+	json_auto_t *j = NULL;
 	int code;
 
 	out->profile = (struct profile){ .name = "" };
@@ -232,7 +231,6 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 	if (json_from_file(file, PLAN_FILE_MAX, &j, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	code = plan_of_json(d, h, j, file, allow, out);
-	json_decref(j);
 	return code;
 }
 

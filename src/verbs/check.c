@@ -47,7 +47,7 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 				       .open = true };
 	struct plan_target w;
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	h = door_host(d, &ask->machine);
@@ -67,7 +67,6 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
 		code = door_verdicts_code(out->findings.count);
 	}
-	host_close(h);
 	return code;
 }
 

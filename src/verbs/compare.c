@@ -27,13 +27,12 @@ struct compare_answer {
 
 static int compare_benches(struct door *d, const struct compare_ask *ask, struct compare *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct record *a = ARENA_NEW(d->arena, struct record),
 		      *b = ARENA_NEW(d->arena, struct record);
 	int code = door_bench(d, h, &ask->state, ask->a, a, NULL);
 
 	code = code ? code : door_bench(d, h, &ask->state, ask->b, b, NULL);
-	host_close(h);
 	if (code)
 		return code;
 	compare_records(d->arena, a, b, out);

@@ -372,35 +372,32 @@ static int back(struct door *d, struct host *h, struct data_view *out)
 
 static int data_status_answer(struct door *d, const void *ask, struct data_view *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	int code = state_take(d, h, out);
 
 	(void)ask;
-	host_close(h);
 	return code;
 }
 
 static int data_update_answer(struct door *d, const struct data_update_ask *ask,
 			      struct data_view *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	int code = update(d, h, ask, out);
 
 	if (!code)
 		(void)state_take(d, h, out);
-	host_close(h);
 	return code;
 }
 
 static int data_back_answer(struct door *d, const void *ask, struct data_view *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	int code = back(d, h, out);
 
 	(void)ask;
 	if (!code)
 		(void)state_take(d, h, out);
-	host_close(h);
 	return code;
 }
 

@@ -6,7 +6,7 @@
 
 void defects_rows(struct door *d, struct defect_rows *rows)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct err e = { 0 };
 
 	defect_rows_read(d->arena, h, rows, &e);
@@ -18,5 +18,4 @@ void defects_rows(struct door *d, struct defect_rows *rows)
 	}
 	if (!rows->baseline)
 		rows->baseline = baseline_built_in();
-	host_close(h);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "look/defects/page.h"
 #include "machine/host/record.h"
@@ -239,7 +240,7 @@ static json_t *draft_make(struct arena *a, const struct defects_new_ask *ask, st
 static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 			      struct defects_draft *out)
 {
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	struct stack_root root = { h, -1, h && !h->id.captured };
 	struct redactor r = { .arena = d->arena };
 	struct defect_rows none = { 0 };
@@ -248,7 +249,7 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 	struct world_seen seen;
 	struct err e = { 0 };
 	json_t *row;
-	char *text;
+	const char *text;
 
 	if (!h)
 		return -EXIT_USAGE;
@@ -258,15 +259,12 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 	world_take(d->arena, &how, &world, &seen);
 	row = draft_make(d->arena, ask, &r, &world);
 	world_free(&world);
-	host_close(h);
 	if (!row)
 		return door_refuse(d, EXIT_USAGE, "the text is not UTF-8");
 	if (defect_row_check(d->arena, row, true, &e))
 		door_warn(d, "to be completed: %s", e.text);
-	text = json_dumps(row, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	text = json_take_text(d->arena, row, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	out->file = arena_printf(d->arena, "[\n%s\n]\n", text ? text : "");
-	free(text);
-	json_decref(row);
 	return EXIT_CLEAN;
 }
 

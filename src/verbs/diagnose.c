@@ -122,7 +122,7 @@ static int diagnose_looks(struct door *d, struct attach *s, const struct job_ask
 static int diagnose_attach(struct diagnosing *g, const struct job_ask *ask)
 {
 	struct door *d = g->d;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	struct attach s;
 	struct err e = { 0 };
 	int pid, code = pid_of(d, ask, &pid);
@@ -138,13 +138,10 @@ static int diagnose_attach(struct diagnosing *g, const struct job_ask *ask)
 	g->ask.names = g->names;
 	g->ask.n_runs = 1;
 	if (attach_open(d->arena, h, door_machine(d, h, &(struct door_look){ 0 }), pid, &g->ev, &s,
-			&e)) {
-		host_close(h);
+			&e))
 		return door_fail(d, EXIT_BLIND, &e);
-	}
 	code = diagnose_looks(d, &s, ask);
 	attach_close(&s);
-	host_close(h);
 	return code;
 }
 
@@ -199,7 +196,7 @@ static int diagnose_file(struct diagnosing *g, const char *path, size_t run, boo
 static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 {
 	struct arena *a = g->d->arena;
-	struct host *h = g->d->live(g->d->ctx);
+	HOST_AUTO *h = g->d->live(g->d->ctx);
 	char **names = NULL, real[HOST_PATH_MAX];
 	size_t n = 0;
 	int code = 0;
@@ -213,7 +210,6 @@ static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 		if (names[i][0] != '.' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size)
 			code = diagnose_file(g, path, run, false);
 	}
-	host_close(h);
 	return code;
 }
 

@@ -305,10 +305,9 @@ static int load_profile(struct door *d, const char *name, struct profile *p, str
 	const char *path = NULL;
 	struct profile own = { 0 };
 	struct site site;
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	int r = site_load(h, d->arena, &site, e);
 
-	host_close(h);
 	r = r || name ? r : preference_get(d->arena, "profile", &name, e);
 	if (!r && !name && site.has_profile)
 		*p = site.profile;
@@ -411,7 +410,7 @@ static int own_state(struct door *d, struct host *h, const char *state, struct e
 int door_demo_ready(struct door *d, const struct machine_ask *from)
 {
 	const char *path = demo_overlay(d->arena, from);
-	struct host *live = d->live(d->ctx);
+	HOST_AUTO *live = d->live(d->ctx);
 	struct err e = { 0 };
 	/* The folder of all that is kept, then the demo's. */
 	int r = own_state(d, live,
@@ -420,7 +419,6 @@ int door_demo_ready(struct door *d, const struct machine_ask *from)
 
 	r = r ? r : own_state(d, live, path, &e);
 	r = r ? r : host_own_dir(live, path);
-	host_close(live);
 	if (r && !*e.text)
 		err_set(&e, r, "cannot create %s: %s", path, strerror(-r));
 	if (r)
@@ -445,7 +443,7 @@ const char *door_save_path(struct door *d, const char *folder, const char *end, 
 	const struct state_ask usual = { 0 };
 	const char *state = door_state(d, &usual),
 		   *at = arena_printf(d->arena, "%s/%s", state, folder), *path;
-	struct host *live = d->live(d->ctx);
+	HOST_AUTO *live = d->live(d->ctx);
 	int r = door_state_ready(d, live, &usual, e);
 	time_t now = time(NULL);
 	char when[32] = "";
@@ -453,7 +451,6 @@ const char *door_save_path(struct door *d, const char *folder, const char *end, 
 
 	r = r ? r : store_folder(live, state, e);
 	r = r ? r : store_folder(live, at, e);
-	host_close(live);
 	if (r) {
 		err_hint(e, "-o FILE saves it elsewhere");
 		return NULL;
@@ -493,14 +490,13 @@ static void warn_of_rows(void *ctx, const struct err *e)
 const struct knowledge *door_knowledge(struct door *d, bool captured)
 {
 	struct knowledge *k;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 
 	if (d->known)
 		return d->known;
 	k = ARENA_NEW(d->arena, struct knowledge);
 	h = d->live(d->ctx);
 	knowledge_read(d->arena, h, captured, warn_of_rows, d, k);
-	host_close(h);
 	d->known = k;
 	return k;
 }

@@ -47,24 +47,22 @@ static int facts_of(struct arena *a, const char *path, const json_t *j, struct m
 
 static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
 {
-	json_t *j;
+	json_auto_t *j = NULL;
 	int ret = json_from_file(path, READING_MAX, &j, e);
 
 	if (ret)
 		return ret;
 	ret = facts_of(a, path, j, m, e);
-	json_decref(j);
 	return ret;
 }
 
 static int read_capture(struct door *d, const char *path, struct machine *m, struct err *e)
 {
-	struct host *h = host_open_capture(path, e);
+	HOST_AUTO *h = host_open_capture(path, e);
 
 	if (!h)
 		return -EINVAL;
 	*m = *door_machine(d, h, &(struct door_look){ .deep = true });
-	host_close(h);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	const struct setting *s = find_setting(d, ask->id, out);
 	struct err e = { 0 };
 	struct profile p;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	if (is_search(out))
@@ -101,7 +101,6 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	out->by_profile = ask_profiles(d, s->id, out->m, h);
 	out->ledger = door_ledger(d, h, out->m);
 	out->result = explain_answer_of(d->arena, s, &out->findings, out->ledger);
-	host_close(h);
 	return EXIT_CLEAN;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "machine/host/confine.h"
 #include "many/history/history.h"
@@ -58,13 +59,12 @@ static void refuse(void *ctx, const char *path, const char *why)
 static void gather_capture(struct gather *g, const char *path)
 {
 	struct door one = *g->d;
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	struct findings found;
 	struct err e = { 0 };
-	struct host *h = host_open_capture(path, &e);
+	HOST_AUTO *h = host_open_capture(path, &e);
 	struct machine *m;
-	json_t *j;
-	char *text;
+	const char *text;
 
 	if (!h) {
 		refuse(g, path, e.text);
@@ -73,16 +73,12 @@ static void gather_capture(struct gather *g, const char *path)
 	one.arena = &own;
 	m = door_machine(&one, h, &(struct door_look){ 0 });
 	settings_check(&own, m, &g->profile, door_read_knob, h, &found);
-	j = measured_check_json(&own, m, &g->profile, &found, NULL, 0);
-	text = json_dumps(j, JSON_COMPACT);
+	text = json_take_text(&own, measured_check_json(&own, m, &g->profile, &found, NULL, 0),
+			      JSON_COMPACT);
 	if (text)
 		read_text(&g->read, path, NULL, text, strlen(text));
 	else
 		refuse(g, path, "its findings are not text");
-	free(text);
-	json_decref(j);
-	arena_free(&own);
-	host_close(h);
 }
 
 static void gather_machine(void *ctx, const char *machine, const char *text, size_t len)

@@ -47,11 +47,9 @@ static int look(struct door *d, struct host *h, const struct history_ask *ask,
 static int history_answer(struct door *d, const struct history_ask *ask,
 			  struct history_verb_answer *out)
 {
-	struct host *h = door_change_host(d, &ask->machine, false);
-	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
 
-	host_close(h);
-	return code;
+	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
 static struct doc *history_page(struct arena *a, const struct history_ask *ask,

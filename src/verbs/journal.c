@@ -48,12 +48,10 @@ static int look(struct door *d, struct host *h, const char *action, struct journ
 static int check_answer(struct door *d, const struct machine_ask *ask,
 			struct journal_verb_answer *out)
 {
-	struct host *h = door_change_host(d, ask, false);
+	HOST_AUTO *h = door_change_host(d, ask, false);
 	int code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
 
-	code = code ? code : look(d, h, "check", out);
-	host_close(h);
-	return code;
+	return code ? code : look(d, h, "check", out);
 }
 
 /* --- repair and compact ----------------------------------------------------------------------- */
@@ -83,7 +81,7 @@ static int write_anew(struct door *d, struct host *h, const struct journal_ask *
 static int tend(struct door *d, const struct journal_ask *ask, enum txn_tend how,
 		const char *question, struct journal_verb_answer *out)
 {
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code = door_check_overlay(d, &ask->machine, ask->change.dry_run);
 
 	if (code)
@@ -92,9 +90,7 @@ static int tend(struct door *d, const struct journal_ask *ask, enum txn_tend how
 	code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
 	if (code == 0 && !ask->change.dry_run && out->journal.files.format)
 		code = write_anew(d, h, ask, how, question, &out->journal);
-	code = code ? code : look(d, h, how == TXN_COMPACT ? "compact" : "repair", out);
-	host_close(h);
-	return code;
+	return code ? code : look(d, h, how == TXN_COMPACT ? "compact" : "repair", out);
 }
 
 static int repair_answer(struct door *d, const struct journal_ask *ask,
@@ -125,7 +121,7 @@ struct export_answer {
 
 static int export_answer(struct door *d, const struct machine_ask *ask, struct export_answer *out)
 {
-	struct host *h = door_change_host(d, ask, false);
+	HOST_AUTO *h = door_change_host(d, ask, false);
 	struct err e = { 0 };
 	int code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
 
@@ -135,7 +131,6 @@ static int export_answer(struct door *d, const struct machine_ask *ask, struct e
 		out->m = door_machine(d, h, &(const struct door_look){ 0 });
 		out->result = history_answer_of(d->arena, &out->journal, NULL);
 	}
-	host_close(h);
 	return code;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "look/settings/findings.h"
 #include "machine/host/apart.h"
@@ -117,13 +118,12 @@ static const char *memory_file(struct agent *g, const char *text, int *fd)
 
 static char *small_file(struct agent *g, const char *path)
 {
-	struct host *h = g->d->live(g->d->ctx);
+	HOST_AUTO *h = g->d->live(g->d->ctx);
 	char *text = NULL;
 	size_t len;
 
 	if (host_read(h, path, 1 << 16, g->a, &text, &len))
 		text = NULL;
-	host_close(h);
 	if (text)
 		text[strcspn(text, "\r\n")] = '\0';
 	return text;
@@ -197,25 +197,16 @@ static const char *node_path(struct agent *g, const char *rest)
 	return arena_printf(g->a, "/api/v1/nodes/%s%s", g->out->node, rest);
 }
 
-static char *dump(json_t *j)
-{
-	char *text = json_dumps(j, JSON_COMPACT);
-
-	json_decref(j);
-	if (!text)
-		out_of_memory(0);
-	return text;
-}
-
-/* One write; its text is freed. */
+/* One write; j is given away. */
 static int write_json(struct agent *g, const char *method, const char *path, const char *type,
 		      json_t *j)
 {
-	char *text = dump(j);
-	const char *answer;
-	int status = request(g, method, path, type, text, &answer);
+	const char *text = json_take_text(g->a, j, JSON_COMPACT), *answer;
+	int status;
 
-	free(text);
+	if (!text)
+		out_of_memory(0);
+	status = request(g, method, path, type, text, &answer);
 	g->out->writes += status >= 200 && status < 300;
 	return status;
 }
@@ -375,12 +366,11 @@ static const char *agent_look(struct agent *g, const char **message)
 
 static void agent_file(struct agent *g, const char *path, const char *text)
 {
-	struct host *h = g->d->live(g->d->ctx);
+	HOST_AUTO *h = g->d->live(g->d->ctx);
 	int code = host_put(h, path, text, strlen(text), 0644);
 
 	if (code)
 		door_note(g->d, "%s: cannot be written: %s", path, strerror(-code));
-	host_close(h);
 }
 
 /* True: the API server knows this look. */

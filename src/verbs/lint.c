@@ -291,7 +291,7 @@ static void lint_begin(struct linting *w, struct host *h)
 static int lint_answer(struct door *d, const struct lint_ask *ask, struct lint_view *out)
 {
 	struct linting *w = ARENA_NEW(d->arena, struct linting);
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	int code;
 
 	if (!h)
@@ -300,7 +300,6 @@ static int lint_answer(struct door *d, const struct lint_ask *ask, struct lint_v
 	w->ask = ask;
 	lint_begin(w, h);
 	code = lint_look(w, h);
-	host_close(h);
 	if (!code)
 		lint_defects(w);
 	json_decref(w->lint.env);

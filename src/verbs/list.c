@@ -49,7 +49,7 @@ static const struct ask_shape list_ask_shape = ASK_SHAPE(list_ask, NULL, list_as
 static void list_folder(struct door *d, struct listing *out, const char *folder, const char *end,
 			const char *what)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	char **names;
 	size_t n;
 
@@ -60,7 +60,6 @@ static void list_folder(struct door *d, struct listing *out, const char *folder,
 			list_name(d->arena, out,
 				  arena_strndup(d->arena, names[i], strlen(names[i]) - strlen(end)),
 				  arena_printf(d->arena, "%s%s/%s", what, folder, names[i]));
-	host_close(h);
 }
 
 /* Built in, then those of this machine. */

@@ -168,7 +168,7 @@ static int model_add_answer(struct door *d, const struct model_add_ask *ask,
 {
 	struct arena *a = d->arena;
 	const char *name = ask->name ? ask->name : name_of_path(a, ask->file);
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct row_list rows = { 0 };
 	struct model_file f = { 0 };
 	struct model_row row;
@@ -195,7 +195,6 @@ static int model_add_answer(struct door *d, const struct model_add_ask *ask,
 	else if (!ask->dry_run)
 		code = keep_row(d, h, out);
 end:
-	host_close(h);
 	return code;
 }
 

@@ -63,7 +63,7 @@ int door_place(struct door *d, const struct target_ask *named, const struct mach
 	struct target_hw *p = ARENA_NEW(d->arena, struct target_hw);
 	struct err e = { 0 };
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	*place = NULL;
@@ -82,7 +82,6 @@ int door_place(struct door *d, const struct target_ask *named, const struct mach
 		if (more)
 			more(d, h, m, ctx);
 	}
-	host_close(h);
 	return code;
 }
 
@@ -363,7 +362,7 @@ static void read_stored_benches(struct door *d, const struct machine_ask *from,
 				const struct state_ask *state, bool curves, struct train_config *q)
 {
 	struct bench_facts facts;
-	struct host *h = door_host(d, from);
+	HOST_AUTO *h = door_host(d, from);
 
 	if (!h)
 		return;
@@ -377,7 +376,6 @@ static void read_stored_benches(struct door *d, const struct machine_ask *from,
 					facts.ids[i]);
 	}
 	train_curves_sort(q);
-	host_close(h);
 }
 
 int door_train_curves(struct door *d, const struct train_ask *ask, const struct machine_ask *from,

@@ -29,7 +29,7 @@ static const struct ask_shape monitor_ask_shape = ASK_SHAPE(monitor_ask, NULL, m
 
 static void look_at_settings(struct monitor_looks *s)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct journal j;
 	struct hold_row *rows;
 	struct err e = { 0 };
@@ -54,7 +54,6 @@ static void look_at_settings(struct monitor_looks *s)
 			 "%zu gputune settings changed since they were applied (%s%s); \"gputune "
 			 "status\" shows them",
 			 drifted, which, drifted > 1 ? ", ..." : "");
-	arena_free(&a);
 }
 
 /* --- looks ------------------------------------------------------------------------------------ */

@@ -37,7 +37,7 @@ static int normal_place(struct door *d, const struct normal_ask *ask, struct inf
 {
 	struct err e = { 0 };
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 
 	if (ask->target.on) {
 		if (place_parse(d->arena, w->known, ask->target.on, place, &e) < 0)
@@ -51,7 +51,6 @@ static int normal_place(struct door *d, const struct normal_ask *ask, struct inf
 	m = door_machine(d, h, &(struct door_look){ .lean = true });
 	if (place_of(d->arena, w->known, m, place, &e) == 0)
 		w->place = place;
-	host_close(h);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ static int plan_exit(const struct planned *p)
 static int plan_answer(struct door *d, const struct plan_ask *ask, struct plan_verb_answer *out)
 {
 	/* A plan holds nothing, and relies on nothing that is held. */
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	int code;
 
 	if (!h)
@@ -46,7 +46,6 @@ static int plan_answer(struct door *d, const struct plan_ask *ask, struct plan_v
 		out->ledger = door_ledger(d, h, out->planned.m);
 		code = plan_exit(&out->planned);
 	}
-	host_close(h);
 	return code;
 }
 

@@ -160,12 +160,10 @@ static int propose_answer(struct door *d, const struct propose_ask *ask,
 			  struct proposal_answer *out)
 {
 	int code = door_check_overlay(d, &ask->machine, false);
-	struct host *h = code ? NULL : door_change_host(d, &ask->machine, false);
+	HOST_AUTO *h = code ? NULL : door_change_host(d, &ask->machine, false);
 
 	code = code || h ? code : -EXIT_USAGE;
-	code = code ? code : ask->waiting ? show(d, h, ask, out) : propose(d, h, ask, out);
-	host_close(h);
-	return code;
+	return code ? code : ask->waiting ? show(d, h, ask, out) : propose(d, h, ask, out);
 }
 
 static int approve(struct door *d, struct host *h, const struct approve_ask *ask,
@@ -197,7 +195,7 @@ static int approve_answer(struct door *d, const struct approve_ask *ask,
 			  struct proposal_answer *out)
 {
 	const char *why = approval_no_person(d->arena);
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code;
 
 	if (!why && (d->agreed || !d->attended))
@@ -207,9 +205,7 @@ static int approve_answer(struct door *d, const struct approve_ask *ask,
 	code = door_check_overlay(d, &ask->machine, false);
 	h = code ? NULL : door_change_host(d, &ask->machine, false);
 	code = code || h ? code : -EXIT_USAGE;
-	code = code ? code : approve(d, h, ask, out);
-	host_close(h);
-	return code;
+	return code ? code : approve(d, h, ask, out);
 }
 
 static struct doc *proposal_page(struct arena *a, const struct proposal_answer *x)

@@ -315,7 +315,7 @@ static int roofline_answer(struct door *d, const struct roofline_ask *ask,
 {
 	struct roof_profile *profile = ARENA_NEW(d->arena, struct roof_profile);
 	struct roof *roof = ARENA_NEW(d->arena, struct roof);
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct bench_facts facts;
 	struct target_hw place;
 	const char *digest;
@@ -329,7 +329,6 @@ static int roofline_answer(struct door *d, const struct roofline_ask *ask,
 			facts.n = 0;
 		roof_of(d->arena, &facts, &place, roof);
 	}
-	host_close(h);
 	if (code)
 		return code;
 	roof_judge(d->arena, roof, profile);

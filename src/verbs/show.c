@@ -50,7 +50,7 @@ static int show_answer(struct door *d, const struct show_ask *ask, struct show_a
 {
 	const struct page *p = page_find(ask->subject ? ask->subject : "");
 	struct machine *m;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 
 	if (ask->as < DRAWINGS && p->build != page_topology)
 		return door_refuse(d, EXIT_USAGE, "--as requires \"gputune show topology\"");
@@ -62,7 +62,6 @@ static int show_answer(struct door *d, const struct show_ask *ask, struct show_a
 	if (p->build == page_pci)
 		pci_names_fill(&(struct probe){ .h = h, .a = d->arena, .m = m });
 	*out = show_answer_of(d->arena, m, p);
-	host_close(h);
 	return EXIT_CLEAN;
 }
 
@@ -81,10 +80,9 @@ static int show_svg(FILE *out, const void *ask, const void *answer, int code)
 {
 	const struct machine *m = ((const struct show_answer *)answer)->m;
 	bool tall = ((const struct show_ask *)ask)->as == DRAW_SVG_TALL;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	fputs(tall ? svg_topology_tall(&a, m) : svg_topology(&a, m), out);
-	arena_free(&a);
 	return code;
 }
 

@@ -175,10 +175,9 @@ static int since_add_answer(struct door *d, const struct since_add_ask *ask,
 	struct history h;
 	struct err e = { 0 };
 	struct adding g = { .d = d, .out = out };
-	struct host *machine = ask->db ? NULL : d->live(d->ctx);
+	HOST_AUTO *machine = ask->db ? NULL : d->live(d->ctx);
 	int code = machine ? host_own_dir(machine, door_state(d, &ask->state)) : 0;
 
-	host_close(machine);
 	if (code)
 		return door_refuse(d, EXIT_USAGE, "cannot create %s: %s",
 				   door_state(d, &ask->state), strerror(-code));
@@ -267,7 +266,7 @@ static void write_line(void *ctx, const char *text, size_t len)
 static int write_csv(FILE *out, const void *ask, const void *answer, int code)
 {
 	const struct since_stored *s = answer;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct history h;
 	struct err e = { 0 };
 
@@ -275,7 +274,6 @@ static int write_csv(FILE *out, const void *ask, const void *answer, int code)
 	if (history_open(&h, &a, s->path, false, &e) || history_csv(&h, write_line, out, &e))
 		code = EXIT_BLIND;
 	history_close(&h);
-	arena_free(&a);
 	return code;
 }
 

@@ -157,7 +157,7 @@ static int act(struct slurm *s, bool dry, const char *reason, const char **done)
 static int slurm_examine(struct door *d, const struct slurm_ask *ask, const struct profile *p,
 			 bool *seen, const char **reason)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	struct machine *m = door_machine(d, h, &(struct door_look){ .lean = !ask->since.since });
 	struct findings f;
 	const char *wrong;
@@ -170,7 +170,6 @@ static int slurm_examine(struct door *d, const struct slurm_ask *ask, const stru
 		*seen = f.n > 0 && f.count[VERDICT_UNKNOWN] == 0;
 		*reason = wrong ? node_reason(d->arena, wrong) : NULL;
 	}
-	host_close(h);
 	return code;
 }
 

@@ -106,11 +106,9 @@ static int look(struct door *d, struct host *h, const struct status_ask *ask,
 static int status_answer(struct door *d, const struct status_ask *ask,
 			 struct status_verb_answer *out)
 {
-	struct host *h = door_change_host(d, &ask->machine, false);
-	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
 
-	host_close(h);
-	return code;
+	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
 static struct doc *status_page(struct arena *a, const struct status_ask *ask,

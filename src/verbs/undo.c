@@ -138,7 +138,7 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 				.all = ask->all,
 				.force = ask->force,
 				.dry = ask->change.dry_run };
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	struct err e = { 0 };
 	int code;
 
@@ -156,9 +156,7 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 	if (!code && ask->approved && !(s.txn = approval_txn(h, d->arena, ask->approved, &e)))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);
 	code = code ? code : check_only(d, h, &s);
-	code = code ? code : undo(d, h, ask, &s, out);
-	host_close(h);
-	return code;
+	return code ? code : undo(d, h, ask, &s, out);
 }
 
 /* Where there is nothing to undo, that is said already. */

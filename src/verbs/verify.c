@@ -80,11 +80,9 @@ static int look(struct door *d, struct host *h, const struct verify_ask *ask,
 static int verify_answer(struct door *d, const struct verify_ask *ask,
 			 struct verify_verb_answer *out)
 {
-	struct host *h = door_change_host(d, &ask->machine, false);
-	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
 
-	host_close(h);
-	return code;
+	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
 static struct doc *verify_page(struct arena *a, const struct verify_ask *ask,

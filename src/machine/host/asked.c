@@ -377,11 +377,9 @@ static const struct host_ops asked_ops = {
 
 struct host *host_open_asked(const struct host_identity *id, int requests, int answers)
 {
-	struct asked *x = calloc(1, sizeof(*x));
+	struct asked *x = heap_array(1, sizeof(*x));
 	struct arena *a;
 
-	if (!x)
-		out_of_memory(0);
 	pthread_mutex_init(&x->one, NULL);
 	a = &x->host.arena;
 	x->host.ops = &asked_ops;

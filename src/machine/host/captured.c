@@ -445,12 +445,10 @@ static struct store *open_store(const char *path, struct err *e)
 static struct host *open_on(struct store *s, struct overlay *overlay, const char *path,
 			    struct err *e)
 {
-	struct captured *c = calloc(1, sizeof(*c));
+	struct captured *c = heap_array(1, sizeof(*c));
 	json_t *meta;
 	int r;
 
-	if (!c)
-		out_of_memory(0);
 	c->host.ops = overlay ? &overlaid_ops : &captured_ops;
 	c->store = s;
 	c->overlay = overlay;

@@ -100,9 +100,7 @@ static int cuda_ask(void **state, struct arena *a, const char *object, const cha
 
 	(void)a;
 	if (!c) {
-		c = *state = calloc(1, sizeof(*c));
-		if (!c)
-			out_of_memory(0);
+		c = *state = heap_array(1, sizeof(*c));
 		c->error = vendor_open("libcuda.so.1", symbols,
 				       sizeof(symbols) / sizeof(symbols[0]), &c->api, &c->lib);
 	}

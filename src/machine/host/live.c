@@ -141,12 +141,10 @@ static const struct host_ops live_ops = {
 
 struct host *host_open_live(void)
 {
-	struct live *live = calloc(1, sizeof(*live));
+	struct live *live = heap_array(1, sizeof(*live));
 	struct host *h;
 	struct utsname u;
 
-	if (!live)
-		out_of_memory(0);
 	live->lock_fd = live->own_fd = -1;
 	h = &live->host;
 	h->ops = &live_ops;

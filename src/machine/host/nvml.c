@@ -208,9 +208,7 @@ static struct nvml *opened(void **state)
 
 	if (n)
 		return n;
-	n = *state = calloc(1, sizeof(*n));
-	if (!n)
-		out_of_memory(0);
+	n = *state = heap_array(1, sizeof(*n));
 	nvml_open(n);
 	return n;
 }

@@ -413,14 +413,10 @@ struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index)
 {
 	if (n->gpus)
 		return &n->gpus[index];
-	n->gpus = calloc(n->n, sizeof(*n->gpus));
-	if (!n->gpus)
-		out_of_memory(0);
+	n->gpus = heap_array(n->n, sizeof(*n->gpus));
 	for (unsigned i = 0; i < n->n; i++) {
 		n->gpus[i].nvml = n;
-		n->gpus[i].cache = calloc(nvml_questions_n, sizeof(*n->gpus[i].cache));
-		if (!n->gpus[i].cache)
-			out_of_memory(0);
+		n->gpus[i].cache = heap_array(nvml_questions_n, sizeof(*n->gpus[i].cache));
 	}
 	attach_all(n);
 	return &n->gpus[index];
@@ -537,11 +533,9 @@ static unsigned id_of(const struct nvml_gpu *g, size_t i)
 
 static void nvml_read_fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned links)
 {
-	struct nvml_field *batch = calloc(BATCH_MAX, sizeof(*batch));
+	struct nvml_field *batch = heap_array(BATCH_MAX, sizeof(*batch));
 	size_t n = 0, k = 0;
 
-	if (!batch)
-		out_of_memory(0);
 	if (group == NVML_FIELDS_SLOWDOWN || group == NVML_FIELDS_HW_SLOWDOWN)
 		learn_numbering(g);
 	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
@@ -586,9 +580,7 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 	if (comma && nvml_args_parse(&nvml_args_link, comma + 1, len - n - 1, &link))
 		return NVML_INVALID_ARGUMENT;
 	if (!g->fields) {
-		g->fields = calloc(1, sizeof(*g->fields));
-		if (!g->fields)
-			out_of_memory(0);
+		g->fields = heap_array(1, sizeof(*g->fields));
 		g->fields->links = -1;
 	}
 	if (!g->fields->fresh[i][link]) {
@@ -614,11 +606,9 @@ typedef int list_v1_fn(struct nvml_device *d, unsigned *n, struct nvml_process_v
 
 static int list_v1(struct nvml_gpu *g, list_v1_fn *fn, struct nvml_processes *p)
 {
-	struct nvml_process_v1 *old = calloc(PROCESSES_MAX, sizeof(*old));
+	struct nvml_process_v1 *old = heap_array(PROCESSES_MAX, sizeof(*old));
 	int r;
 
-	if (!old)
-		out_of_memory(0);
 	r = fn(g->dev, &p->n, old);
 	for (unsigned i = 0; r == 0 && i < p->n && i < PROCESSES_MAX; i++)
 		p->items[i] = (struct nvml_process){ .pid = old[i].pid, .memory = old[i].memory };
@@ -666,9 +656,7 @@ int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long l
 	if (!p->asked || !*rest) {
 		p->asked = true;
 		if (!p->items)
-			p->items = calloc(PROCESSES_MAX, sizeof(*p->items));
-		if (!p->items)
-			out_of_memory(0);
+			p->items = heap_array(PROCESSES_MAX, sizeof(*p->items));
 		p->result = nvml_read_list(g, kind, p);
 	}
 	if (p->result)

@@ -227,10 +227,8 @@ static bool is_to_come(const char *folder)
 
 struct overlay *overlay_open(struct store *lower, const char *folder, struct err *e)
 {
-	struct overlay *o = calloc(1, sizeof(*o));
+	struct overlay *o = heap_array(1, sizeof(*o));
 
-	if (!o)
-		out_of_memory(0);
 	*o = (struct overlay){ .store = { .ops = &overlay_ops, .finds_links = lower->finds_links },
 			       .lower = lower,
 			       .upper = &nothing,

@@ -246,10 +246,8 @@ static const struct host_ops record_ops = {
 
 struct host *record_open(struct host *inner)
 {
-	struct record *r = calloc(1, sizeof(*r));
+	struct record *r = heap_array(1, sizeof(*r));
 
-	if (!r)
-		out_of_memory(0);
 	r->host.ops = &record_ops;
 	r->host.id = inner->id;
 	r->inner = inner;
@@ -264,10 +262,8 @@ static const struct host_ops posted_ops = { .close = record_close };
 
 struct host *record_posted(const char *about)
 {
-	struct record *r = calloc(1, sizeof(*r));
+	struct record *r = heap_array(1, sizeof(*r));
 
-	if (!r)
-		out_of_memory(0);
 	r->host.ops = &posted_ops;
 	r->about = about;
 	return &r->host;

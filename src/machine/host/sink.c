@@ -130,12 +130,10 @@ static int open_nameless(const char *path, const char *tmp)
 
 struct sink *sink_open(const char *path, struct err *e)
 {
-	struct sink *s = calloc(1, sizeof(*s));
+	struct sink *s = heap_array(1, sizeof(*s));
 	struct stat st;
 	bool ok;
 
-	if (!s)
-		out_of_memory(0);
 	s->path = strdup(path);
 	s->dir = -1;
 	if (lstat(path, &st) == 0) {

@@ -213,9 +213,7 @@ struct store *store_open_folder(const char *path, struct err *e)
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		out_of_memory(0);
+	f = heap_array(1, sizeof(*f));
 	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd, .last_fd = -1 };
 	fd = open_inside(f, ".", O_PATH);
 	if (fd >= 0)

@@ -588,9 +588,7 @@ static int extension(struct tar *t, char type, long long at, long long size)
 		return 0;
 	if (size > EXTENSION_MAX)
 		return wrong(t, at, "extension record too large", "");
-	text = calloc(1, (size_t)size + 1);
-	if (!text)
-		out_of_memory(0);
+	text = heap_array(1, (size_t)size + 1);
 	r = read_at(t, text, (size_t)size, at + TAR_RECORD);
 	if (r == 0)
 		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
@@ -645,12 +643,10 @@ static int index_all(struct tar *t, long long end)
 {
 	static const struct tar_header zero;
 	const struct tar_header *h;
-	struct window *w = calloc(1, sizeof(*w));
+	struct window *w = heap_array(1, sizeof(*w));
 	long long at = 0;
 	int r = 0;
 
-	if (!w)
-		out_of_memory(0);
 	while (r == 0) {
 		if (at + TAR_RECORD > end) {
 			r = wrong(t, at, "no end mark (truncated)", "");
@@ -765,9 +761,7 @@ struct store *store_open_tar(const char *path, struct err *e)
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		out_of_memory(0);
+	t = heap_array(1, sizeof(*t));
 	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
 	t->path = strdup(path);
 	if (!t->path)

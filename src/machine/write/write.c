@@ -162,10 +162,8 @@ static const struct host_ops readonly_ops = {
 
 struct host *host_open_readonly(struct host *inner)
 {
-	struct readonly *r = calloc(1, sizeof(*r));
+	struct readonly *r = heap_array(1, sizeof(*r));
 
-	if (!r)
-		out_of_memory(0);
 	r->host.ops = &readonly_ops;
 	r->host.id = inner->id;
 	r->inner = inner;

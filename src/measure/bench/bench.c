@@ -213,18 +213,15 @@ static void release(struct workers *w)
 
 int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
 {
-	struct workers *w = calloc(1, sizeof(*w));
+	size_t n = idset_count(cpus);
+	struct workers *w;
 	int r;
 
-	if (!w)
-		return err_set(e, -ENOMEM, "out of memory for threads");
-	w->n = idset_count(cpus);
-	w->items = calloc(w->n ? w->n : 1, sizeof(*w->items));
-	if (!w->items || !w->n) {
-		free(w->items);
-		free(w);
+	if (!n)
 		return err_set(e, -EINVAL, "no CPU to run on");
-	}
+	w = heap_array(1, sizeof(*w));
+	w->n = n;
+	w->items = heap_array(n, sizeof(*w->items));
 	pthread_mutex_init(&w->start, NULL);
 	pthread_barrier_init(&w->go, NULL, (unsigned)w->n + 1);
 	pthread_barrier_init(&w->done, NULL, (unsigned)w->n + 1);

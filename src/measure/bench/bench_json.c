@@ -418,7 +418,7 @@ int bench_from_json(struct arena *a, const char *name, const char *text, struct 
 		    struct err *e)
 {
 	json_error_t why;
-	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+	json_auto_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	const char *schema = json_string_value(json_object_get(j, "schema"));
 	struct err said = { 0 };
 	int r;
@@ -431,6 +431,5 @@ int bench_from_json(struct arena *a, const char *name, const char *text, struct 
 			    schema && strlen(schema) < 64 ? schema : "");
 	else
 		r = take_record(a, j, out, &said);
-	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", name, said.text) : 0;
 }

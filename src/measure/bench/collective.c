@@ -181,11 +181,9 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 			    const char **variant, struct err *e)
 {
 	const struct collective_arg *arg = c->arg;
-	struct collective_run *run = calloc(1, sizeof(*run));
+	struct collective_run *run = heap_array(1, sizeof(*run));
 	int r;
 
-	if (!run)
-		return err_set(e, -ENOMEM, "out of memory");
 	/* Threads that hang in the library keep it. */
 	*(struct collective_run **)state = run;
 	run->arg = arg;

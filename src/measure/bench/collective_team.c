@@ -101,13 +101,11 @@ int team_join(const struct bench_env *env, const struct ranks *r, const char *to
 	      struct collective_shared **out, struct err *e)
 {
 	struct world_ask ask = { .stop = env->stop };
-	struct collective_shared *s = calloc(1, sizeof(*s));
+	struct collective_shared *s = heap_array(1, sizeof(*s));
 	struct frame_join own = { 0 };
 	struct err unable = { 0 };
 	int code, can;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	code = world_ask_of(r, token_file, &ask, e);
 	can = code ? 0 : find_own(env, r, s, &unable);
 	collective_team_describe(s, &own);
@@ -248,17 +246,14 @@ static bool guarded(struct start *t, void *(*work)(void *t), double limit_s)
 /* Communicators between all; id: what rank 0 chose. */
 static int collective_connect(struct collective_shared *s, const struct nccl_id *id, struct err *e)
 {
-	struct start *t = calloc(1, sizeof(*t));
+	struct start *t;
 	int r = 0;
 
-	if (!t)
-		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->places.n && r == 0; i++)
 		r = gpu_place_open(&s->places.items[i], e);
-	if (r) {
-		free(t);
+	if (r)
 		return r;
-	}
+	t = heap_array(1, sizeof(*t));
 	t->s = s;
 	t->id = *id;
 	memset(s->comms, 0, sizeof(s->comms));
@@ -278,7 +273,7 @@ static int collective_connect(struct collective_shared *s, const struct nccl_id 
 /* Ends them. */
 static void collective_disconnect(struct collective_shared *s)
 {
-	struct start *t = s->open && !s->broken ? calloc(1, sizeof(*t)) : NULL;
+	struct start *t = s->open && !s->broken ? heap_array(1, sizeof(*t)) : NULL;
 
 	if (t) {
 		t->s = s;
@@ -519,12 +514,10 @@ static int obey(struct follower *f, const struct frame_order *o, struct err *e)
 
 int collective_follow(const struct bench_env *env, struct collective_shared *s, struct err *e)
 {
-	struct follower *f = calloc(1, sizeof(*f));
+	struct follower *f = heap_array(1, sizeof(*f));
 	struct frame_order o;
 	int r;
 
-	if (!f)
-		return err_set(e, -ENOMEM, "out of memory");
 	f->env = env;
 	f->s = s;
 	while ((r = world_next(s->world, &o, e)) == 0) {

@@ -157,11 +157,9 @@ static void collective_work_give_up(struct collective_run *run, struct job *jobs
 static int collective_each(struct collective_run *run, void (*work)(struct collective_rank *r),
 			   double limit_s, const char *what, struct err *e)
 {
-	struct job *jobs = calloc(run->n, sizeof(*jobs));
+	struct job *jobs = heap_array(run->n, sizeof(*jobs));
 	int code = 0;
 
-	if (!jobs)
-		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < run->n; i++) {
 		struct collective_rank *r = &run->ranks[i];
 
@@ -457,9 +455,7 @@ static int collective_work_make(struct collective_run *run, struct err *e)
 	run->n = s->places.n;
 	run->all = s->all;
 	run->sizes = collective_sizes(run->arg->op, run->arg->bytes, run->all);
-	run->ranks = calloc(run->n, sizeof(*run->ranks));
-	if (!run->ranks)
-		return err_set(e, -ENOMEM, "out of memory");
+	run->ranks = heap_array(run->n, sizeof(*run->ranks));
 	for (size_t i = 0; i < run->n && r == 0; i++) {
 		struct collective_rank *k = &run->ranks[i];
 

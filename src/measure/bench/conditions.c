@@ -106,7 +106,7 @@ static bool conditions_line_number(const char *text, const char *name, double *o
 static void read_stat(struct host *h, struct record_moment *out)
 {
 	double per_s = (double)sysconf(_SC_CLK_TCK), t[8] = { 0 }, v;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	char *text, *c;
 
 	if (host_read(h, "/proc/stat", STAT_MAX, &a, &text, NULL) == 0 &&
@@ -124,12 +124,11 @@ static void read_stat(struct host *h, struct record_moment *out)
 		if (conditions_line_number(text, "ctxt", &v))
 			out->switches = (long long)v;
 	}
-	arena_free(&a);
 }
 
 static void read_pm_qos(struct host *h, struct record_moment *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	char *bytes;
 	int32_t v;
 	size_t n;
@@ -140,7 +139,6 @@ static void read_pm_qos(struct host *h, struct record_moment *out)
 		memcpy(&v, bytes, sizeof(v));
 		out->pm_qos_us = v;
 	}
-	arena_free(&a);
 }
 
 static double seconds_of(const struct timeval *t)

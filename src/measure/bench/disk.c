@@ -316,7 +316,7 @@ static void disk_teardown(void *state)
 	free(s->kept);
 }
 
-static bool load_init(struct disk_load *s, const struct bench_env *env, const struct disk_arg *arg)
+static void load_init(struct disk_load *s, const struct bench_env *env, const struct disk_arg *arg)
 {
 	s->arg = arg;
 	s->file = &arg->shared->file;
@@ -324,11 +324,10 @@ static bool load_init(struct disk_load *s, const struct bench_env *env, const st
 	s->blocks = arg->shared->bytes / arg->block;
 	s->window_ns = env->small ? 5000000 : 100000000;
 	s->kept_max = KEPT_BYTES / arg->block < KEPT ? KEPT_BYTES / arg->block : KEPT;
-	s->slots = calloc(arg->depth, sizeof(*s->slots));
-	s->done = calloc(arg->depth, sizeof(*s->done));
-	s->kept = calloc(s->kept_max, sizeof(*s->kept));
-	s->busy = arg->write ? calloc(s->blocks, 1) : NULL;
-	return s->slots && s->done && s->kept && (s->busy || !arg->write);
+	s->slots = heap_array(arg->depth, sizeof(*s->slots));
+	s->done = heap_array(arg->depth, sizeof(*s->done));
+	s->kept = heap_array(s->kept_max, sizeof(*s->kept));
+	s->busy = arg->write ? heap_array(s->blocks, 1) : NULL;
 }
 
 static int bench_disk_prepare(struct disk_load *s, const struct bench_env *env, struct err *e)
@@ -371,8 +370,7 @@ static int disk_setup(const struct bench_env *env, const struct bench_case *c, v
 	struct disk_load *s = state;
 	int r;
 
-	if (!load_init(s, env, arg))
-		return err_set(e, -ENOMEM, "out of memory for requests");
+	load_init(s, env, arg);
 	s->cpus_before = pin_to(&arg->shared->cpus);
 	r = bench_disk_prepare(s, env, e);
 	if (r)

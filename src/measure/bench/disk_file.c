@@ -270,9 +270,9 @@ int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool di
 	made.fd = disk_file_make(dir, e);
 	if (made.fd < 0)
 		return made.fd;
-	made.turns = calloc(bytes / DISK_PAGE, sizeof(*made.turns));
-	if (!made.turns || getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
-		r = err_set(e, -ENOMEM, "out of memory for the file's page numbers");
+	made.turns = heap_array(bytes / DISK_PAGE, sizeof(*made.turns));
+	if (getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
+		r = err_set(e, -EIO, "no random number for the file's pages");
 	else
 		r = disk_file_write_all(&made, dir, direct, stop, e);
 	r = r ? r : disk_file_drop(&made, e);

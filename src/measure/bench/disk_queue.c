@@ -76,9 +76,7 @@ static int uring_open(unsigned entries, struct uring **out, struct err *e)
 
 	if (r)
 		return r;
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		return err_set(e, -ENOMEM, "out of memory for a ring");
+	u = heap_array(1, sizeof(*u));
 	u->tick.tv_nsec = TICK_NS;
 	/* One more, for the tick. */
 	r = setup_ring(entries + 1, &u->ring);
@@ -285,12 +283,10 @@ static void disk_threads_close(struct disk_threads *t)
 static int disk_threads_open(int fd, const struct iovec *slots, unsigned n,
 			     struct disk_threads **out, struct err *e)
 {
-	struct disk_threads *t = calloc(1, sizeof(*t));
+	struct disk_threads *t = heap_array(1, sizeof(*t));
 	pthread_condattr_t clock;
 	int r;
 
-	if (!t)
-		return err_set(e, -ENOMEM, "out of memory for threads");
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -300,10 +296,10 @@ static int disk_threads_open(int fd, const struct iovec *slots, unsigned n,
 	t->fd = fd;
 	t->slots = slots;
 	t->n = n;
-	t->threads = calloc(n, sizeof(*t->threads));
-	t->waiting = calloc(n, sizeof(*t->waiting));
-	t->finished = calloc(n, sizeof(*t->finished));
-	r = t->threads && t->waiting && t->finished ? threads_start(t) : -ENOMEM;
+	t->threads = heap_array(n, sizeof(*t->threads));
+	t->waiting = heap_array(n, sizeof(*t->waiting));
+	t->finished = heap_array(n, sizeof(*t->finished));
+	r = threads_start(t);
 	if (r) {
 		err_set(e, r, "only %u of %u threads could be started", t->started, n);
 		disk_threads_close(t);
@@ -406,22 +402,16 @@ int disk_buffers(size_t bytes, int node, void **out, struct err *e)
 
 int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, struct err *e)
 {
-	struct disk_queue *q = calloc(1, sizeof(*q));
+	struct disk_queue *q = heap_array(1, sizeof(*q));
 	enum { ROUND = 2 << 20 };
 	void *buffers = NULL;
 	int r;
 
-	if (!q)
-		return err_set(e, -ENOMEM, "out of memory for requests");
 	q->fd = ask->fd;
 	q->depth = ask->depth;
 	q->bytes = (ask->depth * ask->block + ROUND - 1) / ROUND * ROUND;
-	q->slots = calloc(ask->depth, sizeof(*q->slots));
-	q->drained = calloc(ask->depth, sizeof(*q->drained));
-	if (!q->slots || !q->drained) {
-		disk_queue_close(q);
-		return err_set(e, -ENOMEM, "out of memory for requests");
-	}
+	q->slots = heap_array(ask->depth, sizeof(*q->slots));
+	q->drained = heap_array(ask->depth, sizeof(*q->drained));
 	r = disk_buffers(q->bytes, ask->node, &buffers, e);
 	if (r == 0) {
 		q->buffers = buffers;

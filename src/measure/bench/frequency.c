@@ -241,11 +241,9 @@ static int frequency_prepare(struct frequency *s, struct err *e)
 {
 	size_t n = idset_count(&s->arg->cpus), i = 0;
 
-	s->cores = calloc(n, sizeof(*s->cores));
-	s->sorted = calloc(n, sizeof(*s->sorted));
-	s->counts = calloc(n, sizeof(*s->counts));
-	if (!s->cores || !s->sorted || !s->counts)
-		return err_set(e, -ENOMEM, "out of memory for %zu cores", n);
+	s->cores = heap_array(n, sizeof(*s->cores));
+	s->sorted = heap_array(n, sizeof(*s->sorted));
+	s->counts = heap_array(n, sizeof(*s->counts));
 	IDSET_FOR_EACH (cpu, &s->arg->cpus)
 		s->counts[i++] = idset_has(&s->arg->of, cpu);
 	return workers_start(&s->arg->cpus, &s->workers, e);

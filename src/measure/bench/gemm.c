@@ -251,8 +251,8 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 	s->arg = c->arg;
 	s->stop = env->stop;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
-	s->lanes = calloc(s->arg->n, sizeof(*s->lanes));
-	r = s->lanes ? gemm_set_up(s, env, e) : err_set(e, -ENOMEM, "out of memory");
+	s->lanes = heap_array(s->arg->n, sizeof(*s->lanes));
+	r = gemm_set_up(s, env, e);
 	if (r)
 		s->variant = NULL;
 	else

@@ -250,15 +250,13 @@ static void list_variants(struct gemm_search *s)
 /* The library's proposals for one variant. What it does not know is no error. */
 static int propose(struct gemm_search *s, size_t v, struct err *e)
 {
-	struct cublaslt_algorithm *found = calloc(PROPOSALS + 4, sizeof(*found));
+	struct cublaslt_algorithm *found = heap_array(PROPOSALS + 4, sizeof(*found));
 	struct gemm_choice c = { .a_turned = s->variants[v].a_turned,
 				 .b_turned = s->variants[v].b_turned,
 				 .fast = s->variants[v].fast };
 	struct cublaslt_shape shape;
 	int n = 0, r;
 
-	if (!found)
-		return err_set(e, -ENOMEM, "out of memory");
 	gemm_unit_shape(s->u, &c, &shape);
 	r = cublaslt_plan_make(s->u->lt, s->u->gpu, &shape, &s->variants[v].plan, e);
 	r = r ? r
@@ -318,12 +316,10 @@ typedef int gemm_change(struct cublaslt_plan *p, const struct cublaslt_algorithm
 static int vary(struct gemm_search *s, gemm_change *change, size_t most_seeds, int room,
 		double share, struct err *e)
 {
-	struct cublaslt_algorithm *found = calloc((size_t)room, sizeof(*found));
+	struct cublaslt_algorithm *found = heap_array((size_t)room, sizeof(*found));
 	size_t seeds = gemm_search_sort(s, most_seeds);
 	int r = 0;
 
-	if (!found)
-		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < seeds && r == 0; i++) {
 		struct gemm_candidate *seed = &s->all[i];
 		double until = clock_mono_s() + s->budget * share;
@@ -415,9 +411,7 @@ int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budg
 		return gemm_sparse_choose(u, known, e);
 	if (known->made)
 		return again(u, known, e);
-	s.all = calloc(ALL, sizeof(*s.all));
-	if (!s.all)
-		return err_set(e, -ENOMEM, "out of memory");
+	s.all = heap_array(ALL, sizeof(*s.all));
 	r = gemm_search_search(&s, e);
 	if (r == 0)
 		gemm_search_take(&s);

@@ -324,16 +324,12 @@ static int gemm_unit_draw(struct gemm_unit *u, const struct drawing *d, const ui
 static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code, uint64_t n,
 		       uint64_t seed, double **values, struct err *e)
 {
-	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
+	uint64_t *table = heap_array(GEMM_TABLE, sizeof(*table));
 	struct drawing d = { to, gemm_bytes(code, n) / 8, seed, gemm_code_bits(code),
 			     "generating a matrix" };
 	int r;
 
-	*values = calloc(GEMM_TABLE, sizeof(**values));
-	if (!table || !*values) {
-		free(table);
-		return err_set(e, -ENOMEM, "out of memory");
-	}
+	*values = heap_array(GEMM_TABLE, sizeof(**values));
 	gemm_table_fill(u->type, code, seed, table);
 	for (size_t i = 0; i < GEMM_TABLE; i++)
 		(*values)[i] = gemm_decode(code, table[i]);
@@ -346,18 +342,14 @@ static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code
 static int draw_scales(struct gemm_unit *u, struct err *e)
 {
 	const struct gemm_type *t = u->type;
-	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
+	uint64_t *table = heap_array(GEMM_TABLE, sizeof(*table));
 	struct drawing a = { u->scales_a, gemm_scale_bytes(t, u->dims.m, u->dims.k) / 8,
 			     GEMM_SEED_SCALE_A, 8, "generating scales" },
 		       b = { u->scales_b, gemm_scale_bytes(t, u->dims.n, u->dims.k) / 8,
 			     GEMM_SEED_SCALE_B, 8, "generating scales" };
 	int r;
 
-	u->values_scale = calloc(GEMM_TABLE, sizeof(*u->values_scale));
-	if (!table || !u->values_scale) {
-		free(table);
-		return err_set(e, -ENOMEM, "out of memory");
-	}
+	u->values_scale = heap_array(GEMM_TABLE, sizeof(*u->values_scale));
 	gemm_scale_table(t, GEMM_SEED_SCALE_A, table, u->values_scale);
 	r = gemm_unit_draw(u, &a, table, e);
 	r = r ? r : gemm_unit_draw(u, &b, table, e);

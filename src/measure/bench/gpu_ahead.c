@@ -50,10 +50,8 @@ static void *open_library(void *arg)
 static struct gpu_preinit *gpu_preinit_begin(const struct bench_ask *ask, const char *name,
 					     bool cublaslt)
 {
-	struct gpu_preinit *h = calloc(1, sizeof(*h));
+	struct gpu_preinit *h = heap_array(1, sizeof(*h));
 
-	if (!h)
-		return NULL;
 	h->named = ask->gpus || (name && strstr(name, "gpu"));
 	/* While this is the only thread. */
 	cuda_environment();

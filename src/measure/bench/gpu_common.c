@@ -508,13 +508,10 @@ static int gpu_common_lane_make(struct gpu_lane *l, struct gpu_place *p, struct 
 
 int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t n, struct err *e)
 {
+	char what[96];
 	int r;
 
-	char what[96];
-
-	*t = (struct gpu_timer){ .lane = calloc(n, sizeof(*t->lane)) };
-	if (!t->lane)
-		return err_set(e, -ENOMEM, "out of memory");
+	*t = (struct gpu_timer){ .lane = heap_array(n, sizeof(*t->lane)) };
 	snprintf(what, sizeof(what), "GPU %u (%s)%s", places[0]->index, places[0]->gpu->pci,
 		 n > 1 ? " or an adjacent word" : "");
 	cuda_guard_begin(&t->guard, CUDA_GUARD_S, what);
@@ -729,7 +726,7 @@ static void *turn_main(void *arg)
 
 void gpu_each(size_t n, void (*work)(void *ctx, size_t i), void *ctx)
 {
-	struct turn *turns = n > 1 ? calloc(n, sizeof(*turns)) : NULL;
+	struct turn *turns = n > 1 ? heap_array(n, sizeof(*turns)) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		if (turns) {

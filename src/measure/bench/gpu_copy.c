@@ -88,8 +88,7 @@ static int device_sides(struct gpu_jobs *j, struct gpu_job *b, struct err *e)
 		r = r ? r : gpu_alloc(b->other, j->bytes, &b->far, e);
 		r = r ? r : cuda_use(b->place->gpu, e);
 	}
-	r = r ? r : gpu_alloc(b->place, j->bytes, &b->near, e);
-	return r;
+	return r ? r : gpu_alloc(b->place, j->bytes, &b->near, e);
 }
 
 /* By the GPU that owns the memory, where it has a stream, or through its peer. */

@@ -239,8 +239,8 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 	(void)env;
 	s->arg = c->arg;
 	place = s->arg->place;
-	s->us = calloc(s->arg->window, sizeof(*s->us));
-	r = s->us ? gpu_place_open(place, e) : err_set(e, -ENOMEM, "out of memory");
+	s->us = heap_array(s->arg->window, sizeof(*s->us));
+	r = gpu_place_open(place, e);
 	r = r ? r : gpu_timer_make(&s->timer, &place, 1, e);
 	r = r ? r : cuda_host_alloc(place->gpu, 64 * sizeof(unsigned), &p, &s->as, e);
 	s->words = p;

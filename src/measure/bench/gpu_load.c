@@ -218,9 +218,7 @@ static int gpu_load_set_up(const struct bench_env *env, struct load_state *s, st
 {
 	int r = gemm_open(s->arg->shared, e);
 
-	s->lanes = calloc(s->arg->on.n, sizeof(*s->lanes));
-	if (!s->lanes)
-		return err_set(e, -ENOMEM, "out of memory");
+	s->lanes = heap_array(s->arg->on.n, sizeof(*s->lanes));
 	for (size_t i = 0; i < s->arg->on.n; i++) {
 		struct lane *l = &s->lanes[i];
 
@@ -449,10 +447,10 @@ const char *gpu_load_verdict_name(enum gpu_load_verdict v)
 
 static double median_of(const struct gpu_load_sample *s, size_t n, size_t offset)
 {
-	double *x = calloc(n, sizeof(*x)), out = -1;
+	double *x = heap_array(n, sizeof(*x)), out = -1;
 	size_t k = 0;
 
-	for (size_t i = 0; x && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		double v;
 
 		memcpy(&v, (const char *)&s[i] + offset, sizeof(v));

@@ -167,6 +167,7 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 			   const char **variant, struct err *e)
 {
 	struct bandwidth *s = state;
+	size_t n;
 	int r;
 
 	s->arg = c->arg;
@@ -175,17 +176,12 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 	r = map_arrays(s, e);
 	if (r == 0)
 		r = workers_start(&s->arg->cpus, &s->workers, e);
-	if (r == 0) {
-		size_t n = workers_count(s->workers);
-
-		s->part = (s->n / n + 63) / 64 * 64;
-		s->want = calloc(n, sizeof(*s->want));
-		s->wrong = calloc(n, sizeof(*s->wrong));
-		if (!s->want || !s->wrong)
-			r = err_set(e, -ENOMEM, "out of memory");
-	}
 	if (r)
 		return r;
+	n = workers_count(s->workers);
+	s->part = (s->n / n + 63) / 64 * 64;
+	s->want = heap_array(n, sizeof(*s->want));
+	s->wrong = heap_array(n, sizeof(*s->wrong));
 	workers_run(s->workers, memory_bandwidth_touch, s);
 	memory_bandwidth_choose(s);
 	*variant = s->kernel->name;

@@ -420,7 +420,7 @@ static void hint_elsewhere(struct err *e, int r)
 
 int store_try(struct host *h, const char *state, struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *at = bench_folder(&a, state);
 	struct statvfs fs;
 	struct stat st;
@@ -439,13 +439,12 @@ int store_try(struct host *h, const char *state, struct err *e)
 	if (r)
 		err_set(e, r, "cannot write in %s: %s", state, strerror(-r));
 	hint_elsewhere(e, r);
-	arena_free(&a);
 	return r;
 }
 
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *path = store_path(&a, state, id);
 	int r = store_folder(h, state, e);
 
@@ -456,7 +455,6 @@ int store_put(struct host *h, const char *state, const char *id, const char *jso
 			err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 	}
 	hint_elsewhere(e, r);
-	arena_free(&a);
 	return r;
 }
 

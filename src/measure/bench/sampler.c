@@ -94,18 +94,16 @@ static void *sampler_main(void *arg)
 
 struct sampler *sampler_start(struct host *h, const struct watch_list *w, atomic_bool *stop)
 {
-	struct sampler *s = calloc(1, sizeof(*s));
+	struct sampler *s = heap_array(1, sizeof(*s));
 	sigset_t set = watched();
 
-	if (!s)
-		return NULL;
-	s->track = calloc(SAMPLER_TRACK_MAX, sizeof(*s->track));
+	s->track = heap_array(SAMPLER_TRACK_MAX, sizeof(*s->track));
 	s->h = h;
 	s->w = w;
 	s->stop = stop;
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	pthread_sigmask(SIG_BLOCK, &set, &s->old);
-	if (!s->track || pthread_create(&s->thread, NULL, sampler_main, s)) {
+	if (pthread_create(&s->thread, NULL, sampler_main, s)) {
 		pthread_sigmask(SIG_SETMASK, &s->old, NULL);
 		free(s->track);
 		free(s);

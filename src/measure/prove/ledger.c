@@ -145,12 +145,11 @@ static int ledger_add_line(struct host *h, const char *file, const struct ledger
 			   struct err *e)
 {
 	TEXT_AUTO line = { 0 };
-	json_t *j = result_shape_json(&ledger_result, row, 0, 0);
+	json_auto_t *j = result_shape_json(&ledger_result, row, 0, 0);
 	char *text = json_dumps(j, JSON_COMPACT);
 	bool torn = false;
 	int r;
 
-	json_decref(j);
 	if (!text)
 		abort();
 	r = is_torn(h, file, &torn, e);
@@ -166,14 +165,13 @@ static int ledger_add_line(struct host *h, const char *file, const struct ledger
 
 int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int r = ledger_row_check(row, e);
 
 	if (r == 0)
 		r = make_folder(h, dir ? dir : LEDGER_DIR, e);
 	if (r == 0)
 		r = ledger_add_line(h, file_in(&a, dir), row, e);
-	arena_free(&a);
 	return r;
 }
 

@@ -9,7 +9,7 @@
 /* The median of a side's windows; NAN without any. */
 static double compare_median(const struct versus *v, size_t figure, bool b)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *x = arena_array(&a, v->n_windows, sizeof(*x)), m = NAN;
 	size_t n = 0;
 
@@ -18,7 +18,6 @@ static double compare_median(const struct versus *v, size_t figure, bool b)
 			x[n++] = v->windows[i].value[figure];
 	if (n)
 		m = stat_median_in_place(x, n);
-	arena_free(&a);
 	return m;
 }
 

@@ -260,7 +260,7 @@ static size_t cut_off(const double *below, size_t most, double tail)
 
 void rank_interval(const double *d, size_t n, double level, struct rank_interval *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t count = n * (n + 1) / 2, k, m = 0;
 	double *below = rank_sums(&a, n, count / 2), *mean = arena_array(&a, count, sizeof(*mean));
 
@@ -272,5 +272,4 @@ void rank_interval(const double *d, size_t n, double level, struct rank_interval
 	*out = (struct rank_interval){ stat_quantile(mean, m, 0.5),
 				       k ? mean[k - 1] : -(double)INFINITY,
 				       k ? mean[m - k] : (double)INFINITY };
-	arena_free(&a);
 }

@@ -38,14 +38,13 @@ struct job_watch {
 static long parent_of(struct host *h, const char *pid)
 {
 	char path[64], *text = NULL, *at;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	long parent = 0;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
 	if (host_read(h, path, 4096, &a, &text, NULL) == 0 && (at = strrchr(text, ')')) != NULL &&
 	    sscanf(at + 1, " %*c %ld", &parent) != 1)
 		parent = 0;
-	arena_free(&a);
 	return parent;
 }
 
@@ -53,7 +52,7 @@ static long parent_of(struct host *h, const char *pid)
  */
 static size_t seen_tree(struct host *h, long *pids, size_t max)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	char **names = NULL;
 	size_t n = 0, found = 0, before;
 	long *parents, own = getpid();
@@ -76,7 +75,6 @@ static size_t seen_tree(struct host *h, long *pids, size_t max)
 			parents[i] = 0;
 		}
 	} while (found > before);
-	arena_free(&a);
 	return found;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "machine/write/write.h"
 #include "measure/prove/engine.h"
 
@@ -189,16 +190,15 @@ bool tape_play(struct tape *t, struct proof_window *w, int *code, struct err *e)
 int tape_record(struct tape *t, const struct proof_window *w, int code, struct err *e)
 {
 	const struct taped one = { .w = *w, .code = code, .end_s = tape_now(t) };
-	json_t *j = result_shape_json(&taped_result, &one, 0, 0);
-	char *text = json_dumps(j, JSON_COMPACT);
+	ARENA_AUTO a = { 0 };
+	const char *text =
+		json_take_text(&a, result_shape_json(&taped_result, &one, 0, 0), JSON_COMPACT);
 	struct err said = { 0 };
 	int r;
 
-	json_decref(j);
 	if (!text)
 		abort();
 	r = tape_line(t, text, &said);
-	free(text);
 	if (r)
 		*e = said;
 	return r ? r : code;

@@ -461,7 +461,7 @@ static char **workload_environment(struct arena *a, const char *const *more)
 static int workload_measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct running *s = w->state;
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	struct command_of_user how = { .limit_ms = (int)(s->w.limit_s * 1e3),
 				       .max = OUTPUT_MAX,
 				       .stop = s->w.stop,
@@ -477,7 +477,6 @@ static int workload_measure(struct window *w, struct window_reading *out, struct
 			    s->w.limit_s);
 	else if (r != -EINTR)
 		err_set(e, r, "cannot run %s: %s", s->argv[0], strerror(-r));
-	arena_free(&own);
 	return r;
 }
 

@@ -266,7 +266,7 @@ static bool environment(struct attach *s, struct arena *a, int pid, char **block
 static bool attach_is_rank(struct attach *s, const struct attach_process *p)
 {
 	const struct attach_process *above = attach_process_of(s, p->parent);
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	char *block;
 	size_t len;
 	bool yes = false;
@@ -277,7 +277,6 @@ static bool attach_is_rank(struct attach *s, const struct attach_process *p)
 		return true;
 	if (!s->n_gpu_pids && environment(s, &own, p->pid, &block, &len))
 		yes = attach_variable(block, len, "RANK") != NULL;
-	arena_free(&own);
 	return yes;
 }
 
@@ -316,14 +315,13 @@ static void named_ones(struct attach *s)
 /* All processes once; whose parent belongs to the job belongs to it, whatever their order. */
 void attach_processes(struct attach *s)
 {
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	struct stat_line *lines;
 	char **names, path[64];
 	size_t n, before;
 
 	if (host_list(s->h, "/proc", &own, &names, &n)) {
 		named_ones(s);
-		arena_free(&own);
 		return;
 	}
 	lines = arena_array(&own, n + 1, sizeof(*lines));
@@ -344,7 +342,6 @@ void attach_processes(struct attach *s)
 			if (lines[i].state && attach_process_of(s, lines[i].parent))
 				add_process(s, atoi(names[i]), &lines[i]);
 	} while (s->n_processes != before);
-	arena_free(&own);
 }
 
 static struct attach_thread *thread_of(struct attach *s, int pid, int tid)
@@ -387,12 +384,11 @@ static bool one_process(struct attach *s, struct arena *own, int pid)
 
 bool attach_threads(struct attach *s)
 {
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	bool any = false;
 
 	for (size_t i = 0; i < s->n_processes; i++)
 		any = one_process(s, &own, s->processes[i].pid) || any;
-	arena_free(&own);
 	return any;
 }
 
@@ -400,7 +396,7 @@ bool attach_threads(struct attach *s)
 double attach_cpus_allowed(struct attach *s)
 {
 	static const char key[] = "Cpus_allowed_list:";
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	struct idset all = { 0 }, one;
 	char path[64], *text, *at;
 	double count;
@@ -419,7 +415,6 @@ double attach_cpus_allowed(struct attach *s)
 			idset_add(&own, &all, id);
 	}
 	count = all.n ? (double)idset_count(&all) : (double)NAN;
-	arena_free(&own);
 	return count;
 }
 
@@ -431,7 +426,7 @@ void attach_environment(struct attach *s, int pid)
 		"NCCL_SOCKET_IFNAME",  "OMP_NUM_THREADS",  "CUDA_DEVICE_MAX_CONNECTIONS",
 		"CUDA_LAUNCH_BLOCKING"
 	};
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	char *block;
 	size_t len;
 
@@ -446,5 +441,4 @@ void attach_environment(struct attach *s, int pid)
 									   (int)VALUE_MAX, v),
 							      NAN, -1, s->file, 0 });
 		}
-	arena_free(&own);
 }

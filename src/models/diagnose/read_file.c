@@ -140,9 +140,7 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 
 	if (n)
 		return n;
-	head = calloc(1, HEAD_MAX + 1);
-	if (!head)
-		return err_set(e, -ENOMEM, "%s: out of memory", path);
+	head = heap_array(HEAD_MAX + 1, 1);
 	n = file_head_of(path, head);
 	if (n < 0) {
 		free(head);

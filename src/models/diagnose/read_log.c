@@ -194,14 +194,11 @@ static const char *log_format_of(const struct walk *w)
 static int log_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
 			struct err *e)
 {
-	struct walk *w = calloc(1, sizeof(*w));
+	struct walk *w = heap_array(1, sizeof(*w));
 	const char *s = text, *end = text + size;
 	int code = 0;
 
-	if (!w || !(w->buf = malloc(LINE_MOST))) {
-		free(w);
-		return err_set(e, -ENOMEM, "%s: out of memory", ev->files[file].path);
-	}
+	w->buf = heap_array(LINE_MOST, 1);
 	w->l.at = (struct read_place){ .ev = ev, .file = file, .rank = -1, .step = -1 };
 	w->l.run_s = (double)NAN;
 	w->l.tp = w->l.pp = (double)NAN;

@@ -211,7 +211,7 @@ static void smi_line(struct smi *w, char *s, bool csv)
 static int smi_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
 			struct err *e)
 {
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	struct smi *w = ARENA_NEW(&own, struct smi);
 	const char *s = text, *end = text + size;
 	bool csv = text[strspn(text, " \t\r\n")] != '#';
@@ -232,7 +232,6 @@ static int smi_read_all(struct run_evidence *ev, size_t file, const char *text, 
 		s = stop ? stop + 1 : end;
 	}
 	ev->files[file].used = w->told;
-	arena_free(&own);
 	return ev->files[file].used
 		       ? 0
 		       : err_set(e, -ENOTSUP, "%s: no known column", ev->files[file].path);

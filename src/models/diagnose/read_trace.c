@@ -451,9 +451,7 @@ static void trace_emit(struct trace *t)
 
 	if (t->n_ranges)
 		qsort(t->ranges, t->n_ranges, sizeof(*t->ranges), by_start);
-	steps = calloc(t->n_ranges + 1, sizeof(*steps));
-	if (!steps)
-		return;
+	steps = heap_array(t->n_ranges + 1, sizeof(*steps));
 	n = trace_steps_of(t, steps, &from, &to);
 	t->at.rank = t->rank;
 	trace_emit_steps(t, steps, n);
@@ -633,7 +631,7 @@ static void properties(struct stream *s)
 static int trace_member(struct stream *s, const char *key)
 {
 	struct json_piece p;
-	json_t *o = NULL;
+	json_auto_t *o = NULL;
 	char c = trace_peek(s, " \t\r\n:");
 
 	if (strcmp(key, "traceEvents") == 0 && c == '[') {
@@ -650,7 +648,6 @@ static int trace_member(struct stream *s, const char *key)
 		s->properties = json_incref(o);
 		s->properties_line = s->t.at.line;
 	}
-	json_decref(o);
 	step_over(s, p.size);
 	return 0;
 }
@@ -716,13 +713,10 @@ static int stream_all(struct stream *s)
 
 static int open_trace(struct run_evidence *ev, size_t file, const char *path, struct err *e)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *s = heap_array(1, sizeof(*s));
 	int code;
 
-	if (!s || !(s->buf = malloc(2 * WINDOW + 1))) {
-		free(s);
-		return err_set(e, -ENOMEM, "%s: out of memory", path);
-	}
+	s->buf = heap_array(2 * WINDOW + 1, 1);
 	s->cap = 2 * WINDOW;
 	s->path = path;
 	s->e = e;

@@ -239,16 +239,14 @@ static const char models_inside[] = "/models";
 /* JSON's strings are YAML's; a "$" of compose is written twice. */
 static void generate_shell_scalar(FILE *out, const char *s)
 {
-	json_t *j = json_text(s);
-	char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	ARENA_AUTO a = { 0 };
+	const char *text = json_take_text(&a, json_text(s), JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
 	for (const char *at = text ? text : "\"\""; *at; at++) {
 		if (*at == '$')
 			fputc('$', out);
 		fputc(*at, out);
 	}
-	free(text);
-	json_decref(j);
 }
 
 static void generate_shell_environment(FILE *out, const struct generate_view *v,

@@ -201,13 +201,12 @@ static int markup_events(struct reader *r, yaml_parser_t *p, unsigned *line, str
 static int strict_json(const char *text, size_t len, unsigned *line, struct err *e)
 {
 	json_error_t at;
-	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &at);
+	json_auto_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &at);
 
 	if (!j) {
 		*line = at.line > 0 ? (unsigned)at.line : 0;
 		return err_set(e, -EINVAL, "%s", at.text);
 	}
-	json_decref(j);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "models/generate/lint_train.h"
 #include "models/generate/train_edit.h"
@@ -87,9 +88,7 @@ static const char *written(const struct train_edit *e, const char *value, bool t
 			   const struct markup_node *like)
 {
 	char quote = like && like->quoted ? e->m.text[like->begin] : 0;
-	json_t *j;
-	char *own;
-	const char *out;
+	const char *own;
 
 	if (!text)
 		return value;
@@ -99,12 +98,8 @@ static const char *written(const struct train_edit *e, const char *value, bool t
 		return value;
 	if (quote == '\'' && !strchr(value, '\''))
 		return arena_printf(e->a, "'%s'", value);
-	j = json_string(value);
-	own = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-	out = arena_strdup(e->a, own ? own : "\"\"");
-	free(own);
-	json_decref(j);
-	return out;
+	own = json_take_text(e->a, json_string(value), JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	return own ? own : "\"\"";
 }
 
 static const char *last_of(const char *path)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "models/generate/train_setup.h"
 
@@ -24,12 +25,10 @@ const struct train_item *train_item_find(const struct train_items *l, const char
 /* JSON's quoting is YAML's and Python's. */
 static void train_write_quoted(struct text *t, const char *s)
 {
-	json_t *j = json_string(s);
-	char *own = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+	ARENA_AUTO a = { 0 };
+	const char *own = json_take_text(&a, json_string(s), JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
 	text_add(t, own ? own : "\"\"");
-	free(own);
-	json_decref(j);
 }
 
 static void indent(struct text *t, size_t depth)

@@ -273,11 +273,9 @@ static void run_operation(struct unpickling *u, unsigned char op)
 /* NULL: *wrong says why. */
 static json_t *unpickle(const char *data, size_t len, const char **wrong)
 {
-	struct unpickling *u = calloc(1, sizeof(*u));
+	struct unpickling *u = heap_array(1, sizeof(*u));
 	json_t *v = NULL;
 
-	if (!u)
-		abort();
 	u->at = (const unsigned char *)data;
 	u->end = u->at + len;
 	for (unsigned char op; !u->wrong && (op = (unsigned char)take(u, 1)) != '.' && !u->wrong;)
@@ -371,23 +369,20 @@ int flight_read(struct arena *a, const char *file, const char *data, size_t len,
 		struct flight_dump *out, struct err *e)
 {
 	const char *wrong = "not JSON";
-	json_t *j = len && (*data == '{' || *data == '[')
-			    ? json_loadb(data, len, JSON_DISABLE_EOF_CHECK, NULL)
-			    : unpickle(data, len, &wrong);
+	json_auto_t *j = len && (*data == '{' || *data == '[')
+				 ? json_loadb(data, len, JSON_DISABLE_EOF_CHECK, NULL)
+				 : unpickle(data, len, &wrong);
 	const json_t *list = json_object_get(j, "entries"), *entry;
 	size_t i, n = json_array_size(list);
 
 	*out = (struct flight_dump){ .from = file, .rank = rank_in_name(file) };
 	if (!j)
 		return err_set(e, -EINVAL, "%s: not a flight recorder's dump: %s", file, wrong);
-	if (!json_is_array(list) || n > ENTRIES_MAX) {
-		json_decref(j);
+	if (!json_is_array(list) || n > ENTRIES_MAX)
 		return err_set(e, -EINVAL, "%s: not a flight recorder's dump: no entries", file);
-	}
 	out->rank = (int)flight_count(j, "rank", out->rank);
 	out->entries = arena_array(a, n ? n : 1, sizeof(*out->entries));
 	json_array_foreach((json_t *)(uintptr_t)list, i, entry) if (json_is_object(entry))
 		read_entry(a, entry, &out->entries[out->n++]);
-	json_decref(j);
 	return 0;
 }

@@ -20,7 +20,7 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 {
 	double context = q->depth + q->prompt + q->output / 2;
 	struct memory_footprint m;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct served s;
 	struct prompt p;
 	struct decode_step one;
@@ -31,7 +31,6 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 	case LOG_THROUGHPUT:
 		memory_use(q, &m);
 		serve(&a, q, &m, &s, NULL);
-		arena_free(&a);
 		return f == LOG_TTFT ? s.ttft : f == LOG_TPOT ? s.tpot : s.throughput;
 	case LOG_PREFILL:
 		prompt_time(q, q->batch, q->prompt, q->depth, &p);

@@ -199,7 +199,7 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 		struct model_file *out, struct err *e)
 {
 	json_error_t bad;
-	json_t *root;
+	json_auto_t *root = NULL;
 	struct model_file f = { 0 };
 	int r;
 
@@ -210,7 +210,6 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 		return err_set(e, -EINVAL, "%.120s, line %d: %.160s", name, bad.line, bad.text);
 	r = json_is_object(root) ? infer_config_read_object(a, name, root, &f, e)
 				 : err_set(e, -EINVAL, "%.120s: not a JSON object", name);
-	json_decref(root);
 	if (r == 0)
 		*out = f;
 	return r;
@@ -462,18 +461,15 @@ static int safetensors_sum(const json_t *root, double *bytes, struct err *e)
 int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 {
 	json_error_t bad;
-	json_t *root;
+	json_auto_t *root = NULL;
 	int r;
 
 	if (len > MOST_BYTES)
 		return err_set(e, -EINVAL, "header larger than %u MiB", MOST_BYTES >> 20);
 	root = json_loadb(text, len, 0, &bad);
-	if (!json_is_object(root)) {
-		json_decref(root);
+	if (!json_is_object(root))
 		return err_set(e, -EINVAL, "header is not a JSON object (line %d: %.160s)",
 			       bad.line, bad.text);
-	}
 	r = safetensors_sum(root, bytes, e);
-	json_decref(root);
 	return r;
 }

@@ -37,12 +37,11 @@ static char *plain_json(struct arena *a, const char *text, size_t len)
 /* False when it is none; why has the place. */
 static bool whole_json(struct log_walk *w, const char *text, size_t len, json_error_t *why)
 {
-	json_t *j = json_loads(plain_json(w->a, text, len), 0, why);
+	json_auto_t *j = json_loads(plain_json(w->a, text, len), 0, why);
 
 	if (!j)
 		return false;
 	log_json(w, j, 0, json_is_array(j) ? 1 : 0);
-	json_decref(j);
 	return true;
 }
 

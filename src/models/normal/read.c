@@ -267,7 +267,7 @@ static void flat(struct reader *r, const json_t *j, const char *path, unsigned d
 
 static bool is_json(struct reader *r, const char *text)
 {
-	json_t *j;
+	json_auto_t *j = NULL;
 
 	text += strspn(text, " \t\r\n");
 	if (*text != '{' && *text != '[')
@@ -277,7 +277,6 @@ static bool is_json(struct reader *r, const char *text)
 		return false;
 	r->line = 1;
 	flat(r, j, "", 0);
-	json_decref(j);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "look/settings/findings.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/conditions.h"
@@ -189,22 +190,20 @@ static int bench_keep(struct measuring *g, int code)
 	const char *state = door_state(g->d, &g->ask->state);
 	struct err e = { 0 };
 	int failed = 0;
-	char *text;
-	json_t *j;
+	const char *text;
 
 	/* Two that ran at once have begun with the same id. */
 	g->record->id = store_new_id(g->d->arena, g->h, state, g->record->time_s,
 				     id_word(g->d->arena, &g->ask->names));
-	j = machine_result_json(&bench_result, g->m, g->record, code);
-	text = json_dumps(j, JSON_INDENT(1));
-	json_decref(j);
+	text = json_take_text(g->d->arena,
+			      machine_result_json(&bench_result, g->m, g->record, code),
+			      JSON_INDENT(1));
 	if (!text)
 		return door_refuse(g->d, EXIT_BLIND, "out of memory for the result");
 	if (record_empty(g->record) || g->unkept)
 		g->record->unkept = true;
 	else
 		failed = store_put(g->h, state, g->record->id, text, &e);
-	free(text);
 	if (failed) {
 		g->d->say(g->d->ctx, 0, &e);
 		record_note(g->d->arena, g->record, "not saved: %s", e.text);

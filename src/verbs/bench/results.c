@@ -8,7 +8,7 @@
 
 static int bench_list_answer(struct door *d, const struct state_ask *ask, struct bench_list *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	const struct store_where where = door_where(d, ask);
 	struct err e = { 0 };
 	struct record *kept;
@@ -29,7 +29,6 @@ static int bench_list_answer(struct door *d, const struct state_ask *ask, struct
 		else
 			out->n++;
 	}
-	host_close(h);
 	return EXIT_CLEAN;
 }
 
@@ -79,11 +78,9 @@ static const struct ask_shape bench_show_shape = ASK_SHAPE(bench_show_ask, NULL,
 static int bench_show_answer(struct door *d, const struct bench_show_ask *ask,
 			     struct bench_answer *out)
 {
-	struct host *h = d->live(d->ctx);
-	int code = door_bench(d, h, &ask->state, ask->id, &out->record, &out->text);
+	HOST_AUTO *h = d->live(d->ctx);
 
-	host_close(h);
-	return code;
+	return door_bench(d, h, &ask->state, ask->id, &out->record, &out->text);
 }
 
 /* As it is kept: by whom it was measured, and how that ended. */

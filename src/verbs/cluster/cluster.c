@@ -63,11 +63,10 @@ static struct doc *discover_page(struct arena *a, const struct discover_ask *ask
 static int discover_svg(FILE *out, const void *ask, const void *answer, int code)
 {
 	const struct discover_answer *v = answer;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	(void)ask;
 	fprintf(out, "%s\n", svg_cluster(&a, &v->cluster));
-	arena_free(&a);
 	return code;
 }
 

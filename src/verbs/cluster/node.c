@@ -115,7 +115,7 @@ static int rollback_serve(struct door *d, const void *ask, int in, int out)
 	struct txn_who who = txn_who_here(d->arena, "not confirmed in time");
 	struct rollback_report report;
 	struct err e = { 0 };
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int result;
 
 	(void)in;
@@ -124,7 +124,6 @@ static int rollback_serve(struct door *d, const void *ask, int in, int out)
 	who.op = "cluster";
 	h = d->live(d->ctx);
 	result = rollback_timer_fire(h, d->arena, &who, &report, &e);
-	host_close(h);
 	if (result)
 		return door_fail(d, txn_exit_code(result), &e);
 	door_warn(d, report.fired ? "the network already has its old configuration"

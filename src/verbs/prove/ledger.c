@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stays of a proof besides its result: rows of the ledger. */
+#include "base/json.h"
 #include "verbs/prove/prove.h"
 
 #include <inttypes.h>
@@ -22,18 +23,15 @@ struct keeping {
 /* The command may name people and places, the machine is somebody's: what it is made of stays. */
 static void contribute_row(const struct proving *g, struct ledger_row row)
 {
-	json_t *j;
-	char *text;
+	const char *text;
 
 	row.command = row.command ? row.job ? row.job : "unknown" : NULL;
 	row.where.machine = row.where.hardware;
 	row.where.name = "";
-	j = result_shape_json(&ledger_result, &row, 0, 0);
-	text = json_dumps(j, JSON_COMPACT);
+	text = json_take_text(g->d->arena, result_shape_json(&ledger_result, &row, 0, 0),
+			      JSON_COMPACT);
 	if (text)
 		fprintf(g->contribute, "%s\n", text);
-	free(text);
-	json_decref(j);
 }
 
 static void store_row(struct keeping *k, const struct ledger_row *row)

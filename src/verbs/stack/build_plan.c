@@ -100,8 +100,7 @@ static int build_answer(struct door *d, const struct build_ask *ask, struct buil
 				  .n_targets = ask->targets.n,
 				  .python = "/usr/bin/python3" };
 	char self[4096] = "";
-	struct host *h;
-	int code;
+	HOST_AUTO *h = NULL;
 
 	if (!w.dir)
 		return door_refuse(d, EXIT_USAGE, "%s: its parent folder does not exist", ask->dir);
@@ -109,9 +108,7 @@ static int build_answer(struct door *d, const struct build_ask *ask, struct buil
 		return door_refuse(d, EXIT_USAGE, "/proc/self/exe: %s", strerror(errno));
 	w.self = self;
 	h = d->live(d->ctx);
-	code = build(d, ask, h, &w, out);
-	host_close(h);
-	return code;
+	return build(d, ask, h, &w, out);
 }
 
 /* --- the questions and the verbs -------------------------------------------------------------- */

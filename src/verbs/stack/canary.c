@@ -109,7 +109,7 @@ static int canary_answer(struct door *d, const struct canary_ask *ask, struct ca
 	char full[HOST_PATH_MAX];
 	struct command_result r;
 	struct err e = { 0 };
-	json_t *j;
+	json_auto_t *j = NULL;
 	int code;
 
 	if (ask->env && access(python, X_OK))
@@ -126,7 +126,6 @@ static int canary_answer(struct door *d, const struct canary_ask *ask, struct ca
 		return door_refuse(d, EXIT_BLIND, "%s: %s", python, strerror(-code));
 	j = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
 	code = j ? shape_read(a, &canary_shape, j, out, &e) : -EBADMSG;
-	json_decref(j);
 	if (code)
 		return door_refuse(d, EXIT_BLIND, "%s: invalid answer: %s", python,
 				   *r.errors ? command_last_line(a, r.errors, 400) : e.text);

@@ -141,7 +141,7 @@ static int verb_stack_compare_take(struct arena *a, const struct library_variant
 int compare_answer(struct arena *a, const struct library_variant *side,
 		   const struct command_result *r, struct compare_reading *out, struct err *e)
 {
-	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
 	const char *why = json_string_value(json_object_get(j, "error"));
 	const char *said = command_last_line(a, r->errors, SAID);
 	int code;
@@ -157,7 +157,6 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 			       r->status, *said ? ": " : "", said);
 	else
 		code = verb_stack_compare_take(a, side, j, out, e);
-	json_decref(j);
 	return code;
 }
 
@@ -225,7 +224,7 @@ static int process_run(struct arena *a, const struct compare_process *p, double 
 		.limit_ms = (int)(limit_s * 1e3), .max = ANSWER_MAX, .stop = stop, .env = p->env
 	};
 	struct command_result said;
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	int r = command_run_own(&own, p->argv, &how, &said);
 
 	*out = (struct compare_reading){ 0 };
@@ -237,7 +236,6 @@ static int process_run(struct arena *a, const struct compare_process *p, double 
 		err_set(e, r, "stopped");
 	else
 		r = err_set(e, -ENODATA, "cannot run %s: %s", p->argv[0], strerror(-r));
-	arena_free(&own);
 	return r;
 }
 

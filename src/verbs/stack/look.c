@@ -78,7 +78,7 @@ static const struct defects_view *known_defects(struct door *d, const struct sta
 {
 	struct defects_view *out = ARENA_NEW(d->arena, struct defects_view);
 	struct defect_rows *rows = ARENA_NEW(d->arena, struct defect_rows);
-	json_t *gpus = json_array();
+	json_auto_t *gpus = json_array();
 	struct world_look how = { .root = root,
 				  .machine = root->h,
 				  .m = ask->m,
@@ -96,7 +96,6 @@ static const struct defects_view *known_defects(struct door *d, const struct sta
 	}
 	defects_rows(d, rows);
 	defects_look(d->arena, &how, out);
-	json_decref(gpus);
 	return out;
 }
 

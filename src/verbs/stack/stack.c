@@ -32,7 +32,7 @@ static int arch_exit(const struct arch_view *v)
 static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_view *out)
 {
 	struct scan_options *how = ARENA_NEW(d->arena, struct scan_options);
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	struct scan *all = NULL;
 	int code;
 
@@ -41,7 +41,6 @@ static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_v
 	code = stack_targets(d, &ask->gpus,
 			     ask->gpus.gpu ? NULL : door_machine(d, h, &(struct door_look){ 0 }),
 			     how, &out->gpus_from);
-	host_close(h);
 	how->deep = ask->deep;
 	out->how = how;
 	out->all = ask->all;
@@ -139,7 +138,7 @@ static void flags_here(struct arena *a, struct host *h, struct build_env *env)
 
 static int env_answer(struct door *d, const struct building_ask *ask, struct build_env *out)
 {
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	int code;
 
 	if (!h)
@@ -147,17 +146,15 @@ static int env_answer(struct door *d, const struct building_ask *ask, struct bui
 	code = stack_build_env(d, h, &ask->gpus, out);
 	if (!code)
 		flags_here(d->arena, h, out);
-	host_close(h);
 	return code ? code : out->missing ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
 static int env_script(FILE *out, const void *ask, const void *answer, int code)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	(void)ask;
 	stack_env_shell(out, &a, answer);
-	arena_free(&a);
 	return code;
 }
 

@@ -57,7 +57,7 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 	const struct prove_engine *g = &t->g.engine;
 	const struct engine_clock *clock = g->clock;
 	struct window_reading reading = { 0 };
-	struct host *h = watched ? t->g.d->live(t->g.d->ctx) : NULL;
+	HOST_AUTO *h = watched ? t->g.d->live(t->g.d->ctx) : NULL;
 	struct arena own = { 0 };
 	struct job_watch *look = NULL;
 	double began;
@@ -74,8 +74,6 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 	*seconds = clock->now(clock->ctx) - began;
 	if (look)
 		job_seen_end(look, *seconds, &t->seen);
-	if (h)
-		host_close(h);
 	arena_free(&own);
 	if (r == 0)
 		t->runs[t->n_runs++] = reading.value[w->main];

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "machine/write/write.h"
 #include "measure/prove/page_prove.h"
 
@@ -140,23 +141,20 @@ static int tune_begin(struct tune_run *r)
 				  .spread = t->spread,
 				  .seen = t->seen,
 				  .runs = { t->runs, t->n_runs } };
-	json_t *j;
-	char *text;
+	const char *text;
 	struct err e = { 0 };
 	int code;
 
 	head.ask.pairs.seed = arena_printf(t->g.d->arena, "%llu", (unsigned long long)p->seed);
 	head.ask.pairs.budget_s = p->budget_s;
-	j = result_shape_json(&head_result, &head, 0, 0);
-	text = json_dumps(j, JSON_COMPACT);
-	json_decref(j);
+	text = json_take_text(t->g.d->arena, result_shape_json(&head_result, &head, 0, 0),
+			      JSON_COMPACT);
 	if (!text)
 		abort();
 	code = door_state_ready(t->g.d, t->g.h, &ask->state, &e);
 	if (code == 0)
 		(void)host_own_dir(t->g.h, door_state(t->g.d, &ask->state));
 	code = code ? code : tape_begin(t->tape, text, &e);
-	free(text);
 	if (code) {
 		t->g.d->say(t->g.d->ctx, 0, &e);
 		door_warn(t->g.d, "an interrupted run could not be resumed");

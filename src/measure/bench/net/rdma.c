@@ -141,9 +141,7 @@ static int flow_prepare(struct flow *s, struct err *e)
 	s->op = s->c.arg->test.kind == TEST_RDMA_WRITE	? VERBS_WRITE
 		: s->c.arg->test.kind == TEST_RDMA_READ ? VERBS_READ
 							: VERBS_SEND;
-	s->like = malloc(s->slots * s->size);
-	if (!s->like)
-		return err_set(e, -ENOMEM, "out of memory");
+	s->like = heap_array(s->slots, s->size);
 	rdma_fill(s->like, s->size, s->c.peer.test);
 	if (s->op != VERBS_READ)
 		memcpy(s->c.pair.memory, s->like, s->slots * s->size);

@@ -115,9 +115,7 @@ static int rdma_serve_prepare(struct rdma_serve *s, struct err *e)
 
 	if (r || !slots)
 		return r;
-	s->like = malloc(slots * s->t.size);
-	if (!s->like)
-		return err_set(e, -ENOMEM, "out of memory");
+	s->like = heap_array(slots, s->t.size);
 	rdma_fill(s->like, s->t.size, s->test);
 	if (s->t.kind == TEST_RDMA_READ)
 		memcpy(s->pair.memory, s->like, slots * s->t.size);
@@ -136,9 +134,7 @@ int rdma_serve_start(const struct frame_start_test *t, uint64_t test, const char
 	if (t->size % sizeof(uint64_t) || t->size < (ping ? 8 : RDMA_MESSAGE_LEAST) ||
 	    t->size > (ping ? RDMA_PING_MOST : RDMA_MESSAGE_MOST))
 		return err_set(e, -EINVAL, "messages of %u bytes are not supported", t->size);
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
+	s = heap_array(1, sizeof(*s));
 	s->t = *t;
 	s->test = test;
 	r = verbs_port_open(netdev, &s->port, e);

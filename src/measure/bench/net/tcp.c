@@ -555,9 +555,8 @@ static int tcp_idle_setup(const struct bench_env *env, const struct bench_case *
 
 	s->arg = c->arg;
 	s->fd = -1;
-	s->data = calloc(1, s->arg->test.size);
-	r = s->data ? net_peer_start(env, s->arg, &s->peer, e)
-		    : err_set(e, -ENOMEM, "out of memory");
+	s->data = heap_array(1, s->arg->test.size);
+	r = net_peer_start(env, s->arg, &s->peer, e);
 	r = r ? r : net_one_stream(&s->peer, &s->fd, e);
 	if (r)
 		return r;

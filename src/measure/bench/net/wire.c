@@ -9,6 +9,39 @@ _Static_assert(WIRE_SEAL == crypto_auth_hmacsha256_BYTES, "a seal is one HMAC-SH
 
 static const uint8_t magic[8] = { 'g', 'p', 'u', 't', 'u', 'n', 'e', '\n' };
 
+static bool printable(uint8_t b)
+{
+	return b >= ' ' && b <= '~';
+}
+
+/* What is left of the body; whatever was sent, only what can stand in a line on a terminal. out has
+ * room for most and the end. strict: nothing else may have been sent. */
+static void take_text(struct cursor *c, char *out, size_t most, bool strict)
+{
+	size_t n = c->end - c->at;
+
+	c->bad = c->bad || n > most;
+	for (size_t i = 0; i < n && i < most; i++) {
+		uint8_t b = c->in[c->at + i];
+
+		c->bad = c->bad || (strict && !printable(b));
+		out[i] = printable(b) ? (char)b : '?';
+	}
+	out[n < most ? n : most] = '\0';
+	c->at = c->end;
+}
+
+/* What only who has the key can make of those bytes. */
+static void seal(const uint8_t key[WIRE_SECRET], const uint8_t *bytes, size_t n,
+		 uint8_t out[WIRE_SEAL])
+{
+	crypto_auth_hmacsha256_state m;
+
+	crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, bytes, n);
+	crypto_auth_hmacsha256_final(&m, out);
+}
+
 /* --- openings --------------------------------------------------------------------------------- */
 
 void opening_write(const struct opening *o, uint8_t out[WIRE_OPENING])
@@ -62,12 +95,9 @@ static void opening_proof(const struct opening *o, const uint8_t key[WIRE_SECRET
 			  uint8_t out[WIRE_SECRET])
 {
 	uint8_t bytes[WIRE_OPENING];
-	crypto_auth_hmacsha256_state m;
 
 	opening_write(o, bytes);
-	crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
-	crypto_auth_hmacsha256_update(&m, bytes, WIRE_OPENING - WIRE_SECRET);
-	crypto_auth_hmacsha256_final(&m, out);
+	seal(key, bytes, WIRE_OPENING - WIRE_SECRET, out);
 }
 
 void opening_seal(struct opening *o, const uint8_t key[WIRE_SECRET])
@@ -85,183 +115,158 @@ bool opening_sealed(const struct opening *o, const uint8_t key[WIRE_SECRET])
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
-static void write_counts(struct cursor *c, const struct frame_counts *k)
-{
-	const uint64_t all[] = { k->bytes,	 k->wrong,  k->cpu_ns, k->at_ns,
-				 k->retransmits, k->nic_rx, k->nic_tx };
+enum { ERRNO_MAX = 4095, TIMES_MAX = 1 << 20, GPUS_ALL_MAX = WIRE_RANKS_MAX * WIRE_GPUS_MAX };
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		put(c, all[i], 8);
-	put(c, k->flags, 4);
+enum wire_kind {
+	WIRE_NUMBER, /* of the member's bytes, between least and most */
+	WIRE_BYTES,
+	WIRE_WORD, /* text of WIRE_NAME_MAX bytes, then nothing but zeros */
+	WIRE_TEXT, /* the rest of the body; whatever was sent, as a terminal may show it */
+	WIRE_LINE, /* the same, and nothing else is taken */
+};
+
+/* A member, as it stands in a body. */
+struct wire_field {
+	enum wire_kind kind;
+	size_t offset, size;
+	uint64_t least, most;
+};
+
+/* Numbers in memory are as they are on the line. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian");
+_Static_assert(sizeof(enum test_kind) == 4, "a test's kind is 32 bits");
+
+#define AT(member) offsetof(struct wire_frame, member), sizeof(((struct wire_frame *)0)->member)
+#define ANY 0, UINT64_MAX
+
+static const struct wire_field start_fields[] = {
+	{ WIRE_NUMBER, AT(start.kind), TEST_SEND, TEST_KINDS - 1 },
+	{ WIRE_NUMBER, AT(start.streams), 1, WIRE_STREAMS_MAX },
+	{ WIRE_NUMBER, AT(start.segment), 0, WIRE_SEGMENT_MAX },
+	{ WIRE_NUMBER, AT(start.size), 0, WIRE_BURST_MAX },
+};
+static const struct wire_field started_fields[] = {
+	{ WIRE_NUMBER, AT(started.test), ANY },
+	{ WIRE_NUMBER, AT(started.fast_open), 0, 1 },
+	{ WIRE_NUMBER, AT(started.slow_start_after_idle), 0, 1 },
+};
+static const struct wire_field counts_fields[] = {
+	{ WIRE_NUMBER, AT(counts.bytes), ANY },
+	{ WIRE_NUMBER, AT(counts.wrong), ANY },
+	{ WIRE_NUMBER, AT(counts.cpu_ns), ANY },
+	{ WIRE_NUMBER, AT(counts.at_ns), ANY },
+	{ WIRE_NUMBER, AT(counts.retransmits), ANY },
+	{ WIRE_NUMBER, AT(counts.nic_rx), ANY },
+	{ WIRE_NUMBER, AT(counts.nic_tx), ANY },
+	{ WIRE_NUMBER, AT(counts.flags), 0, COUNTS_NO_NIC | COUNTS_LOOPBACK },
+};
+static const struct wire_field error_fields[] = {
+	{ WIRE_TEXT, AT(error.text), ANY },
+};
+static const struct wire_field verbs_fields[] = {
+	{ WIRE_NUMBER, AT(verbs.qp), 0, 0xffffff }, { WIRE_NUMBER, AT(verbs.psn), 0, 0xffffff },
+	{ WIRE_NUMBER, AT(verbs.rkey), ANY },	    { WIRE_NUMBER, AT(verbs.address), ANY },
+	{ WIRE_NUMBER, AT(verbs.length), ANY },	    { WIRE_NUMBER, AT(verbs.lid), ANY },
+	{ WIRE_NUMBER, AT(verbs.mtu), 1, 5 },	    { WIRE_NUMBER, AT(verbs.link), 1, 2 },
+	{ WIRE_BYTES, AT(verbs.gid), ANY },
+};
+static const struct wire_field join_fields[] = {
+	{ WIRE_NUMBER, AT(join.rank), 0, WIRE_RANKS_MAX - 1 },
+	{ WIRE_NUMBER, AT(join.ranks), 1, WIRE_RANKS_MAX },
+	{ WIRE_NUMBER, AT(join.nccl), ANY },
+	{ WIRE_NUMBER, AT(join.gpus), 0, WIRE_GPUS_MAX },
+	{ WIRE_NUMBER, AT(join.machine), ANY },
+	{ WIRE_BYTES, AT(join.gpu), ANY },
+	{ WIRE_WORD, AT(join.tool), ANY },
+	{ WIRE_WORD, AT(join.text), ANY },
+};
+static const struct wire_field order_fields[] = {
+	{ WIRE_NUMBER, AT(order.what), 0, 255 },
+	{ WIRE_NUMBER, AT(order.op), 0, 255 },
+	{ WIRE_NUMBER, AT(order.flags), 0, 255 },
+	{ WIRE_NUMBER, AT(order.times), 0, TIMES_MAX },
+	{ WIRE_NUMBER, AT(order.first), 0, GPUS_ALL_MAX },
+	{ WIRE_NUMBER, AT(order.total), 0, GPUS_ALL_MAX },
+	{ WIRE_NUMBER, AT(order.bytes), 0, 1ull << 40 },
+	{ WIRE_BYTES, AT(order.id), ANY },
+};
+static const struct wire_field done_fields[] = {
+	{ WIRE_NUMBER, AT(done.error), 0, ERRNO_MAX },
+	{ WIRE_NUMBER, AT(done.flags), 0, 255 },
+	{ WIRE_NUMBER, AT(done.picoseconds), ANY },
+	{ WIRE_NUMBER, AT(done.cpu_ns), ANY },
+	{ WIRE_LINE, AT(done.text), ANY },
+};
+
+#define FIELDS(list)                                                                               \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
+/* Those of other kinds have no body. */
+static const struct wire_body {
+	const struct wire_field *fields;
+	size_t n;
+} bodies[FRAME_KINDS] = {
+	[FRAME_START] = FIELDS(start_fields),	[FRAME_STARTED] = FIELDS(started_fields),
+	[FRAME_COUNTS] = FIELDS(counts_fields), [FRAME_ERROR] = FIELDS(error_fields),
+	[FRAME_VERBS] = FIELDS(verbs_fields),	[FRAME_JOIN] = FIELDS(join_fields),
+	[FRAME_ORDER] = FIELDS(order_fields),	[FRAME_DONE] = FIELDS(done_fields),
+};
+
+/* Text, then nothing but zeros. */
+static void take_name(struct cursor *c, char out[WIRE_NAME_MAX + 1])
+{
+	size_t n;
+
+	take_bytes(c, out, WIRE_NAME_MAX);
+	out[WIRE_NAME_MAX] = '\0';
+	n = strlen(out);
+	for (size_t i = 0; i < WIRE_NAME_MAX; i++)
+		c->bad = c->bad || (i < n ? !printable((uint8_t)out[i]) : out[i] != '\0');
 }
 
-static void read_counts(struct cursor *c, struct frame_counts *k)
+static void write_field(struct cursor *c, const struct wire_field *w, const char *at)
 {
-	uint64_t *const all[] = { &k->bytes,	   &k->wrong,  &k->cpu_ns, &k->at_ns,
-				  &k->retransmits, &k->nic_rx, &k->nic_tx };
+	size_t n = w->kind >= WIRE_WORD ? strnlen(at, w->size - 1) : w->size;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		*all[i] = take(c, 8);
-	k->flags = (uint32_t)take_within(c, 4, 0, COUNTS_NO_NIC | COUNTS_LOOPBACK);
-}
-
-static void write_verbs(struct cursor *c, const struct frame_verbs *v)
-{
-	put(c, v->qp, 4);
-	put(c, v->psn, 4);
-	put(c, v->rkey, 4);
-	put(c, v->address, 8);
-	put(c, v->length, 8);
-	put(c, v->lid, 2);
-	put(c, v->mtu, 1);
-	put(c, v->link, 1);
-	put_bytes(c, v->gid, sizeof(v->gid));
-}
-
-static void read_verbs(struct cursor *c, struct frame_verbs *v)
-{
-	v->qp = (uint32_t)take_within(c, 4, 0, 0xffffff);
-	v->psn = (uint32_t)take_within(c, 4, 0, 0xffffff);
-	v->rkey = (uint32_t)take(c, 4);
-	v->address = take(c, 8);
-	v->length = take(c, 8);
-	v->lid = (uint16_t)take(c, 2);
-	v->mtu = (uint8_t)take_within(c, 1, 1, 5);
-	v->link = (uint8_t)take_within(c, 1, 1, 2);
-	take_bytes(c, v->gid, sizeof(v->gid));
-}
-
-static void read_start(struct cursor *c, struct frame_start_test *s)
-{
-	s->kind = (enum test_kind)take_within(c, 4, TEST_SEND, TEST_KINDS - 1);
-	s->streams = (uint32_t)take_within(c, 4, 1, WIRE_STREAMS_MAX);
-	s->segment = (uint32_t)take_within(c, 4, 0, WIRE_SEGMENT_MAX);
-	s->size = (uint32_t)take_within(c, 4, 0, WIRE_BURST_MAX);
-}
-
-static bool printable(uint8_t b)
-{
-	return b >= ' ' && b <= '~';
-}
-
-/* Sentences of ours may hold a file's name. */
-static void write_done(struct cursor *c, const struct frame_done *d)
-{
-	size_t n = strnlen(d->text, WIRE_TEXT_MAX);
-
-	put(c, d->error, 4);
-	put(c, d->flags, 4);
-	put(c, d->picoseconds, 8);
-	put(c, d->cpu_ns, 8);
+	/* Sentences of ours may hold a file's name. */
 	for (size_t i = 0; i < n; i++)
-		put(c, printable((uint8_t)d->text[i]) ? (uint8_t)d->text[i] : '?', 1);
+		put(c, w->kind != WIRE_LINE || printable((uint8_t)at[i]) ? (uint8_t)at[i] : '?', 1);
+	for (; w->kind == WIRE_WORD && n < WIRE_NAME_MAX; n++)
+		put(c, 0, 1);
 }
 
-static void write_order(struct cursor *c, const struct frame_order *o)
+static void read_field(struct cursor *c, const struct wire_field *w, char *at)
 {
-	put(c, o->what, 4);
-	put(c, o->op, 4);
-	put(c, o->flags, 4);
-	put(c, o->times, 4);
-	put(c, o->first, 4);
-	put(c, o->total, 4);
-	put(c, o->bytes, 8);
-	put_bytes(c, o->id, sizeof(o->id));
-}
+	uint64_t v;
 
-static void put_name(struct cursor *c, const char *name)
-{
-	char bytes[WIRE_NAME_MAX] = "";
-
-	memcpy(bytes, name, strnlen(name, sizeof(bytes)));
-	put_bytes(c, bytes, sizeof(bytes));
-}
-
-static void write_join(struct cursor *c, const struct frame_join *j)
-{
-	put(c, j->rank, 4);
-	put(c, j->ranks, 4);
-	put(c, j->nccl, 4);
-	put(c, j->gpus, 4);
-	put(c, j->machine, 8);
-	for (size_t i = 0; i < WIRE_GPUS_MAX; i++)
-		put(c, j->gpu[i], 8);
-	put_name(c, j->tool);
-	put_name(c, j->text);
-}
-
-static void wire_ranks_write(struct cursor *c, const struct wire_frame *f)
-{
-	if (f->kind == FRAME_JOIN) {
-		write_join(c, &f->join);
-	} else if (f->kind == FRAME_ORDER) {
-		write_order(c, &f->order);
+	if (w->kind == WIRE_NUMBER) {
+		v = take_within(c, w->size, w->least, w->most);
+		if (!c->bad)
+			memcpy(at, &v, w->size);
+	} else if (w->kind == WIRE_BYTES) {
+		take_bytes(c, at, w->size);
+	} else if (w->kind == WIRE_WORD) {
+		take_name(c, at);
 	} else {
-		write_done(c, &f->done);
+		take_text(c, at, WIRE_TEXT_MAX, w->kind == WIRE_LINE);
 	}
 }
 
 static void write_body(struct cursor *c, const struct wire_frame *f)
 {
-	switch (f->kind) {
-	case FRAME_START:
-		put(c, f->start.kind, 4);
-		put(c, f->start.streams, 4);
-		put(c, f->start.segment, 4);
-		put(c, f->start.size, 4);
-		break;
-	case FRAME_STARTED:
-		put(c, f->started.test, 8);
-		put(c, f->started.fast_open, 1);
-		put(c, f->started.slow_start_after_idle, 1);
-		break;
-	case FRAME_COUNTS:
-		write_counts(c, &f->counts);
-		break;
-	case FRAME_VERBS:
-		write_verbs(c, &f->verbs);
-		break;
-	case FRAME_ERROR:
-		put_bytes(c, f->error.text, strnlen(f->error.text, WIRE_TEXT_MAX));
-		break;
-	case FRAME_JOIN:
-	case FRAME_ORDER:
-	case FRAME_DONE:
-		wire_ranks_write(c, f);
-		break;
-	default:
-		break;
-	}
+	const struct wire_body *b = &bodies[f->kind];
+
+	for (size_t i = 0; i < b->n; i++)
+		write_field(c, &b->fields[i], (const char *)f + b->fields[i].offset);
 }
 
 static int read_body(struct cursor *c, struct wire_frame *f)
 {
-	switch (f->kind) {
-	case FRAME_START:
-		read_start(c, &f->start);
-		break;
-	case FRAME_STARTED:
-		f->started.test = take(c, 8);
-		f->started.fast_open = take_within(c, 1, 0, 1);
-		f->started.slow_start_after_idle = take_within(c, 1, 0, 1);
-		break;
-	case FRAME_COUNTS:
-		read_counts(c, &f->counts);
-		break;
-	case FRAME_VERBS:
-		read_verbs(c, &f->verbs);
-		break;
-	case FRAME_ERROR:
-		take_text(c, f->error.text, WIRE_TEXT_MAX);
-		break;
-	case FRAME_JOIN:
-	case FRAME_ORDER:
-	case FRAME_DONE:
-		wire_ranks_read(c, f);
-		break;
-	default:
-		break;
-	}
+	const struct wire_body *b = &bodies[f->kind];
+
+	for (size_t i = 0; i < b->n; i++)
+		read_field(c, &b->fields[i], (char *)f + b->fields[i].offset);
 	return c->bad || c->at != c->end ? -EBADMSG : 0;
 }
 
@@ -273,23 +278,9 @@ void wire_sides(const uint8_t key[WIRE_SECRET], struct wire_side *client, struct
 	struct wire_side *sides[] = { client, server };
 
 	for (size_t i = 0; i < 2; i++) {
-		crypto_auth_hmacsha256_state m;
-
-		crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
-		crypto_auth_hmacsha256_update(&m, (const uint8_t *)words[i], sizeof(words[i]));
-		crypto_auth_hmacsha256_final(&m, sides[i]->key);
+		seal(key, (const uint8_t *)words[i], sizeof(words[i]), sides[i]->key);
 		sides[i]->next = 0;
 	}
-}
-
-static void seal(const struct wire_side *side, const uint8_t *bytes, size_t n,
-		 uint8_t out[WIRE_SEAL])
-{
-	crypto_auth_hmacsha256_state m;
-
-	crypto_auth_hmacsha256_init(&m, side->key, WIRE_SECRET);
-	crypto_auth_hmacsha256_update(&m, bytes, n);
-	crypto_auth_hmacsha256_final(&m, out);
 }
 
 size_t frame_write(const struct wire_frame *f, struct wire_side *side, uint8_t out[WIRE_FRAME_MAX])
@@ -300,7 +291,7 @@ size_t frame_write(const struct wire_frame *f, struct wire_side *side, uint8_t o
 	put(&head, body.at - WIRE_HEAD, 4);
 	put(&head, f->kind, 4);
 	put(&head, side->next++, 8);
-	seal(side, out, body.at, out + body.at);
+	seal(side->key, out, body.at, out + body.at);
 	return body.at + WIRE_SEAL;
 }
 
@@ -329,7 +320,7 @@ int frame_read(const uint8_t *in, size_t n, struct wire_side *side, struct wire_
 		return -EBADMSG;
 	out->kind = (enum frame_kind)take(&c, 4);
 	number = take(&c, 8);
-	seal(side, in, n - WIRE_SEAL, want);
+	seal(side->key, in, n - WIRE_SEAL, want);
 	if (sodium_memcmp(want, in + n - WIRE_SEAL, WIRE_SEAL) || number != side->next)
 		return -EKEYREJECTED;
 	c.end = n - WIRE_SEAL;
@@ -337,66 +328,4 @@ int frame_read(const uint8_t *in, size_t n, struct wire_side *side, struct wire_
 	if (r == 0)
 		side->next++;
 	return r;
-}
-
-/* What ranks of a collective say to each other, to bytes and back. */
-
-enum { ERRNO_MAX = 4095, TIMES_MAX = 1 << 20, GPUS_ALL_MAX = WIRE_RANKS_MAX * WIRE_GPUS_MAX };
-
-/* Text, then nothing but zeros. */
-static void take_name(struct cursor *c, char out[WIRE_NAME_MAX + 1])
-{
-	size_t n;
-
-	take_bytes(c, out, WIRE_NAME_MAX);
-	out[WIRE_NAME_MAX] = '\0';
-	n = strlen(out);
-	for (size_t i = 0; i < WIRE_NAME_MAX; i++)
-		c->bad = c->bad || (i < n ? !printable((uint8_t)out[i]) : out[i] != '\0');
-}
-
-static void read_join(struct cursor *c, struct frame_join *j)
-{
-	j->rank = (uint32_t)take_within(c, 4, 0, WIRE_RANKS_MAX - 1);
-	j->ranks = (uint32_t)take_within(c, 4, 1, WIRE_RANKS_MAX);
-	j->nccl = (uint32_t)take(c, 4);
-	j->gpus = (uint32_t)take_within(c, 4, 0, WIRE_GPUS_MAX);
-	j->machine = take(c, 8);
-	for (size_t i = 0; i < WIRE_GPUS_MAX; i++)
-		j->gpu[i] = take(c, 8);
-	take_name(c, j->tool);
-	take_name(c, j->text);
-}
-
-static void read_order(struct cursor *c, struct frame_order *o)
-{
-	o->what = (uint32_t)take_within(c, 4, 0, 255);
-	o->op = (uint32_t)take_within(c, 4, 0, 255);
-	o->flags = (uint32_t)take_within(c, 4, 0, 255);
-	o->times = (uint32_t)take_within(c, 4, 0, TIMES_MAX);
-	o->first = (uint32_t)take_within(c, 4, 0, GPUS_ALL_MAX);
-	o->total = (uint32_t)take_within(c, 4, 0, GPUS_ALL_MAX);
-	o->bytes = take_within(c, 8, 0, 1ull << 40);
-	take_bytes(c, o->id, sizeof(o->id));
-}
-
-static void read_done(struct cursor *c, struct frame_done *d)
-{
-	d->error = (uint32_t)take_within(c, 4, 0, ERRNO_MAX);
-	d->flags = (uint32_t)take_within(c, 4, 0, 255);
-	d->picoseconds = take(c, 8);
-	d->cpu_ns = take(c, 8);
-	for (size_t i = c->at; i < c->end; i++)
-		c->bad = c->bad || !printable(c->in[i]);
-	take_text(c, d->text, WIRE_TEXT_MAX);
-}
-
-void wire_ranks_read(struct cursor *c, struct wire_frame *f)
-{
-	if (f->kind == FRAME_JOIN)
-		read_join(c, &f->join);
-	else if (f->kind == FRAME_ORDER)
-		read_order(c, &f->order);
-	else
-		read_done(c, &f->done);
 }

@@ -254,23 +254,4 @@ static inline void take_bytes(struct cursor *c, void *p, size_t n)
 	c->at += n;
 }
 
-/* What is left of the body; whatever was sent, only what can stand in a line on a terminal. out has
- * room for most and the end. */
-static inline void take_text(struct cursor *c, char *out, size_t most)
-{
-	size_t n = c->end - c->at;
-
-	c->bad = c->bad || n > most;
-	for (size_t i = 0; i < n && i < most; i++) {
-		uint8_t b = c->in[c->at + i];
-
-		out[i] = b >= ' ' && b <= '~' ? (char)b : '?';
-	}
-	out[n < most ? n : most] = '\0';
-	c->at = c->end;
-}
-
-/* --- join, order, done ------------------------------------------------------------------------ */
-void wire_ranks_read(struct cursor *c, struct wire_frame *f);
-
 #endif

@@ -638,9 +638,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 
 	if (ask->ranks < 2 || ask->ranks > WIRE_RANKS_MAX || ask->rank >= ask->ranks)
 		return err_set(e, -EINVAL, "invalid rank %u of %u", ask->rank, ask->ranks);
-	m.w = calloc(1, sizeof(*m.w));
-	if (!m.w)
-		return err_set(e, -ENOMEM, "out of memory");
+	m.w = heap_array(1, sizeof(*m.w));
 	m.w->rank = ask->rank;
 	m.w->ranks = ask->ranks;
 	for (unsigned i = 0; i < ask->ranks; i++)
