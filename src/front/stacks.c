@@ -22,6 +22,7 @@ enum {
 	PLACES_MAX = 4096,
 	MODULES_MAX = 1024,
 	REFRESH = 20,
+	AWAY = 10, /* a place that was left for as many samples is come to again */
 	TRIES_MAX = 5
 };
 
@@ -30,7 +31,7 @@ struct place {
 	size_t process;
 	const char *kind, *file, *function, *source;
 	int line;
-	unsigned samples;
+	unsigned samples, times, last; /* times: that it was come to; last: the sample it was in */
 };
 
 /* A module of an installed package that a process had in its stack: "peft/tuners/lora". */
@@ -101,6 +102,8 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 	if (i == PLACES_MAX)
 		return;
 	s->places[i].samples++;
+	s->places[i].times += s->at[process].samples - s->places[i].last > AWAY;
+	s->places[i].last = s->at[process].samples;
 	if (i < s->n_places)
 		return;
 	/* Names of files and functions live as long as the reader, what else there is does not. */
@@ -110,7 +113,9 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 						   .function = p->function,
 						   .source = p->source,
 						   .line = p->line,
-						   .samples = 1 };
+						   .samples = 1,
+						   .times = 1,
+						   .last = s->at[process].samples };
 }
 
 /* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
@@ -223,11 +228,11 @@ static json_t *process_json(const struct stack_samples *s, size_t i)
 		const struct place *p = &s->places[k];
 
 		if (p->process == i)
-			json_array_append_new(list,
-					      json_pack("{ss si ss* ss* ss* si}", "kind", p->kind,
-							"samples", (int)p->samples, "file", p->file,
-							"function", p->function, "source",
-							p->source, "line", p->line));
+			json_array_append_new(
+				list, json_pack("{ss si si ss* ss* ss* si}", "kind", p->kind,
+						"samples", (int)p->samples, "times", (int)p->times,
+						"file", p->file, "function", p->function, "source",
+						p->source, "line", p->line));
 	}
 	return json_pack("{si si si si sf so so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
 			 "rank", s->at[i].rank, "samples", (int)s->at[i].samples, "every_s",

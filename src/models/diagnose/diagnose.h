@@ -258,7 +258,7 @@ struct cause_row {
 	const char *change;  /* key of a change that predict training knows; NULL */
 };
 
-enum { CAUSES = 25 };
+enum { CAUSES = 27 };
 extern const struct cause_row cause_rows[CAUSES];
 
 /* What mending a cause gives, by the model of training. */

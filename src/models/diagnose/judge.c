@@ -15,7 +15,9 @@ static double weight(const struct judged_cause *c)
 {
 	static const double sure[CERTAINTIES] = { 1, 0.8, 0.1, 0, -1 };
 
-	return sure[c->how] * (isfinite(c->share) ? 0.02 + c->share : 0.04);
+	return sure[c->how] * (isfinite(c->share) ? 0.02 + c->share : 0.04) *
+	       /* All that is lost, whatever for: behind what says for what a fair part is. */
+	       (c->row->rule == rule_idle ? 0.25 : 1);
 }
 
 static bool is_found(const struct judged_cause *c)
@@ -157,13 +159,12 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	static const struct {
 		const char *cause, *kind;
 		bool waits;
-	} kinds[] = { { "loader", "data-loader: ", true },
-		      { "loader", "loader-worker: ", false },
-		      { "checkpoint", "saving: ", true },
-		      { "sync", "synchronizing: ", false },
-		      { "launch", "compiling: ", true } };
+	} kinds[] = { { "loader", "data-loader: ", true }, { "loader", "loader-worker: ", false },
+		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
+		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
+		      { "host", "emptying: ", true },	   { "host", "sleep: ", true } };
 	const struct run_evidence *ev = j->r->ev;
-	double most = 0;
+	double most = 0, idle = judging_idle(j);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (size_t i = 0; strcmp(kinds[k].cause, c->row->id) == 0 && i < ev->n_traits;
@@ -173,9 +174,11 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 			if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
 			    !str_starts(t->text, kinds[k].kind) || t->value < DIAGNOSE_WORTH)
 				continue;
-			most = kinds[k].waits ? fmax(most, t->value) : most;
+			most += kinds[k].waits ? t->value : 0;
 			judged_cite_trait(j, c, t);
 		}
+	/* What GPUs do not wait for costs nothing. */
+	most = isfinite(idle) ? fmin(most, fmax(idle, 0)) : most;
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
 				"%.0f %% of the main thread's stack samples are in it", 100 * most);
@@ -358,6 +361,7 @@ int diagnose_code(const struct diagnosis_of_runs *d)
 	"p.export_chrome_trace(FILE)"
 #define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
 #define RECORD "gputune record -o job.rec -- COMMAND"
+#define STACKS "gputune record --stacks -o job.rec -- COMMAND"
 #define NCCL_LOG "the log of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,ENV"
 
 /* "1220 kernels a step"; where no file tells a step, in all that was watched. */
@@ -408,6 +412,13 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 				"%s of %.0f us each: launch overhead is not the limit",
 				kernels_of(j, kernels), 1e6 * each);
 	}
+}
+
+/* Sampled stacks alone tell it: judge_places(). */
+static void rule_host(const struct judging *j, struct judged_cause *out)
+{
+	(void)j;
+	(void)out;
 }
 
 static void rule_accumulation(const struct judging *j, struct judged_cause *out)
@@ -471,6 +482,12 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "local "
 	  "disk first",
 	  "log lines with the checkpoint time", NULL },
+	{ "compile", "graphs are compiled again and again", rule_host,
+	  "give it few shapes (pad or bucket lengths, torch._dynamo.mark_dynamic); "
+	  "TORCH_LOGS=recompiles names the reason",
+	  STACKS, NULL },
+	{ "host", "the program does other work in the loop", rule_host,
+	  "do it less often, or not at all: the line is named", STACKS, NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
 	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",

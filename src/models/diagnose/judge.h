@@ -23,6 +23,8 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 		       const struct run_attribute *t);
 /* Part of the step; NAN where there is no split or the part is not known. */
 double judging_share(const struct judging *j, enum step_part p);
+/* Part of the time in which the GPUs idle, by a trace or by NVML; NAN: not known. */
+double judging_idle(const struct judging *j);
 /* Some GPU is named or was watched; else training is by CPUs, as far as known. */
 bool judging_gpu(const struct judging *j);
 /* One GPU or rank alone, as far as known. */

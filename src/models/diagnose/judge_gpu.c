@@ -217,7 +217,7 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 
 /* Causes on the host: data, logging, saving, CPUs. */
 
-static double idle_of(const struct judging *j)
+double judging_idle(const struct judging *j)
 {
 	double idle = judging_share(j, PART_IDLE), data = judging_share(j, PART_DATA);
 
@@ -250,7 +250,7 @@ static void live_loader(const struct judging *j, struct judged_cause *out, doubl
 void rule_loader(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_attribute *workers = j->r->traits[TRAIT_WORKERS];
-	double share = judging_share(j, PART_DATA), idle = idle_of(j);
+	double share = judging_share(j, PART_DATA), idle = judging_idle(j);
 	bool none = workers && workers->value <= 0;
 
 	if (!isfinite(share)) {
@@ -401,7 +401,7 @@ static bool confined(const struct judging *j, struct judged_cause *out)
 
 void rule_starved(const struct judging *j, struct judged_cause *out)
 {
-	double busy = j->r->sums[FIGURE_CPU_BUSY].mean, idle = idle_of(j);
+	double busy = j->r->sums[FIGURE_CPU_BUSY].mean, idle = judging_idle(j);
 	double cpus = j->r->sums[FIGURE_CPUS].high, ranks = j->r->gpus / j->r->nodes;
 
 	if (confined(j, out))
@@ -444,7 +444,7 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 {
 	const struct metric_sample *own = judge_gpu_busiest(j);
 	const struct figure_sum *one = &j->r->sums[FIGURE_CPU_ONE_MAX];
-	double idle = idle_of(j), busy = own ? own->value : one->median;
+	double idle = judging_idle(j), busy = own ? own->value : one->median;
 
 	if (!judging_gpu(j) || !isfinite(busy) || !isfinite(idle))
 		return;

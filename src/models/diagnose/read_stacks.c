@@ -7,7 +7,10 @@
 #include "base/text.h"
 #include "models/diagnose/read.h"
 
-enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12 };
+/* What happens in the loop is come to again; each job compiles at its begin, and saves at its end.
+ */
+enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, TIMES_LEAST = 3 };
+#define SAVING_MUCH 0.3
 
 static const char *stacks_text(const json_t *o, const char *key)
 {
@@ -25,6 +28,11 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 	long long line = json_integer_value(json_object_get(p, "line"));
 
 	if (!*kind || !(share > 0) || share > 1)
+		return;
+	if (json_object_get(p, "times") &&
+	    json_integer_value(json_object_get(p, "times")) < TIMES_LEAST &&
+	    (strcmp(kind, "compiling") == 0 ||
+	     (strcmp(kind, "saving") == 0 && share < SAVING_MUCH)))
 		return;
 	read_trait(at, TRAIT_PLACE,
 		   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples%s", kind, 100 * share,
@@ -85,6 +93,10 @@ static void stacks_line(void *ctx, const json_t *o)
 	size_t i;
 
 	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+	/* Before all modules are there nothing is trained. */
+	json_array_foreach((json_t *)(uintptr_t)list, i,
+			   p) if (strcmp(stacks_text(p, "kind"), "importing") == 0) samples -=
+		json_number_value(json_object_get(p, "samples"));
 	if (samples >= SAMPLES_LEAST &&
 	    stacks_module(o, "torch/utils/checkpoint", samples) >= RECOMPUTING)
 		read_trait(at, TRAIT_CHECKPOINTING, "full", (double)NAN);
