@@ -60,67 +60,6 @@ static void add_gpu_pids(struct attach *s, const struct machine *m)
 	s->gpu_pids = pids;
 }
 
-int attach_open(struct arena *a, struct host *h, const struct machine *m, int root,
-		struct run_evidence *ev, struct attach *s, struct err *e)
-{
-	*s = (struct attach){ .a = a, .h = h, .root = root, .ev = ev, .file = ev->n_files };
-	add_gpu_pids(s, m);
-	if (!root && !s->n_gpu_pids) {
-		err_set(e, -ENOENT, "no visible process uses a GPU");
-		err_hint(e, "give the job's process: gputune diagnose --attach PID");
-		return -ENOENT;
-	}
-	attach_processes(s);
-	if (!s->n_processes)
-		return root ? err_set(e, -ESRCH, "process %d not found", root)
-			    : err_set(e, -ESRCH,
-				      "the processes on the GPUs are not visible from here");
-	monitor_make(a, h, m, &s->mon);
-	s->values = arena_array(a, s->mon.n + 1, sizeof(*s->values));
-	s->before = arena_array(a, s->mon.n + 1, sizeof(*s->before));
-	s->rates = arena_array(a, s->mon.n + 1, sizeof(*s->rates));
-	ev->files = arena_grow(a, ev->files, ev->n_files, sizeof(*ev->files));
-	ev->files[ev->n_files++] =
-		(struct evidence_file){ .path = root ? arena_printf(a, "process %d", root)
-						     : "processes on GPUs",
-					.format = "live processes" };
-	return 0;
-}
-
-bool attach_look(struct attach *s, double now_s)
-{
-	enum { AGAIN = 8 };
-
-	s->now_s = now_s;
-	if (!s->looks)
-		s->begun_s = now_s;
-	if (s->looks && s->looks % AGAIN == 0)
-		attach_processes(s);
-	machine_look(s);
-	s->looks++;
-	s->ev->files[s->file].lines = s->ev->files[s->file].used = s->looks;
-	return attach_threads(s);
-}
-
-/* Ticks of CPU that a thread took between its first and its last look. */
-static double busy_of(const struct attach *s, const struct attach_thread *t)
-{
-	double over = s->now_s - s->begun_s;
-
-	return over > 0 ? (double)(t->last - t->first) / 100 / over : (double)NAN;
-}
-
-/* CPUs that a process used. */
-static double process_busy(const struct attach *s, int pid)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < s->n_threads; i++)
-		if (s->threads[i].pid == pid && s->threads[i].looks > 1)
-			sum += busy_of(s, &s->threads[i]);
-	return sum;
-}
-
 static const struct attach_process *attach_process_of(const struct attach *s, int pid)
 {
 	for (size_t i = 0; i < s->n_processes; i++)
@@ -128,79 +67,6 @@ static const struct attach_process *attach_process_of(const struct attach *s, in
 			return &s->processes[i];
 	return NULL;
 }
-
-/* No launcher numbered the ranks and no GPU tells: those that compute are taken for them. Parents
- * stand before their children. */
-static void guess_ranks(struct attach *s)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < s->n_processes; i++)
-		any = any || s->processes[i].rank;
-	for (size_t i = 0; i < s->n_processes && !any; i++) {
-		struct attach_process *p = &s->processes[i];
-		const struct attach_process *above = attach_process_of(s, p->parent);
-
-		p->worker = above && (above->rank || above->worker);
-		p->rank = !p->worker && process_busy(s, p->pid) > 0.2;
-	}
-}
-
-static void attach_emit_threads(struct attach *s)
-{
-	const struct attach_thread *top = NULL;
-	double all = 0, disk = 0, mains = 0;
-	size_t workers = 0;
-
-	for (size_t i = 0; i < s->n_threads; i++) {
-		const struct attach_thread *t = &s->threads[i];
-		const struct attach_process *p = attach_process_of(s, t->pid);
-		double busy = busy_of(s, t);
-
-		all += isfinite(busy) ? busy : 0;
-		if (!p)
-			continue;
-		if (p->worker && t->main) {
-			workers++;
-			attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy, 1), -1, "loader worker");
-		}
-		if (!p->worker && (!top || t->last - t->first > top->last - top->first))
-			top = t;
-		if (p->rank && t->main && t->looks) {
-			disk += (double)t->waits_disk / (double)t->looks;
-			mains++;
-		}
-	}
-	if (top)
-		attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy_of(s, top), 1), -1,
-			    arena_printf(s->a, "thread %d (%s)", top->tid, top->name));
-	attach_emit(s, FIGURE_PROCESS_CPUS, all, -1, NULL);
-	if (mains > 0)
-		attach_emit(s, FIGURE_WAITING_IO, disk / mains, -1, "main threads of the ranks");
-	if (mains > 0)
-		trait(s, TRAIT_WORKERS, arena_printf(s->a, "%zu loader workers", workers),
-		      (double)workers / mains);
-}
-
-void attach_close(struct attach *s)
-{
-	double ranks = 0;
-
-	recording_machine(place_of(s), &s->mon.machine);
-	guess_ranks(s);
-	attach_emit_threads(s);
-	attach_emit(s, FIGURE_CPUS, attach_cpus_allowed(s), -1, "allowed");
-	for (size_t i = 0; i < s->n_processes; i++)
-		if (s->processes[i].rank) {
-			ranks++;
-			attach_environment(s, s->processes[i].pid);
-		}
-	if (ranks > 0)
-		trait(s, TRAIT_WORLD_SIZE, arena_printf(s->a, "%.0f ranks run here", ranks), ranks);
-	monitor_state_free(&s->state);
-}
-
-/* Processes of a job and what their threads do, by /proc alone. */
 
 enum { STAT_MAX = 1024, ENVIRON_MAX = 1 << 18, VALUE_MAX = 200 };
 
@@ -313,7 +179,7 @@ static void named_ones(struct attach *s)
 }
 
 /* All processes once; whose parent belongs to the job belongs to it, whatever their order. */
-void attach_processes(struct attach *s)
+static void attach_processes(struct attach *s)
 {
 	ARENA_AUTO own = { 0 };
 	struct stat_line *lines;
@@ -382,7 +248,7 @@ static bool one_process(struct attach *s, struct arena *own, int pid)
 	return n > 0;
 }
 
-bool attach_threads(struct attach *s)
+static bool attach_threads(struct attach *s)
 {
 	ARENA_AUTO own = { 0 };
 	bool any = false;
@@ -393,7 +259,7 @@ bool attach_threads(struct attach *s)
 }
 
 /* "Cpus_allowed_list:	0-3" of each rank, put together. */
-double attach_cpus_allowed(struct attach *s)
+static double attach_cpus_allowed(struct attach *s)
 {
 	static const char key[] = "Cpus_allowed_list:";
 	ARENA_AUTO own = { 0 };
@@ -418,7 +284,7 @@ double attach_cpus_allowed(struct attach *s)
 	return count;
 }
 
-void attach_environment(struct attach *s, int pid)
+static void attach_environment(struct attach *s, int pid)
 {
 	static const char *const told[] = {
 		"NCCL_ALGO",	       "NCCL_PROTO",	   "NCCL_IB_DISABLE",
@@ -442,3 +308,137 @@ void attach_environment(struct attach *s, int pid)
 							      NAN, -1, s->file, 0 });
 		}
 }
+
+int attach_open(struct arena *a, struct host *h, const struct machine *m, int root,
+		struct run_evidence *ev, struct attach *s, struct err *e)
+{
+	*s = (struct attach){ .a = a, .h = h, .root = root, .ev = ev, .file = ev->n_files };
+	add_gpu_pids(s, m);
+	if (!root && !s->n_gpu_pids) {
+		err_set(e, -ENOENT, "no visible process uses a GPU");
+		err_hint(e, "give the job's process: gputune diagnose --attach PID");
+		return -ENOENT;
+	}
+	attach_processes(s);
+	if (!s->n_processes)
+		return root ? err_set(e, -ESRCH, "process %d not found", root)
+			    : err_set(e, -ESRCH,
+				      "the processes on the GPUs are not visible from here");
+	monitor_make(a, h, m, &s->mon);
+	s->values = arena_array(a, s->mon.n + 1, sizeof(*s->values));
+	s->before = arena_array(a, s->mon.n + 1, sizeof(*s->before));
+	s->rates = arena_array(a, s->mon.n + 1, sizeof(*s->rates));
+	ev->files = arena_grow(a, ev->files, ev->n_files, sizeof(*ev->files));
+	ev->files[ev->n_files++] =
+		(struct evidence_file){ .path = root ? arena_printf(a, "process %d", root)
+						     : "processes on GPUs",
+					.format = "live processes" };
+	return 0;
+}
+
+bool attach_look(struct attach *s, double now_s)
+{
+	enum { AGAIN = 8 };
+
+	s->now_s = now_s;
+	if (!s->looks)
+		s->begun_s = now_s;
+	if (s->looks && s->looks % AGAIN == 0)
+		attach_processes(s);
+	machine_look(s);
+	s->looks++;
+	s->ev->files[s->file].lines = s->ev->files[s->file].used = s->looks;
+	return attach_threads(s);
+}
+
+/* Ticks of CPU that a thread took between its first and its last look. */
+static double busy_of(const struct attach *s, const struct attach_thread *t)
+{
+	double over = s->now_s - s->begun_s;
+
+	return over > 0 ? (double)(t->last - t->first) / 100 / over : (double)NAN;
+}
+
+/* CPUs that a process used. */
+static double process_busy(const struct attach *s, int pid)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n_threads; i++)
+		if (s->threads[i].pid == pid && s->threads[i].looks > 1)
+			sum += busy_of(s, &s->threads[i]);
+	return sum;
+}
+
+/* No launcher numbered the ranks and no GPU tells: those that compute are taken for them. Parents
+ * stand before their children. */
+static void guess_ranks(struct attach *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_processes; i++)
+		any = any || s->processes[i].rank;
+	for (size_t i = 0; i < s->n_processes && !any; i++) {
+		struct attach_process *p = &s->processes[i];
+		const struct attach_process *above = attach_process_of(s, p->parent);
+
+		p->worker = above && (above->rank || above->worker);
+		p->rank = !p->worker && process_busy(s, p->pid) > 0.2;
+	}
+}
+
+static void attach_emit_threads(struct attach *s)
+{
+	const struct attach_thread *top = NULL;
+	double all = 0, disk = 0, mains = 0;
+	size_t workers = 0;
+
+	for (size_t i = 0; i < s->n_threads; i++) {
+		const struct attach_thread *t = &s->threads[i];
+		const struct attach_process *p = attach_process_of(s, t->pid);
+		double busy = busy_of(s, t);
+
+		all += isfinite(busy) ? busy : 0;
+		if (!p)
+			continue;
+		if (p->worker && t->main) {
+			workers++;
+			attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy, 1), -1, "loader worker");
+		}
+		if (!p->worker && (!top || t->last - t->first > top->last - top->first))
+			top = t;
+		if (p->rank && t->main && t->looks) {
+			disk += (double)t->waits_disk / (double)t->looks;
+			mains++;
+		}
+	}
+	if (top)
+		attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy_of(s, top), 1), -1,
+			    arena_printf(s->a, "thread %d (%s)", top->tid, top->name));
+	attach_emit(s, FIGURE_PROCESS_CPUS, all, -1, NULL);
+	if (mains > 0)
+		attach_emit(s, FIGURE_WAITING_IO, disk / mains, -1, "main threads of the ranks");
+	if (mains > 0)
+		trait(s, TRAIT_WORKERS, arena_printf(s->a, "%zu loader workers", workers),
+		      (double)workers / mains);
+}
+
+void attach_close(struct attach *s)
+{
+	double ranks = 0;
+
+	recording_machine(place_of(s), &s->mon.machine);
+	guess_ranks(s);
+	attach_emit_threads(s);
+	attach_emit(s, FIGURE_CPUS, attach_cpus_allowed(s), -1, "allowed");
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (s->processes[i].rank) {
+			ranks++;
+			attach_environment(s, s->processes[i].pid);
+		}
+	if (ranks > 0)
+		trait(s, TRAIT_WORLD_SIZE, arena_printf(s->a, "%.0f ranks run here", ranks), ranks);
+	monitor_state_free(&s->state);
+}
+
+/* Processes of a job and what their threads do, by /proc alone. */

@@ -61,15 +61,4 @@ bool attach_look(struct attach *s, double now_s);
 /* Adds what was seen to the evidence, and gives back what was held. */
 void attach_close(struct attach *s);
 
-/* The job in /proc; for attach.c alone. */
-
-/* Finds the job's processes anew; those that are gone stay listed. */
-void attach_processes(struct attach *s);
-/* CPU time and state of every thread of the job. False: none is left. */
-bool attach_threads(struct attach *s);
-/* CPUs that the ranks may use, all together; NAN: not known. */
-double attach_cpus_allowed(struct attach *s);
-/* Variables that say how NCCL and the threads are set, where this user may read them: traits. */
-void attach_environment(struct attach *s, int pid);
-
 #endif

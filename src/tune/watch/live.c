@@ -640,6 +640,32 @@ static const struct source_ops live_ops = {
 	.close = watch_live_close,
 };
 
+/* Hearing of network interfaces (rtnetlink's group of links) and of devices (the kernel's uevents).
+ * A message is only a name: what became of it is read elsewhere. */
+
+enum { KERNEL_EVENTS = 1, MESSAGE = 16384 };
+
+static int open_group(int protocol, unsigned groups)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void live_netlink_open(struct live_source *s)
+{
+	struct err unsaid;
+	bool parsed = library_open(LIBRARY_MNL, &unsaid) == 0;
+
+	s->route = live_add(s, parsed ? open_group(NETLINK_ROUTE, RTMGRP_LINK) : -1);
+	s->uevent = live_add(s, open_group(NETLINK_KOBJECT_UEVENT, KERNEL_EVENTS));
+}
+
 struct source *live_source_open(struct host *h, const char *root, bool devices, struct err *e)
 {
 	struct live_source *s = calloc(1, sizeof(*s));
@@ -664,32 +690,6 @@ struct source *live_source_open(struct host *h, const char *root, bool devices, 
 		live_netlink_open(s);
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS, 0, 0, 0);
 	return &s->source;
-}
-
-/* Hearing of network interfaces (rtnetlink's group of links) and of devices (the kernel's uevents).
- * A message is only a name: what became of it is read elsewhere. */
-
-enum { KERNEL_EVENTS = 1, MESSAGE = 16384 };
-
-static int open_group(int protocol, unsigned groups)
-{
-	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = groups };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
-
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-void live_netlink_open(struct live_source *s)
-{
-	struct err unsaid;
-	bool parsed = library_open(LIBRARY_MNL, &unsaid) == 0;
-
-	s->route = live_add(s, parsed ? open_group(NETLINK_ROUTE, RTMGRP_LINK) : -1);
-	s->uevent = live_add(s, open_group(NETLINK_KOBJECT_UEVENT, KERNEL_EVENTS));
 }
 
 /* One message of the kernel's: its length; 0: nothing is left; -1: not the kernel's, or lost. */

@@ -51,7 +51,6 @@ struct hint_list {
 void live_fanotify_read(struct live_source *s, struct hint_list *l);
 void live_inotify_read(struct live_source *s, struct hint_list *l);
 
-void live_netlink_open(struct live_source *s);
 void live_route_read(struct live_source *s, struct hint_list *l);
 void live_uevent_read(struct live_source *s, struct hint_list *l);
 

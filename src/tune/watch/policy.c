@@ -31,7 +31,8 @@ void policy_default(struct policy *p)
 			      .max_interval_ms = MAX_INTERVAL_MS };
 }
 
-int reaction_parse(const char *name)
+/* -1 when none is called so. */
+static int reaction_parse(const char *name)
 {
 	for (int i = 0; i < (int)(sizeof(reactions) / sizeof(reactions[0])); i++)
 		if (strcmp(name, reactions[i]) == 0)

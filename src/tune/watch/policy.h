@@ -40,8 +40,6 @@ int policy_load(struct host *h, struct arena *a, const char *path, struct policy
 		struct err *e);
 /* Of all rows that match the id the longest decides. */
 void policy_of(const struct policy *p, const char *id, enum reaction *reaction, int *limit);
-/* -1 when none is called so. */
-int reaction_parse(const char *name);
 const char *reaction_name(enum reaction r);
 
 #endif
