@@ -22,7 +22,7 @@ enum {
 	PLACES_MAX = 4096,
 	MODULES_MAX = 1024,
 	REFRESH = 20,
-	AWAY = 10, /* a place that was left for as many samples is come to again */
+	AWAY = 10, /* a kind of place that was left for as many samples is come to again */
 	TRIES_MAX = 5
 };
 
@@ -93,29 +93,31 @@ static bool same(const char *x, const char *y)
 static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
 {
 	const char *kind = strcmp(p->kind, "unknown") == 0 ? "other" : p->kind;
-	size_t i = 0;
+	size_t i = s->n_places;
+	long last = -1 - AWAY;
 
-	while (i < s->n_places &&
-	       (s->places[i].process != process || s->places[i].line != p->line ||
-		strcmp(s->places[i].kind, kind) != 0 || !same(s->places[i].file, p->file)))
-		i++;
+	for (size_t k = 0; k < s->n_places; k++) {
+		const struct place *x = &s->places[k];
+
+		if (x->process != process || strcmp(x->kind, kind) != 0)
+			continue;
+		last = x->last > last ? (long)x->last : last;
+		if (x->line == p->line && same(x->file, p->file))
+			i = k;
+	}
 	if (i == PLACES_MAX)
 		return;
-	s->places[i].samples++;
-	s->places[i].times += s->at[process].samples - s->places[i].last > AWAY;
-	s->places[i].last = s->at[process].samples;
-	if (i < s->n_places)
-		return;
 	/* Names of files and functions live as long as the reader, what else there is does not. */
-	s->places[s->n_places++] = (struct place){ .process = process,
-						   .kind = arena_strdup(&s->a, kind),
-						   .file = p->file,
-						   .function = p->function,
-						   .source = p->source,
-						   .line = p->line,
-						   .samples = 1,
-						   .times = 1,
-						   .last = s->at[process].samples };
+	if (i == s->n_places)
+		s->places[s->n_places++] = (struct place){ .process = process,
+							   .kind = arena_strdup(&s->a, kind),
+							   .file = p->file,
+							   .function = p->function,
+							   .source = p->source,
+							   .line = p->line };
+	s->places[i].samples++;
+	s->places[i].times += (long)s->at[process].samples - last > AWAY;
+	s->places[i].last = s->at[process].samples;
 }
 
 /* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
@@ -161,7 +163,7 @@ static void sample(struct stack_samples *s)
 
 		if (!at->reader || at->over)
 			continue;
-		stacks_read(at->reader, &scratch, &p.at);
+		stacks_read(at->reader, &scratch, true, &p.at);
 		at->over = p.at.ends;
 		at->rank = p.at.rank;
 		at->python = p.at.python != NULL;

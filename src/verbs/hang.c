@@ -96,10 +96,10 @@ static int hang_look(struct hanging *g)
 	int code;
 
 	for (size_t i = 0; i < g->n; i++)
-		stacks_read(g->at[i].reader, a, &g->at[i].before);
+		stacks_read(g->at[i].reader, a, false, &g->at[i].before);
 	code = g->n ? door_wait(g->d, clock_mono_ms() + BETWEEN_MS) : 0;
 	for (size_t i = 0; i < g->n; i++) {
-		stacks_read(g->at[i].reader, a, &g->at[i].now);
+		stacks_read(g->at[i].reader, a, false, &g->at[i].now);
 		g->at[i].now.nccl = stacks_nccl(g->at[i].reader);
 	}
 	helpers_are_no_ranks(g);

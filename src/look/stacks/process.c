@@ -352,12 +352,13 @@ static int by_number(const void *x, const void *y)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-static void list_threads(const struct stack_reader *r, struct arena *a, struct stack_process *out)
+static void list_threads(const struct stack_reader *r, struct arena *a, bool main_only,
+			 struct stack_process *out)
 {
 	DIR *dir = opendir(arena_printf(a, "/proc/%d/task", (int)r->pid));
 
 	for (struct dirent *d; dir && (d = readdir(dir)) && out->n < STACK_THREADS_MAX;) {
-		if (!isdigit((unsigned char)*d->d_name))
+		if (!isdigit((unsigned char)*d->d_name) || (main_only && atoi(d->d_name) != r->pid))
 			continue;
 		out->threads = arena_grow(a, out->threads, out->n, sizeof(*out->threads));
 		out->threads[out->n] = (struct stack_thread){ .tid = (pid_t)atoi(d->d_name) };
@@ -424,7 +425,7 @@ static void take_frames(void *ctx, pid_t tid, struct stack_frame *frames, size_t
 		frames[i].source = source_line(g->r, frames[i].file, frames[i].line);
 }
 
-void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out)
+void stacks_read(struct stack_reader *r, struct arena *a, bool main_only, struct stack_process *out)
 {
 	struct giving g = { r, out };
 	bool whole = !r->python;
@@ -435,7 +436,7 @@ void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *
 				       .local_rank = r->local_rank,
 				       .missing = r->missing,
 				       .ras = r->ras };
-	list_threads(r, a, out);
+	list_threads(r, a, main_only, out);
 	if (r->python)
 		out->python = arena_printf(a, "3.%d", python_minor(r->python));
 	for (int i = 0; i < TRIES && !whole; i++)

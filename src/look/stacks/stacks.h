@@ -54,8 +54,9 @@ struct stack_reader;
 /* Everything in the arena. NULL: there is no such process, or it is not to be read; *e says which.
  */
 struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e);
-/* As it is now; texts live in the arena given here. */
-void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out);
+/* As it is now, all threads or the main one alone; texts live in the arena given here. */
+void stacks_read(struct stack_reader *r, struct arena *a, bool main_only,
+		 struct stack_process *out);
 
 /* The libnccl that it has mapped: version and path, path alone, NULL: none. Reads the library. */
 const char *stacks_nccl(struct stack_reader *r);

@@ -149,9 +149,6 @@ void run_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
 		 const struct diagnose_ask *ask, struct run_summary *out);
 void run_note(struct arena *a, struct run_summary *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Noted as a contradiction, and kept as r->impossible. */
-void run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 /* Too few steps were measured one by one to be certain by them. */
 bool run_too_short(const struct run_summary *r);
 /* The text of a trait in lower case, or "". */
@@ -249,10 +246,11 @@ struct judging {
 	const struct scaling *scale; /* of all runs */
 };
 
+typedef void cause_rule(const struct judging *j, struct judged_cause *out);
 struct cause_row {
 	const char *id; /* "loader", append-only */
 	const char *title;
-	void (*rule)(const struct judging *j, struct judged_cause *out);
+	cause_rule *rule;    /* NULL: sampled stacks alone tell it */
 	const char *mend;    /* what a person does */
 	const char *measure; /* what shows it when it was not seen: a command */
 	const char *change;  /* key of a change that predict training knows; NULL */

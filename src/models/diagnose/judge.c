@@ -162,7 +162,7 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	} kinds[] = { { "loader", "data-loader: ", true }, { "loader", "loader-worker: ", false },
 		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
 		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
-		      { "host", "emptying: ", true },	   { "host", "sleep: ", true } };
+		      { "host", "emptying: ", true } };
 	const struct run_evidence *ev = j->r->ev;
 	double most = 0, idle = judging_idle(j);
 
@@ -217,7 +217,8 @@ static void judge_causes(struct arena *a, const struct run_summary *r, const str
 		struct judged_cause *c = &v->causes[i];
 
 		*c = (struct judged_cause){ .row = row, .how = IS_UNSEEN, .share = NAN };
-		row->rule(&j, c);
+		if (row->rule) /* else sampled stacks alone tell it */
+			row->rule(&j, c);
 		judge_places(&j, c);
 		other_work(&j, c);
 		doubt(a, r, c);
@@ -372,6 +373,9 @@ static const char *kernels_of(const struct judging *j, double kernels)
 		       : arena_printf(j->a, "%.0f kernels per step", kernels);
 }
 
+/* A kernel each so often is about what a thread that runs Python can launch. */
+#define LAUNCH_S 25e-6
+
 static void rule_launch(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_summary *r = j->r;
@@ -403,7 +407,7 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 					    "the host synchronizes with the GPU %.0f times per "
 					    "step, so it cannot launch kernels ahead",
 					    r->sums[FIGURE_SYNCS].median);
-	} else if (each < 15e-6 || launch > 0.5) {
+	} else if (each < 15e-6 || r->split.step_s < LAUNCH_S * kernels || launch > 0.5) {
 		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
@@ -412,13 +416,6 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 				"%s of %.0f us each: launch overhead is not the limit",
 				kernels_of(j, kernels), 1e6 * each);
 	}
-}
-
-/* Sampled stacks alone tell it: judge_places(). */
-static void rule_host(const struct judging *j, struct judged_cause *out)
-{
-	(void)j;
-	(void)out;
 }
 
 static void rule_accumulation(const struct judging *j, struct judged_cause *out)
@@ -482,12 +479,11 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "local "
 	  "disk first",
 	  "log lines with the checkpoint time", NULL },
-	{ "compile", "graphs are compiled again and again", rule_host,
-	  "give it few shapes (pad or bucket lengths, torch._dynamo.mark_dynamic); "
-	  "TORCH_LOGS=recompiles names the reason",
-	  STACKS, NULL },
-	{ "host", "the program does other work in the loop", rule_host,
-	  "do it less often, or not at all: the line is named", STACKS, NULL },
+	{ "compile", "graphs are compiled again and again", NULL,
+	  "pad or bucket lengths, or mark_dynamic(); TORCH_LOGS=recompiles says why", STACKS,
+	  NULL },
+	{ "host", "the program does other work in the loop", NULL,
+	  "do it less often, or leave it out: the line is named", STACKS, NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
 	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",
@@ -549,6 +545,8 @@ const struct cause_row cause_rows[CAUSES] = {
 /* Below this many tokens of a micro-batch large GPUs are not filled; between, it depends. */
 #define TOKENS_FEW 512
 #define TOKENS_SOME 2048
+/* A kernel that takes the GPU less than its launch takes the host. */
+#define KERNEL_S 6e-6
 
 enum { RANGES_MAX = 64 };
 
@@ -562,6 +560,23 @@ static double fixed(const struct judging *j)
 {
 	return or_zero(judging_share(j, PART_OPTIMIZER)) + or_zero(judging_share(j, PART_COMM)) +
 	       or_zero(judging_share(j, PART_IDLE)) + or_zero(judging_share(j, PART_WAIT));
+}
+
+/* Pieces of work that end before the next one is launched. */
+static void small_pieces(const struct judging *j, struct judged_cause *out, double tokens)
+{
+	double each = j->r->split.s[PART_COMPUTE] / j->r->sums[FIGURE_KERNELS].mean;
+	bool few = tokens < TOKENS_FEW && !isfinite(j->r->mfu);
+
+	if (!(judging_idle(j) > 0.3) || !(few || (!isfinite(j->r->micro_batch) && each < KERNEL_S)))
+		return;
+	judged_set_text(j, out, IS_LIKELY, judging_idle(j),
+			"%s: too little work for a GPU, which idles for %.0f %% of the time",
+			few ? arena_printf(j->a, "%.0f tokens per micro-batch", tokens)
+			    : arena_printf(j->a, "kernels of %.1f us", 1e6 * each),
+			100 * judging_idle(j));
+	judged_cite_sum(j, out, FIGURE_KERNELS);
+	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 }
 
 void rule_small_batch(const struct judging *j, struct judged_cause *out)
@@ -587,6 +602,8 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 		judged_cite_sum(j, out, FIGURE_TOKENS_PER_S);
 		judged_cite_sum(j, out, FIGURE_STEP_S);
 	}
+	if (!out->says)
+		small_pieces(j, out, tokens);
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
 			judged_set_text(j, out, IS_UNSEEN, NAN,

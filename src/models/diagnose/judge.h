@@ -34,44 +34,22 @@ bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
 /* GPUs that a recording alone sees idle for less may rest between launches: no cause by itself. In
- * healthy runs on an H100 it was 0.04 to 0.22 (transformers of 110 M to 1 G parameters). */
-#define WATCHED_IDLE 0.3
+ * healthy runs on an H100 it was 0.04 to 0.33 (transformers of 110 M to 1 G parameters). */
+#define WATCHED_IDLE 0.5
 
 /* Part of the step in which a GPU idles for 10 ms and longer at a time; NAN: not seen. */
 double watched_long_gaps(const struct run_summary *r);
 /* The GPUs are busy, steps are even and tensor cores at work. */
 bool watched_well(const struct run_summary *r);
-void watched_loader(const struct judging *j, struct judged_cause *out);
-void watched_checkpoint(const struct judging *j, struct judged_cause *out);
-void watched_small_batch(const struct judging *j, struct judged_cause *out);
-void watched_precision(const struct judging *j, struct judged_cause *out);
+cause_rule watched_loader, watched_checkpoint, watched_small_batch, watched_precision;
 
-/* judge_gpu.c */
-void rule_loader(const struct judging *j, struct judged_cause *out);
-void rule_disk(const struct judging *j, struct judged_cause *out);
-void rule_sync(const struct judging *j, struct judged_cause *out);
-void rule_checkpoint(const struct judging *j, struct judged_cause *out);
-void rule_starved(const struct judging *j, struct judged_cause *out);
-void rule_thread(const struct judging *j, struct judged_cause *out);
 /* judge.c: work too small for the machine */
-void rule_small_batch(const struct judging *j, struct judged_cause *out);
-void rule_idle(const struct judging *j, struct judged_cause *out);
-/* judge_comm.c */
-void rule_overlap(const struct judging *j, struct judged_cause *out);
-void rule_network(const struct judging *j, struct judged_cause *out);
-void rule_straggler(const struct judging *j, struct judged_cause *out);
-void rule_uneven(const struct judging *j, struct judged_cause *out);
-void rule_scaling(const struct judging *j, struct judged_cause *out);
-/* judge_comm.c */
-void rule_socket(const struct judging *j, struct judged_cause *out);
-void rule_peer(const struct judging *j, struct judged_cause *out);
-void rule_forced(const struct judging *j, struct judged_cause *out);
-void rule_warning(const struct judging *j, struct judged_cause *out);
+cause_rule rule_small_batch, rule_idle;
 /* judge_gpu.c */
-void rule_throttled(const struct judging *j, struct judged_cause *out);
-void rule_memory(const struct judging *j, struct judged_cause *out);
-void rule_recompute(const struct judging *j, struct judged_cause *out);
-void rule_precision(const struct judging *j, struct judged_cause *out);
-void rule_pageable(const struct judging *j, struct judged_cause *out);
+cause_rule rule_loader, rule_disk, rule_sync, rule_checkpoint, rule_starved, rule_thread;
+cause_rule rule_throttled, rule_memory, rule_recompute, rule_precision, rule_pageable;
+/* judge_comm.c */
+cause_rule rule_overlap, rule_network, rule_straggler, rule_uneven, rule_scaling, rule_socket,
+	rule_peer, rule_forced, rule_warning;
 
 #endif

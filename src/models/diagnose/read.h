@@ -190,8 +190,6 @@ bool read_own_name(const char *key);
 /* What a profiler's range is of, by names that people give ranges ("forward",
  * "PyTorch:optimizer.step"); FIGURE_KINDS: not known. */
 enum figure_kind read_range(const char *name);
-/* Whether a range of that name is a step ("step 12", "iteration"); *number: -1, it has none. */
-bool read_range_step(const char *name, long long *number);
 /* Whether a name is the stem: letters of either size are the same, and so are "-", " ", "." and
  * "_". */
 bool read_is_named(const char *name, const char *stem);

@@ -152,7 +152,7 @@ static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, siz
 		last = i;
 		kept++;
 	}
-	*from = first + (kept > 3);
+	*from = first + (kept > 2);
 	*to = last - (kept > 3);
 	return first <= last;
 }
@@ -189,6 +189,8 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 				lines[k] = x->line;
 		longest = fmax(longest, x->compute);
 	}
+	if (!(copies > 0))
+		s.sum[SPAN_COPY] = NAN;
 	/* Looks in which this GPU had nothing at all. */
 	gaps += fmax(0, over_ns - covered);
 	spans_emit(&s, &w->at, 0, over_ns, 1e-9, lines, NULL);

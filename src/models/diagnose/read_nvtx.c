@@ -30,6 +30,8 @@ void spans_emit(const struct spans *s, const struct read_place *p, double from, 
 		return;
 	/* The host's operators tell nothing of copies, and between them the host is not idle. */
 	for (size_t i = 0; i < (text ? 3 : sizeof(tell) / sizeof(tell[0])); i++) {
+		if (tell[i].of == SPAN_COPY && isnan(s->sum[SPAN_COPY]))
+			continue;
 		at.line = lines && tell[i].of != SPAN_KINDS ? lines[tell[i].of] : 0;
 		read_total(&at, tell[i].kind, fmax(0, tell[i].value * unit_s), over, text);
 	}
@@ -321,6 +323,34 @@ static const char *read_range_stem(struct arena *a, const char *name)
 	return end > name ? arena_strndup(a, name, (size_t)(end - name)) : name;
 }
 
+enum { STEM_MOST = 64 };
+
+/* Whether a range of that name is a step ("step 12", "iteration"); *number: -1, it has none. */
+static bool read_range_step(const char *name, long long *number)
+{
+	static const char *const stems[] = { "step",	       "iter",	       "iteration",
+					     "train_step",     "trainstep",    "training_step",
+					     "global_step",    "profilerstep", "train_iter",
+					     "train_iteration" };
+	const char *at = nvtx_number_at(name), *end = at, *from = name;
+	char stem[STEM_MOST];
+
+	*number = *at ? read_whole(read_number(at, NULL), -1) : -1;
+	while (end > name && strchr(" #_-:=.[(", end[-1]))
+		end--;
+	for (const char *c = name; c < end; c++)
+		if (*c == ':' || *c == '/')
+			from = c + 1;
+	if (end <= from || (size_t)(end - from) >= sizeof(stem))
+		return false;
+	memcpy(stem, from, (size_t)(end - from));
+	stem[end - from] = '\0';
+	for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
+		if (read_is_named(stem, stems[i]))
+			return true;
+	return false;
+}
+
 void nvtx_read(struct sql *q, struct nvtx *out)
 {
 	struct sqlite3_stmt *s = ask_ranges(q);
@@ -437,33 +467,4 @@ void nvtx_rounds_end(struct nvtx_rounds *r)
 {
 	while (r->exposed && r->at < r->p->n_steps)
 		nvtx_next(r);
-}
-
-/* Names that people give the ranges of a profiler: which are steps, and their numbers. */
-
-enum { STEM_MOST = 64 };
-
-bool read_range_step(const char *name, long long *number)
-{
-	static const char *const stems[] = { "step",	       "iter",	       "iteration",
-					     "train_step",     "trainstep",    "training_step",
-					     "global_step",    "profilerstep", "train_iter",
-					     "train_iteration" };
-	const char *at = nvtx_number_at(name), *end = at, *from = name;
-	char stem[STEM_MOST];
-
-	*number = *at ? read_whole(read_number(at, NULL), -1) : -1;
-	while (end > name && strchr(" #_-:=.[(", end[-1]))
-		end--;
-	for (const char *c = name; c < end; c++)
-		if (*c == ':' || *c == '/')
-			from = c + 1;
-	if (end <= from || (size_t)(end - from) >= sizeof(stem))
-		return false;
-	memcpy(stem, from, (size_t)(end - from));
-	stem[end - from] = '\0';
-	for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
-		if (read_is_named(stem, stems[i]))
-			return true;
-	return false;
 }

@@ -10,7 +10,7 @@ enum span_kind { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_KINDS };
 /* Fed in order of start. Times in any one unit. */
 struct spans {
 	double first, last;	    /* of all */
-	double sum[SPAN_KINDS];	    /* time with at least one of that kind */
+	double sum[SPAN_KINDS];	    /* time with at least one of that kind; NAN: not looked at */
 	double to[SPAN_KINDS];	    /* end of the last one of that kind */
 	double kernels, kernels_to; /* time with a kernel of either kind */
 	double any, any_to;

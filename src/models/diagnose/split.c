@@ -210,6 +210,37 @@ static void split_by_host(const struct format_totals *t, struct step_split *out)
 		    t->at[comm]);
 }
 
+enum { STEPS_FOR_DRIFT = 20, PAIRS_OF = 64 };
+
+enum { NOTES_MAX = 24 };
+
+void run_note(struct arena *a, struct run_summary *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->n_notes >= NOTES_MAX)
+		return;
+	if (!r->notes)
+		r->notes = arena_array(a, NOTES_MAX, sizeof(*r->notes));
+	va_start(ap, fmt);
+	r->notes[r->n_notes++] = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+}
+
+/* Noted as a contradiction, and kept as r->impossible. */
+__attribute__((format(printf, 3, 4))) static void
+run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	run_note(a, r, "contradictory figures: %s", text);
+	r->impossible = r->impossible ? r->impossible : text;
+}
+
 /* What the chosen format does not tell and another one does: its share of its own step. */
 static void fill_in(struct arena *a, const struct format_totals *t, struct run_summary *r)
 {
@@ -495,33 +526,6 @@ static void rate_analyze(struct arena *a, const struct diagnose_ask *ask, struct
 }
 
 /* One run, put together: figures, traits, step time, tokens; what contradicts is noted. */
-
-enum { NOTES_MAX = 24, STEPS_FOR_DRIFT = 20, PAIRS_OF = 64 };
-
-void run_note(struct arena *a, struct run_summary *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (r->n_notes >= NOTES_MAX)
-		return;
-	if (!r->notes)
-		r->notes = arena_array(a, NOTES_MAX, sizeof(*r->notes));
-	va_start(ap, fmt);
-	r->notes[r->n_notes++] = arena_vprintf(a, fmt, ap);
-	va_end(ap);
-}
-
-void run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...)
-{
-	const char *text;
-	va_list ap;
-
-	va_start(ap, fmt);
-	text = arena_vprintf(a, fmt, ap);
-	va_end(ap);
-	run_note(a, r, "contradictory figures: %s", text);
-	r->impossible = r->impossible ? r->impossible : text;
-}
 
 bool run_too_short(const struct run_summary *r)
 {

@@ -17,6 +17,7 @@ struct file_steps {
 	size_t n;
 	long long traced_first,
 		traced_last;	      /* steps in which a profiler looked; first > last: none */
+	double busy_most;	      /* part of the time that a GPU had work, at most */
 	double busy_first, busy_last; /* when a GPU had work, by the file's own clock */
 };
 
@@ -29,9 +30,6 @@ struct run_files {
 
 void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
 		       struct run_files *out);
-/* split_sum.c: narrows busy_first and busy_last to the steps that a log tells; called by the
- * former. */
-void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct run_files *rf);
 /* text, format NULL: any. Totals of one file and rank are added up. */
 size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out);

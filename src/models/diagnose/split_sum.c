@@ -85,48 +85,6 @@ static void leave_traced(const struct run_evidence *ev, struct run_files *rf)
 	}
 }
 
-/* First and last step that a file tells the time of, and how many. */
-void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
-		       struct run_files *out)
-{
-	struct file_steps *f = arena_array(a, ev->n_files, sizeof(*f));
-
-	for (size_t i = 0; i < ev->n_files; i++)
-		f[i] = (struct file_steps){ .first = -1,
-					    .busy_first = INFINITY,
-					    .busy_last = -INFINITY,
-					    .traced_first = 1,
-					    .traced_last = 0 };
-	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct metric_sample *x = &ev->figures[i];
-		struct file_steps *s = &f[x->file];
-
-		if (x->kind == FIGURE_GPU_UTIL && x->value > 0.01 && isfinite(x->at)) {
-			s->busy_first = fmin(s->busy_first, x->at);
-			s->busy_last = fmax(s->busy_last, x->at);
-		}
-		if (x->kind != FIGURE_STEP_S || x->step < 0)
-			continue;
-		if (s->first < 0 || x->step < s->first)
-			s->first = x->step;
-		s->last = x->step > s->last ? x->step : s->last;
-		s->n++;
-	}
-	out->run = run;
-	out->files = f;
-	for (size_t i = 0; i < ev->n_files; i++) {
-		struct file_steps *s = &f[i];
-		double skip = (double)evidence_warming_up(s->n);
-
-		s->from = s->first;
-		if (s->n > 1)
-			s->from += (long long)ceil(skip * (double)(s->last - s->first) /
-						   (double)(s->n - 1));
-	}
-	leave_traced(ev, out);
-	run_window_analyze(a, ev, out);
-}
-
 /* Left out: another run's, warming-up, the time before the first and after the last work of a
  * GPU. */
 static bool is_out(const struct run_evidence *ev, const struct run_files *rf,
@@ -466,7 +424,7 @@ static void split_sum_busiest(const double *at, const double *busy, size_t n, do
 	}
 }
 
-void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct run_files *rf)
+static void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct run_files *rf)
 {
 	double seconds = steps_together(a, ev, rf);
 
@@ -484,6 +442,57 @@ void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct r
 		split_sum_busiest(at, busy, n, seconds, s);
 		rf->cut_s = s->busy_last - s->busy_first;
 	}
+}
+
+/* Below this part of the most that a GPU had to do a model is built, not trained. The first look,
+ * at 0 s, is of the time before. */
+#define BUSY_LEAST 0.25
+
+/* First and last step that a file tells the time of, and how many. */
+void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
+		       struct run_files *out)
+{
+	struct file_steps *f = arena_array(a, ev->n_files, sizeof(*f));
+
+	for (size_t i = 0; i < ev->n_files; i++)
+		f[i] = (struct file_steps){ .first = -1,
+					    .busy_first = INFINITY,
+					    .busy_last = -INFINITY,
+					    .traced_first = 1,
+					    .traced_last = 0 };
+	for (size_t i = 0; i < ev->n_figures; i++)
+		if (ev->figures[i].kind == FIGURE_GPU_UTIL)
+			f[ev->figures[i].file].busy_most =
+				fmax(f[ev->figures[i].file].busy_most, ev->figures[i].value);
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct metric_sample *x = &ev->figures[i];
+		struct file_steps *s = &f[x->file];
+
+		if (x->kind == FIGURE_GPU_UTIL &&
+		    x->value > fmax(0.01, BUSY_LEAST * s->busy_most) && x->at > 0) {
+			s->busy_first = fmin(s->busy_first, x->at);
+			s->busy_last = fmax(s->busy_last, x->at);
+		}
+		if (x->kind != FIGURE_STEP_S || x->step < 0)
+			continue;
+		if (s->first < 0 || x->step < s->first)
+			s->first = x->step;
+		s->last = x->step > s->last ? x->step : s->last;
+		s->n++;
+	}
+	out->run = run;
+	out->files = f;
+	for (size_t i = 0; i < ev->n_files; i++) {
+		struct file_steps *s = &f[i];
+		double skip = (double)evidence_warming_up(s->n);
+
+		s->from = s->first;
+		if (s->n > 1)
+			s->from += (long long)ceil(skip * (double)(s->last - s->first) /
+						   (double)(s->n - 1));
+	}
+	leave_traced(ev, out);
+	run_window_analyze(a, ev, out);
 }
 
 /* What a run was, by the words that tools and people have for it. */

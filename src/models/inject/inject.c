@@ -206,7 +206,7 @@ static bool look_once(void)
 		report_none("another profiler uses CUPTI in this process");
 		return false;
 	}
-	look.now.copies = look.looks++ % COPIES_EVERY == 1;
+	look.now.copies = look.looks % COPIES_EVERY == 1;
 	if (cupti.callbacks(on_request, on_complete) || cupti.enable(KIND_KERNEL)) {
 		report_none("CUPTI refused");
 		return false;
@@ -230,6 +230,8 @@ static bool look_once(void)
 	if (!goes || !rest(LAST_MS) || cupti.flush(1))
 		return false;
 	read_buffers();
+	/* Before there is work, no look is the one for copies. */
+	look.looks += look.now.n > 0;
 	return look_write(&look.now, look.path, (int)look.pid, look.rank);
 }
 
