@@ -138,6 +138,15 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = VAR("CUDA_LAUNCH_BLOCKING", "0") },
 	{ IS("gpu.unsteady/debugging", LIKELY), "PYTORCH_NO_CUDA_MEMORY_CACHING=0",
 	  .facts = "{" H200 "}", .signs = VAR("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") },
+	{ IS("gpu.memory-held/held", LIKELY), "11702 MiB",
+	  .facts = "{'gpu': {'gpus': [{'util_gpu_pct': 0, 'processes': [{'index': 42, "
+		   "'command': 'python3', 'memory_bytes': 12270436352}]}]}}" },
+	{ IS("gpu.memory-held/held", EXCLUDED), NULL,
+	  .facts = "{'gpu': {'gpus': [{'util_gpu_pct': 90, 'processes': [{'index': 42, "
+		   "'memory_bytes': 12270436352}]}]}}" },
+	{ IS("gpu.memory-held/held", EXCLUDED), NULL,
+	  .facts = "{'gpu': {'gpus': [{'util_gpu_pct': 0, 'processes': [{'index': 42, "
+		   "'memory_bytes': 314572800}]}]}}" },
 	{ IS("gpu.wrong-results/hardware", CERTAIN), NULL, .facts = "{" H200 "}",
 	  .tests = LOAD("'error': 'the result is wrong: a product differs'") },
 	{ IS("gpu.wrong-results/hardware", EXCLUDED), "had the correct bits", .facts = "{" H200 "}",

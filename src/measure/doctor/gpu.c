@@ -257,6 +257,27 @@ static void used(const struct rule_facts *e, struct judged *out)
 	}
 }
 
+/* The process that holds the most memory of a GPU that computes nothing, from 1 GiB on. */
+static void held(const struct rule_facts *e, struct judged *out)
+{
+	long long most = 1LL << 30;
+
+	if (no_gpu(e, out))
+		return;
+	verdict_set(e, out, CAUSE_EXCLUDED, "no program holds 1 GiB of an idle GPU now");
+	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
+		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
+			if (fact_or(&p->memory_bytes, 0) >= most &&
+			    fact_or(&g->util_gpu_pct, 100) < 5) {
+				most = p->memory_bytes.v;
+				verdict_set(e, out, CAUSE_LIKELY,
+					    "process %u (%s) holds %lld MiB of GPU %u, which is "
+					    "%lld %% busy",
+					    p->index, fact_text(&p->command, "unnamed"), most >> 20,
+					    g->index, g->util_gpu_pct.v);
+			}
+}
+
 static void desktop(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))

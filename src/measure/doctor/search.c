@@ -82,9 +82,21 @@ struct posting {
 	struct posting *next;
 };
 
+/* A sentence that holds a word: one way to say a symptom. */
+struct saying {
+	size_t phrase;
+	struct saying *next;
+};
+
 struct word {
 	struct posting *rows;
 	size_t n;
+	struct saying *phrases;
+};
+
+struct phrase {
+	size_t row;
+	double length; /* root of the squares of what its words weigh */
 };
 
 struct index {
@@ -93,6 +105,8 @@ struct index {
 	struct map deniable; /* words that say nothing behind a "no" */
 	struct map words;    /* a word of rows, as tokens have it: struct word */
 	size_t rows;
+	struct phrase *phrases;
+	size_t n_phrases;
 	double *length, mean, often; /* often: of the mean diagnosis */
 	const struct diagnosis **of; /* NULL: no matter of ours */
 };
@@ -211,6 +225,40 @@ static void post_text(struct index *x, const char *text, size_t row, double weig
 				     weight * (t.now[i].alone ? 1 : t.now[i].weight));
 }
 
+static double rarity(const struct index *x, double n)
+{
+	return log(1 + ((double)x->rows - n + 0.5) / (n + 0.5));
+}
+
+/* What a word of a text says; one that no row has says something else. */
+static double weight_of_word(const struct index *x, const struct token *t, const struct word *w)
+{
+	return t->weight * (w ? rarity(x, (double)w->n) : weight_of("strange") * rarity(x, 3));
+}
+
+static void post_phrase(struct index *x, const char *line, size_t row)
+{
+	struct tokens t = { .x = x, .at = line };
+	double squares = 0;
+
+	while (tokens_next(&t))
+		for (size_t i = 0; i < 3; i++) {
+			struct word *w = map_get(&x->words, t.now[i].text);
+			double weight = weight_of_word(x, &t.now[i], w);
+			struct saying *s;
+
+			if (!t.now[i].alone || weight <= 0 || !w ||
+			    (w->phrases && w->phrases->phrase == x->n_phrases))
+				continue;
+			squares += weight * weight;
+			s = ARENA_NEW(&x->a, struct saying);
+			*s = (struct saying){ x->n_phrases, w->phrases };
+			w->phrases = s;
+		}
+	x->phrases = arena_grow(&x->a, x->phrases, x->n_phrases, sizeof(*x->phrases));
+	x->phrases[x->n_phrases++] = (struct phrase){ row, squares > 0 ? sqrt(squares) : 1 };
+}
+
 static void terms_make(struct index *x)
 {
 	for (size_t i = 0; i < doctor_terms.n; i++) {
@@ -240,6 +288,7 @@ static void index_make(struct index *x)
 {
 	size_t n = doctor_background.n, k = 0;
 	double total = 0, often = 0;
+	struct arena line = { 0 };
 
 	terms_make(x);
 	DIAGNOSIS_FOR_EACH (d)
@@ -265,6 +314,12 @@ static void index_make(struct index *x)
 	for (size_t i = 0; i < doctor_background.n; i++)
 		post_text(x, doctor_background.rows[i].same, k++, 1);
 	x->rows = n;
+	for (size_t i = 0; i < n && x->of[i]; i++) {
+		post_phrase(x, x->of[i]->symptom, i);
+		for (const char *s = x->of[i]->said; s && *s; s += strcspn(s, "\n"), s += *s != 0)
+			post_phrase(x, arena_strndup(&line, s, strcspn(s, "\n")), i);
+	}
+	arena_free(&line);
 }
 
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -285,28 +340,34 @@ static const struct index *index_once(void)
 
 struct weighed {
 	double words;	     /* BM25 */
+	double phrase;	     /* cosine to the nearest of its phrases */
 	double known;	     /* of what the question weighs: the part that this row has */
 	double lines, hints; /* by the programs' lines that it knows: sure ones, weak ones */
 	double against;	     /* lines that speak against it */
 	double probability;
 };
 
-static double rarity(const struct index *x, double n)
-{
-	return log(1 + ((double)x->rows - n + 0.5) / (n + 0.5));
-}
+/* What is asked. */
+struct asked {
+	double weight, strange;	  /* strange: the part that no row has */
+	bool question;		  /* somebody asks: "?" */
+	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
+};
 
 static void weigh_token(const struct index *x, const struct token *t, struct weighed *out,
-			double *asked)
+			struct asked *asked)
 {
 	const double k = 1.2, b = 0.4;
 	const struct word *w = map_get(&x->words, t->text);
-	/* A word that no row has says something else. */
-	double rare =
-		t->weight * (w ? rarity(x, (double)w->n) : weight_of("strange") * rarity(x, 3));
+	double rare = weight_of_word(x, t, w);
 
-	if (t->alone)
-		*asked += rare;
+	if (t->alone) {
+		asked->weight += rare;
+		asked->strange += w ? 0 : rare;
+	}
+	asked->squares += t->alone ? rare * rare : 0;
+	for (const struct saying *s = w ? w->phrases : NULL; s; s = s->next)
+		asked->phrases[s->phrase] += rare * rare;
 	for (const struct posting *p = w ? w->rows : NULL; p; p = p->next) {
 		double tf = p->weight, norm = 1 - b + b * x->length[p->row] / x->mean;
 
@@ -316,30 +377,38 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 	}
 }
 
-/* Returns the weight of the question; what is said twice counts once. */
-static double weigh_text(struct arena *a, const struct index *x, const char *const *words, size_t n,
-			 struct weighed *out)
+/* What is said twice counts once. */
+static void weigh_text(struct arena *a, const struct index *x, const char *const *words, size_t n,
+		       struct weighed *out, struct asked *asked)
 {
 	struct map seen = { 0 };
-	double asked = 0;
+
+	*asked = (struct asked){ .phrases = arena_array(a, x->n_phrases, sizeof(double)) };
 
 	for (size_t i = 0; i < n; i++) {
 		struct tokens t = { .x = x, .at = words[i] };
 
+		asked->question = asked->question || strchr(words[i], '?');
 		while (tokens_next(&t))
 			for (size_t b = 0; b < 3; b++) {
 				void **place = map_at(a, &seen, t.now[b].text);
 
 				if (t.now[b].weight > 0 && !*place)
-					weigh_token(x, &t.now[b], out, &asked);
+					weigh_token(x, &t.now[b], out, asked);
 				*place = &seen;
 			}
 	}
-	return asked > 0 ? asked : 1;
+	asked->weight = asked->weight > 0 ? asked->weight : 1;
+	for (size_t i = 0; i < x->n_phrases && asked->squares > 0; i++) {
+		struct weighed *row = &out[x->phrases[i].row];
+
+		row->phrase = fmax(row->phrase,
+				   asked->phrases[i] / sqrt(asked->squares) / x->phrases[i].length);
+	}
 }
 
 /* Each row's share of all that fits, and the share of what is no matter of ours. */
-static double weigh_all(const struct index *x, struct weighed *w, double asked)
+static double weigh_all(const struct index *x, struct weighed *w, const struct asked *asked)
 {
 	double total = 0, other = 0;
 
@@ -347,11 +416,12 @@ static double weigh_all(const struct index *x, struct weighed *w, double asked)
 		const struct diagnosis *d = x->of[i];
 		double z;
 
-		w[i].known /= asked;
+		w[i].known /= asked->weight;
 		z = weight_of("words") * w[i].words +
-		    weight_of("density") * w[i].words / sqrt(asked) +
-		    weight_of("known") * w[i].known + weight_of("line") * w[i].lines +
-		    weight_of("hint") * w[i].hints - weight_of("against") * w[i].against;
+		    weight_of("density") * w[i].words / sqrt(asked->weight) +
+		    weight_of("known") * w[i].known + weight_of("phrase") * w[i].phrase +
+		    weight_of("line") * w[i].lines + weight_of("hint") * w[i].hints -
+		    weight_of("against") * w[i].against;
 		if (!d)
 			other = fmax(other, weight_of("background") * z);
 		else if (z > 0)
@@ -359,7 +429,9 @@ static double weigh_all(const struct index *x, struct weighed *w, double asked)
 				exp(z + weight_of("often") * log((1 + d->often) / x->often));
 		total += w[i].probability;
 	}
-	other = exp(other) + exp(weight_of("nothing"));
+	other = (exp(other) + exp(weight_of("nothing") +
+				  weight_of("unknown") * asked->strange / asked->weight)) *
+		exp(asked->question ? weight_of("question") : 0);
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=
 			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);
@@ -435,7 +507,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	struct weighed *w;
 	const char *bad;
 	const struct index *x;
-	double asked;
+	struct asked asked;
 
 	*out = (struct chosen){ 0 };
 	if (n == 0 && !input) {
@@ -450,13 +522,13 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	*out = (struct chosen){ .named = true };
 	x = index_once();
 	w = arena_array(a, x->rows, sizeof(*w));
-	asked = weigh_text(a, x, words, n, w);
+	weigh_text(a, x, words, n, w, &asked);
 	for (size_t i = 0; input && i < x->rows; i++) {
 		w[i].lines = log_input_weight(input, x->of[i], LINE_SURE);
 		w[i].hints = log_input_weight(input, x->of[i], LINE_HINT);
 		w[i].against = log_input_weight(input, x->of[i], LINE_AGAINST);
 	}
-	choose_likely(a, x, w, weigh_all(x, w, asked), input, out);
+	choose_likely(a, x, w, weigh_all(x, w, &asked), input, out);
 	return out->n > 0;
 }
 
