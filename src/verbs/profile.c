@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune profile: which opinions there are, what they want here, and a site's or user's own. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -40,6 +41,7 @@ struct profile_view {
 struct profile_answer {
 	struct profile_view result;
 	const struct machine *m;
+	const char *tuned; /* of show: a tuned.conf */
 };
 
 static const struct shape_row profile_row_rows[] = {
@@ -110,6 +112,68 @@ static void fill_rows(struct door *d, const struct findings *a, const struct fin
 
 /* --- profiles of tuned ------------------------------------------------------------------------ */
 
+/* The parts of a tuned.conf; what it cannot set is a comment. */
+enum { TO_SYSCTL, TO_SYSFS, TO_BOOT, TO_NOTHING, TUNED_PARTS };
+
+static void tuned_line(struct arena *a, const struct machine *m, const struct finding *f,
+		       const struct remediation *w, struct text *parts)
+{
+	const struct setting *s = f->s;
+	const char *path = knob_path(a, &w->knob), *value = w->value, *name = w->knob.name, *line;
+	bool bound = f->v.wanted[1] == '=' && strncmp(f->v.wanted + 3, value, strlen(value)) == 0;
+	bool pair = w->knob.kind == KNOB_SYSCTL && strchr(value, '=');
+	int part = w->knob.kind == KNOB_SYSCTL ? TO_SYSCTL : TO_BOOT;
+
+	if (s->scope == SCOPE_POLICY && s->name && path && f->n_targets == m->cpu.policies.n &&
+	    fnmatch(knob_make(a, s->knob, s->name, "*").name, path, 0) == 0)
+		path = knob_make(a, s->knob, s->name, "*").name;
+	if (w->knob.kind == KNOB_BOOTARG) {
+		line = arena_printf(a, "cmdline_%s=+%s%s%s\n", name, name, *value ? "=" : "",
+				    value);
+	} else if (w->knob.kind == KNOB_SYSCTL) {
+		line = arena_printf(a, "%s%s%.*s%s\n", pair ? "" : name, pair ? "" : "=", bound,
+				    f->v.wanted, value);
+	} else {
+		part = path && str_starts(path, "/sys/") && s->effect == EFFECT_NOW ? TO_SYSFS
+										    : TO_NOTHING;
+		line = part == TO_SYSFS
+			       ? arena_printf(a, "%s=%s\n", path, value)
+			       : arena_printf(a, "# %s on %s: %s\n", s->id, f->target, f->v.wanted);
+	}
+	if (!parts[part].len || !strstr(parts[part].s, line))
+		text_add(&parts[part], line);
+}
+
+/* What would be written were nothing as the profile wants it. */
+static const char *profile_to_tuned(struct door *d, struct host *h, const struct machine *m,
+				    const struct profile *p, const struct findings *all)
+{
+	static const char *const heads[] = { "\n[sysctl]", "\n[sysfs]", "\n[bootloader]",
+					     "\n# Not for tuned:" };
+	const struct remediation by_hand = { .value = "" };
+	struct text parts[TUNED_PARTS] = { 0 };
+	TEXT_AUTO out = { 0 };
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct finding f = all->items[i];
+		struct remediations r;
+
+		f.v.kind = VERDICT_FAIL;
+		for (size_t k = 0; f.v.wanted && !f.s->health && k < f.n_targets; k++) {
+			settings_remediations(d->arena, m, p, &f, k, door_read_knob, h, &r);
+			for (size_t w = 0; w < r.n || (w == 0 && !r.n); w++)
+				tuned_line(d->arena, m, &f, r.n ? &r.items[w] : &by_hand, parts);
+		}
+	}
+	text_printf(&out, "[main]\nsummary=gputune profile %s\n", p->name);
+	for (size_t i = 0; i < TUNED_PARTS; i++) {
+		if (parts[i].len)
+			text_printf(&out, "%s\n%s", heads[i], parts[i].s);
+		text_free(&parts[i]);
+	}
+	return arena_strdup(d->arena, out.s);
+}
+
 /* A line about one device is none that a profile can have. A limit in bytes is the same setting as
  * its ratio; up to 100 it would be read as that. */
 static bool is_set_by(struct arena *a, const struct setting *s, const struct assignment *it)
@@ -173,11 +237,6 @@ static int profile_from_tuned(struct door *d, struct host *h, const char *what, 
 	return there ? 0 : door_refuse(d, EXIT_USAGE, "%s: no profile of tuned to read", what);
 }
 
-static const char *purpose_of(const struct profile *p, const char *name)
-{
-	return strcmp(profile_name(p->base), name) == 0 ? profile_purpose(p->base) : NULL;
-}
-
 static int look(struct door *d, const struct profile_verb_ask *ask, struct profile_answer *out)
 {
 	const bool both = ask->other != NULL;
@@ -197,10 +256,12 @@ static int look(struct door *d, const struct profile_verb_ask *ask, struct profi
 	settings_check(d->arena, out->m, &p, door_read_knob, h, &a);
 	if (both)
 		settings_check(d->arena, out->m, &q, door_read_knob, h, &b);
-	out->result = (struct profile_view){ .name = p.name,
-					     .purpose = both ? NULL : purpose_of(&p, p.name),
-					     .other = both ? q.name : NULL };
+	out->result = (struct profile_view){ .name = p.name, .other = both ? q.name : NULL };
+	if (!both && strcmp(profile_name(p.base), p.name) == 0)
+		out->result.purpose = profile_purpose(p.base);
 	fill_rows(d, &a, both ? &b : NULL, &out->result);
+	if (!both)
+		out->tuned = profile_to_tuned(d, h, out->m, &p, &a);
 	host_close(h);
 	return both && out->result.n ? EXIT_FINDINGS : EXIT_CLEAN;
 }
@@ -268,28 +329,23 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 				    struct profile_answer *out)
 {
 	struct host *h = door_host(d, &ask->machine);
-	size_t gpus = 0;
+	size_t gpus;
+	bool slurm;
 
 	if (!h)
 		return -EXIT_USAGE;
 	out->m = door_machine(d, h, &(struct door_look){ 0 });
 	gpus = out->m->gpu.gpus.n;
-	if (host_exists(h, "/etc/slurm/slurm.conf") && gpus > 1)
-		out->result = (struct profile_view){
-			.name = "training",
-			.why = "a Slurm node with several GPUs, so training; for a serving node "
-			       "use inference"
-		};
-	else if (gpus)
-		out->result =
-			(struct profile_view){ .name = "default",
-					       .why = "the use of this machine is unknown; choose "
-						      "inference or training if you know it" };
-	else
-		out->result = (struct profile_view){ .name = "default",
-						     .why = "no GPU was found on this machine" };
-	out->result.purpose = profile_purpose(
-		strcmp(out->result.name, "training") == 0 ? PROFILE_TRAINING : PROFILE_DEFAULT);
+	slurm = host_exists(h, "/etc/slurm/slurm.conf") && gpus > 1;
+	out->result = (struct profile_view){
+		.name = slurm ? "training" : "default",
+		.purpose = profile_purpose(slurm ? PROFILE_TRAINING : PROFILE_DEFAULT),
+		.why = slurm  ? "a Slurm node with several GPUs, so training; for a serving node "
+				"use inference"
+		       : gpus ? "the use of this machine is unknown; choose inference or training "
+				"if you know it"
+			      : "no GPU was found on this machine",
+	};
 	host_close(h);
 	return EXIT_CLEAN;
 }
@@ -506,6 +562,15 @@ static const struct ask_shape only_machine_shape = ASK_SHAPE(profile_verb_ask, N
 static const struct ask_shape policy_shape = ASK_SHAPE(profile_verb_ask, NULL, policy_rows);
 static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_rows);
 
+static int profile_as_tuned(FILE *out, const void *ask, const void *answer, int code)
+{
+	(void)ask;
+	fputs(((const struct profile_answer *)answer)->tuned, out);
+	return code;
+}
+
+static const struct verb_format tuned_format[] = { { "tuned", profile_as_tuned }, { NULL, NULL } };
+
 #define PROFILE_ROWS(called, line, more, asked, function, ...)                                     \
 	.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__),         \
 	.ask = &(asked), .answer = function, .result = &profile_result,                            \
@@ -515,11 +580,15 @@ static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_
 		PROFILE_ROWS(__VA_ARGS__)                                                          \
 	}
 
-static const struct verb show_verb =
-	PROFILE_VERB("show", "target values of a profile on this machine",
-		     "Lists each setting of the profile with its target and current value.",
+static const struct verb show_verb = {
+	PROFILE_ROWS("show", "target values of a profile on this machine",
+		     "Lists each setting of the profile with its target and current value. "
+		     "--format tuned prints them as a profile of tuned.",
 		     show_shape, look_any, { "profile show inference", "here" },
-		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
+		     { "profile show default --host demo:hgx-h100", "on a demo machine" },
+		     { "profile show inference --format tuned -o tuned.conf", "for tuned" }),
+	.formats = tuned_format,
+};
 static const struct verb diff_verb = PROFILE_VERB(
 	"diff", "differences between two profiles on this machine",
 	"Lists settings that have different target values in the two profiles.", diff_shape,

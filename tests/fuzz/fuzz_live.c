@@ -276,7 +276,7 @@ static bool never_stopped(void *ctx)
 /* What strangers said does not make of the node one that nobody can read. */
 static void node_holds(const struct cluster_node *n)
 {
-	json_t *j = cluster_node_json(n), *again;
+	json_t *j = shape_object_json(&cluster_node_shape, n), *again;
 	char *text = json_dumps(j, JSON_COMPACT);
 	struct cluster_node read = { .name = "" };
 	struct err e = { 0 };

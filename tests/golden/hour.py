@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a user who is not root sees of what root changed, and where that user's own things go. In namespaces of its own."""
+import configparser
 import ctypes
 import json
 import os
@@ -181,6 +182,28 @@ def imported(user, home):
     expect("nothing is left of those", not list((home / ".config/gputune/profiles").glob("none*")))
 
 
+def exported(user, home):
+    """One of ours as a profile of tuned, whose parser this is; read back, it says the same."""
+    path = home / "exported/tuned.conf"
+    path.parent.mkdir()
+    os.chown(path.parent, 65534, 65534)
+    says("to a file", ["profile", "show", "inference", "--host", "demo:dgx-spark", "--format", "tuned", "-o", str(path)], 0, **user)
+    conf = configparser.ConfigParser(delimiters="=", inline_comment_prefixes="#", strict=False, interpolation=None)
+    conf.optionxform = str
+    conf.read(path)
+    expect("bounds, pairs and choices as tuned writes them", conf["sysctl"]["net.core.somaxconn"] == ">4096" and conf["sysctl"]["vm.swappiness"] == "<10"
+           and conf["sysctl"]["vm.dirty_bytes"].isdigit() and conf["sysctl"]["net.ipv4.tcp_rmem"] == "4096 131072 16777216", dict(conf["sysctl"]))
+    expect("a line for all CPUs, and one for a disk", conf["sysfs"]["/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"] == "performance"
+           and conf["sysfs"]["/sys/block/nvme0n1/queue/scheduler"] == "none" and all(k.startswith("/sys/") for k in conf["sysfs"]), dict(conf["sysfs"]))
+    expect("arguments are added", conf["bootloader"]["cmdline_init_on_alloc"] == "+init_on_alloc=0", dict(conf["bootloader"]))
+    left = re.findall(r"^# (\S+) on ", path.read_text().split("# Not for tuned:\n")[1], re.M)
+    expect("what tuned cannot set is a comment, once", {"gpu.persistence-mode", "nic.mrrs"} <= set(left) and conf.sections() == ["main", "sysctl", "sysfs", "bootloader"], left)
+    says("back", ["profile", "new", "back", "--from", f"tuned:{path}"], 0, **user)
+    wants = dict(re.findall(r"^\[(\S+)\]\nwant = (.*)$", (home / ".config/gputune/profiles/back.ini").read_text(), re.M))
+    expect("the same wants", wants.get("net.somaxconn") == ">= 4096" and wants.get("memory.swappiness") == "<= 10" and wants.get("cpu.governor") == "performance"
+           and wants.get("memory.thp-enabled") == "madvise" and wants.get("boot.init-on-alloc") == "0", wants)
+
+
 def profiles(user, home):
     says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
     says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same target values")
@@ -191,6 +214,7 @@ def profiles(user, home):
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
     refuses("a name that is none", ["profile", "new", "../x"], 2, "a name may only contain a to z", **user)
     imported(user, home)
+    exported(user, home)
     path = home / ".config/gputune/profiles/mine.ini"
     path.write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision\nexpires = 2020-01-01\n")
     says("a waiver that is over is said", ["profile", "check", "mine"], 1, "expired on 2020-01-01", **user)

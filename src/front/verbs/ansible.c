@@ -110,11 +110,6 @@ static const char *const state_names[MODULE_STATES] = { "apply",     "undo",   "
 							"unpersist", "check",  "plan",
 							"status",    "verify", "show" };
 
-static const char *module_state_name(enum module_state s)
-{
-	return state_names[s];
-}
-
 bool module_call(int argc, char **argv)
 {
 	return argc == 2 && argv[1][0] == '/';
@@ -452,7 +447,7 @@ static json_t *module_result(struct arena *a, const struct module_args *m,
 			others);
 	}
 	j = json_pack("{s:b, s:b, s:s, s:s, s:i, s:o, s:o, s:O?}", "changed", (int)changed,
-		      "failed", (int)failed, "state", module_state_name(m->state), "msg",
+		      "failed", (int)failed, "state", state_names[m->state], "msg",
 		      utf8_clean(a, msg), "exit_code", r->code, "refused", refused, "warnings",
 		      warnings, "result", r->result);
 	if (failed)

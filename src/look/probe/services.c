@@ -130,11 +130,6 @@ static void services_add(struct probe *p, size_t row, const struct map *enabled,
 }
 
 /* Whether it is there; what an administrator's script says is not for captures. */
-static struct fact_str services_rc_local(struct probe *p)
-{
-	return services_present(p, "/etc/rc.local", "present");
-}
-
 void probe_services(struct probe *p)
 {
 	static const char v2[] = "/sys/fs/cgroup/system.slice",
@@ -142,7 +137,7 @@ void probe_services(struct probe *p)
 	struct map enabled = { 0 }, active = { 0 };
 	const struct service *fm, *tuned;
 
-	p->m->software.rc_local = services_rc_local(p);
+	p->m->software.rc_local = services_present(p, "/etc/rc.local", "present");
 	enabled_units(p, &enabled);
 	services_add_names(p, &active, v2, v2);
 	if (!active.n)

@@ -115,11 +115,6 @@ static const struct shape_row cluster_node_rows[] = {
 const struct shape cluster_node_shape = SHAPE(cluster_node, cluster_node);
 /* clang-format on */
 
-json_t *cluster_node_json(const struct cluster_node *n)
-{
-	return shape_object_json(&cluster_node_shape, n);
-}
-
 struct cluster_port *cluster_port_find(const struct cluster_node *n, const char *name)
 {
 	NODE_PORTS(p, n)

@@ -109,12 +109,10 @@ extern const struct shape cluster_node_shape, cluster_port_shape, cluster_addres
 
 #define NODE_PORTS(p, node) LIST_FOR_EACH (struct cluster_port, p, &(node)->ports)
 
-/* The new reference is the caller's. */
-json_t *cluster_node_json(const struct cluster_node *n);
 /*
- * The reverse, for what another machine or a file says: lists within the bounds above, names of
- * interfaces, PCI addresses and IP addresses in their form, counts in their range, no text with
- * control characters. Fills only what the JSON has; -EINVAL and *e, with the place, otherwise.
+ * A node as another machine or a file has it: lists within the bounds above, names of interfaces,
+ * PCI addresses and IP addresses in their form, counts in their range, no text with control
+ * characters. Fills only what the JSON has; -EINVAL and *e, with the place, otherwise.
  */
 int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out, struct err *e);
 

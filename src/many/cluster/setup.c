@@ -294,11 +294,6 @@ static void add_netplan(struct making *g, const struct wire_port *ports, size_t 
 		setup_add_file(g, "/run/netplan", "/etc/netplan", SETUP_NETPLAN, 0600, text);
 }
 
-static bool has_file(struct making *g, const char *path)
-{
-	return host_exists(g->h, path);
-}
-
 static void setup_add_ports(struct making *g)
 {
 	struct wire_port netplan[SETUP_PORTS_MAX];
@@ -321,7 +316,7 @@ static void setup_add_ports(struct making *g)
 			add_port_file(g, p, o);
 		}
 	}
-	if (open || has_file(g, "/etc/netplan/" SETUP_NETPLAN))
+	if (open || host_exists(g->h, "/etc/netplan/" SETUP_NETPLAN))
 		add_netplan(g, netplan, n);
 	if (nobody)
 		setup_note(g->a, g->s,

@@ -211,12 +211,6 @@ void fleet_golden(struct fleet *f, bool golden)
 	f->store->golden = golden;
 }
 
-const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
-					   const struct fleet_subject *s)
-{
-	return m->answers[s->number];
-}
-
 /* Ledgers of many machines: what each proved of a setting, the newest of every machine counted. */
 
 enum { VERDICTS_MAX = 1 << 20 };

@@ -231,9 +231,6 @@ void fleet_golden(struct fleet *f, bool golden);
 void fleet_settle(struct fleet *f);
 void fleet_free(struct fleet *f);
 
-/* The answer of a machine; NULL where it says nothing of the subject. */
-const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
-					   const struct fleet_subject *s);
 /* Whether it gave anything but results of bench. */
 static inline bool fleet_checked(const struct fleet_machine *m)
 {

@@ -15,16 +15,11 @@
 
 /* --- what the kinds are asked ----------------------------------------------------------------- */
 
-static int head_check(const char *text, struct err *e)
+static int name_check(const char *text, struct err *e)
 {
 	return gen_name_valid(text)
 		       ? 0
 		       : err_set(e, -EINVAL, "invalid machine name or address \"%s\"", text);
-}
-
-static int listen_check(const char *text, struct err *e)
-{
-	return gen_name_valid(text) ? 0 : err_set(e, -EINVAL, "invalid address \"%s\"", text);
 }
 
 /* clang-format off */
@@ -32,7 +27,7 @@ static int listen_check(const char *text, struct err *e)
 #define HEAD                                                                                               \
 	{ "head", "address of the first machine that the others can reach",                                  \
 	  ASK_TEXT(generate_ask, head),                                                                    \
-	  .arg = "ADDRESS", .check = head_check }
+	  .arg = "ADDRESS", .check = name_check }
 #define PORT(help) { "port", help, ASK_COUNT(generate_ask, port, 1, 65535) }
 #define RANK { "rank", "only print the part for machine N", ASK_COUNT(generate_ask, rank, 0, GEN_NODES_MAX) }
 #define IMAGE                                                                                              \
@@ -59,7 +54,7 @@ static const struct ask_row engine_rows[] = {
 	  .fallback = "8192" },
 	{ "users", "concurrent requests", ASK_COUNT(generate_ask, users, 1, 10000), .fallback = "4" },
 	{ "listen", "address of the server (default: only this machine)", ASK_TEXT(generate_ask, listen),
-	  .arg = "ADDRESS", .check = listen_check },
+	  .arg = "ADDRESS", .check = name_check },
 	PORT("port of the server"), IMAGE, NODES, HEAD, RANK,
 	{ ASK_PART(generate_ask, constants, constants_ask) },
 };
