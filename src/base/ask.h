@@ -77,6 +77,7 @@ struct ask_row {
 	const struct ask_unit *units; /* others besides; NULL: none */
 	const char *fallback;	      /* taken where it is not given; help shows it */
 	const char *example;	      /* of a value */
+	const char *listed; /* "gputune list" names the values by this word; NULL: it does not */
 	const char *words; /* other names that people try, by blanks: "users" for --batch */
 	bool argument;	   /* stands without a name; in the order of rows */
 	bool required;	   /* of arguments */

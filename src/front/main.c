@@ -179,7 +179,7 @@ static const struct verb *find_verb(const char *name)
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (words_have(elsewhere[i].words, name, strlen(name)))
 			err_hint(&e, "%s", elsewhere[i].what);
-	if (!e.hint[0] && (meant = verb_meant(&a, verbs, "", name)))
+	if (!e.hint[0] && (meant = verb_meant(&a, verbs, "", name, false)))
 		err_hint(&e, "did you mean \"gputune %s\"?", meant);
 	if (!e.hint[0])
 		err_hint(&e, "\"gputune help all\" lists them");

@@ -55,7 +55,7 @@ int complain_text(int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	err_say(&e, fmt, ap);
 	va_end(ap);
 	return complain(code, &e);
 }
@@ -343,12 +343,11 @@ void run_open_door(struct run *r)
 	r->door.ctx = r;
 }
 
-/* A file of -o that is to be read again, whatever a terminal would show. */
+/* "-o x.json" is a file to be read again, whatever a terminal would show. */
 static bool written_as_json(const struct run *r)
 {
-	const char *end = r->verb->json_file;
-
-	return end && !r->print.format && r->print.output && str_ends(r->print.output, end);
+	return !r->print.format && r->print.output && run_output(r) == OUTPUT_PRINTED &&
+	       str_ends(r->print.output, ".json");
 }
 
 /* The answer becomes a document, not its JSON or a form of the verb's own. */

@@ -68,9 +68,10 @@ int verb_monitor(struct run *r);
 int options_parse(struct run *r, int argc, char **argv);
 const struct verb *verb_find(const char *name);
 /* The command that most likely was meant by a word that is no verb: "apply", "show gpu". among: the
- * verbs that it can be of, before: the name of theirs, or "". NULL: none. */
+ * verbs that it can be of, before: the name of theirs, or "". exact: another word for it
+ * alone. NULL: none. */
 const char *verb_meant(struct arena *a, const struct verb *const *among, const char *before,
-		       const char *word);
+		       const char *word, bool exact);
 extern const char *const verb_group_names[VERB_GROUPS];
 /* all: every verb; otherwise the common ones, and the names of the others. */
 void usage(FILE *f, bool all);

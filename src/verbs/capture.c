@@ -159,6 +159,7 @@ static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
 	doc_text(d, "%s: %zu paths and %zu kinds of answers%s%s", c->path, c->places, c->answers,
 		 c->partial ? " from posted files" : "",
 		 c->redacted ? ", redacted" : ", with all names, addresses and serial numbers");
+	doc_text(d, "Check it here or elsewhere with \"gputune check --host %s\".", c->path);
 	return d;
 }
 

@@ -32,11 +32,24 @@ struct check_verb_answer {
 	struct check_answer result;
 	const struct machine *m;
 	struct profile profile;
-	struct findings findings;
+	struct findings findings, others; /* others: of what --only left out, for the page */
 	const struct ledger *ledger;
 	struct plan plan;    /* what mends it, for the page */
 	struct fleet *fleet; /* of all ranks; NULL: this machine alone */
 };
+
+/* A part of a machine may be right while another one is broken: what --only leaves out. */
+static void check_the_rest(struct door *d, struct host *h, struct check_verb_answer *out)
+{
+	struct profile rest = out->profile;
+
+	rest.skip = arena_array(d->arena, rest.n_skip + rest.n_only, sizeof(*rest.skip));
+	for (size_t i = 0; i < rest.n_skip + rest.n_only; i++)
+		rest.skip[i] = i < rest.n_only ? rest.only[i] : out->profile.skip[i - rest.n_only];
+	rest.n_skip += rest.n_only;
+	rest.n_only = 0;
+	settings_check(d->arena, out->m, &rest, door_read_knob, h, &out->others);
+}
 
 /* One machine, which nobody else of this job looks at. */
 static int check_machine(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
@@ -63,6 +76,8 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 			plan_make(d->arena, m, &w, &out->findings, door_read_knob, door_exact_knob,
 				  h, &out->plan);
 		out->m = m;
+		if (d->page && out->profile.n_only)
+			check_the_rest(d, h, out);
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
 		code = door_verdicts_code(out->findings.count);
@@ -108,7 +123,11 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
 {
 	const struct check_view how = {
-		.all = ask->all, .verbose = view->verbose, .ledger = c->ledger, .plan = &c->plan
+		.all = ask->all,
+		.verbose = view->verbose,
+		.ledger = c->ledger,
+		.plan = &c->plan,
+		.others = &c->others,
 	};
 
 	if (c->fleet)

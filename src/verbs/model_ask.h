@@ -17,8 +17,11 @@ ask_proposal model_proposal, format_proposal, gpu_proposal;
 	{                                                                                          \
 		"model", "a model by name, or its config.json, folder or GGUF file",               \
 			ASK_TEXT(type, m), .arg = "NAME|FILE", .proposal = model_proposal,         \
-					   .files = true                                           \
+					   .listed = "models", .files = true                       \
 	}
+
+/* Refuses the verb without --model: as answers. */
+int door_no_model(struct door *d, const char *verb);
 
 /* --on. */
 struct target_ask {

@@ -101,6 +101,5 @@ const struct verb plan_verb = {
 	.page = plan_page_any,
 	.formats = plan_formats,
 	.head = plan_head,
-	.json_file = ".json",
 	.reads = READS_CAPTURE,
 };

@@ -86,7 +86,7 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 	if (ask->rows)
 		return inference_rows(d, ask, fits, &out->rows);
 	if (!w.model)
-		return door_refuse(d, EXIT_USAGE, "predict inference requires --model");
+		return door_no_model(d, "predict inference");
 	w.on = ask->target.on;
 	if ((code = door_infer_options(d, &w, ask->machine.capture)) != 0 ||
 	    (code = door_place(d, &ask->target, &ask->machine, &w.place, NULL, NULL)) != 0)
@@ -211,8 +211,6 @@ static int training_config(struct door *d, const struct training_ask *ask, struc
 	struct err e = { 0 };
 	int code;
 
-	if (!ask->train.w.model)
-		return door_refuse(d, EXIT_USAGE, "predict training requires --model");
 	if ((code = door_train_options(d, &ask->train, ask->machine.capture, &w)) != 0)
 		return code;
 	w.on = ask->target.on;

@@ -135,8 +135,6 @@ struct verb {
 	 */
 	const struct result_shape *(*other)(const void *ask, const void **answer);
 	const struct result_shape *const *others; /* which those can be; NULL ends them */
-	/* A file of -o of that end is JSON, whatever a terminal would show; NULL: none. */
-	const char *json_file;
 	bool keeps_json; /* --json FILE: the result is written there as well */
 	bool asks;	 /* it can ask, although it changes nothing itself */
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that

@@ -6,8 +6,9 @@
 #include "base/text.h"
 #include "front/session.h"
 
-/* By what a command is found, the first that fits. */
-enum way { BY_NAME, BY_WORD, BY_ARGUMENT, BY_OPTION, BY_SENSE, WAYS };
+/* By what a command is found, the first that fits; BY_FIRST: another word for a verb, before a
+ * sub-verb's name. */
+enum way { BY_FIRST, BY_NAME, BY_WORD, BY_ARGUMENT, BY_OPTION, BY_SENSE, WAYS };
 
 struct meaning {
 	struct arena *a;
@@ -61,23 +62,24 @@ static void meant_walk(struct meaning *g, const struct verb *const *among, const
 
 		if (way == BY_NAME)
 			meant_try(g, v->name, command);
-		else if (way == BY_WORD)
+		else if (way == BY_WORD || way == BY_FIRST)
 			meant_words(g, v->words, command);
 		else if (v->answer || v->run)
 			meant_values(g, v, command, way);
-		meant_walk(g, v->subs, command, way);
+		if (way != BY_FIRST)
+			meant_walk(g, v->subs, command, way);
 	}
 }
 
 const char *verb_meant(struct arena *a, const struct verb *const *among, const char *before,
-		       const char *word)
+		       const char *word, bool exact)
 {
 	struct meaning g = { .a = a, .near = near_word_to(word), .exact = true };
 
-	for (enum way way = BY_NAME; way < WAYS && !g.found; way++)
+	for (enum way way = BY_FIRST; way < (exact ? BY_NAME : WAYS) && !g.found; way++)
 		meant_walk(&g, among, before, way);
 	g.exact = false;
-	for (enum way way = BY_NAME; way < BY_OPTION && !g.found; way++)
+	for (enum way way = BY_NAME; way < BY_OPTION && !g.found && !exact; way++)
 		meant_walk(&g, among, before, way);
 	return g.found ? g.found : g.near.word;
 }

@@ -70,11 +70,57 @@ static int take_argument(struct parsing *g, const struct verb_option *o, const c
 	return meant ? take_option(g, meant, word) : complain(EXIT_USAGE, &e);
 }
 
+static const char *listed_hint(struct arena *a, const struct ask_row *row)
+{
+	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all", row->listed) : "";
+}
+
+static int lacks_argument(struct run *r, const struct ask_row *row)
+{
+	return complain_text(EXIT_USAGE, "%s requires %s; see \"gputune %s --help\"%s%s%s", r->name,
+			     row->name, r->name, r->verb->examples ? "\nfor example: " : "",
+			     r->verb->examples ? verb_example_line(&r->arena, r->verb->examples)
+					       : "",
+			     listed_hint(&r->arena, row));
+}
+
+/* What a word is that the verb does not take, as a hint: a part of names that an option takes, or
+ * the file of -o. "": nothing of that. */
+static const char *argument_meant(struct arena *a, const struct verb_option *o, size_t n,
+				  const char *word)
+{
+	static const char *const made[] = { ".tar", ".html", ".md", ".csv", ".svg" };
+	enum { SHOWN = 4 };
+	const char *name;
+	bool writes = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ask_row *row = o[i].row;
+		TEXT_AUTO all = { 0 };
+		size_t found = 0;
+
+		if (row->argument)
+			continue;
+		for (size_t k = 0; strlen(word) > 2 && (name = ask_proposed(row, k)); k++)
+			if (strcasestr(name, word) && ++found <= SHOWN)
+				text_printf(&all, "%s%s", found > 1 ? ", " : "", name);
+		if (found)
+			return arena_printf(a, "\ndid you mean --%s %s%s?%s", row->name, all.s,
+					    found > SHOWN ? ", ..." : "", listed_hint(a, row));
+		writes = writes || row->letter == 'o';
+	}
+	for (size_t i = 0; writes && i < sizeof(made) / sizeof(made[0]); i++)
+		if (str_ends(word, made[i]) && access(word, F_OK) != 0)
+			return arena_printf(a, "\ndid you mean \"-o %s\"?", word);
+	return "";
+}
+
 /* The words in front of "--", then those behind it, in the order of the rows. */
 static int take_arguments(struct parsing *g)
 {
 	struct run *r = g->r;
 	bool apart = false;
+	const char *word;
 	int at = 0, behind, code = 0;
 
 	for (size_t i = 0; i < g->n; i++)
@@ -91,9 +137,7 @@ static int take_arguments(struct parsing *g)
 		if (!row->argument)
 			continue;
 		if (row->required && *next >= end)
-			return complain_text(EXIT_USAGE,
-					     "%s requires %s; see \"gputune %s --help\"", r->name,
-					     row->name, r->name);
+			return lacks_argument(r, row);
 		while (!code && *next < end &&
 		       (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
 			bool taken;
@@ -109,10 +153,11 @@ static int take_arguments(struct parsing *g)
 			break;
 		code = take_option(g, meant, r->args[at]);
 	}
-	if (!code && (at < r->n_before || behind < r->n_args))
-		return complain_text(EXIT_USAGE, "%s takes no argument \"%s\"", r->name,
-				     r->args[at < r->n_before ? at : behind]);
-	return code;
+	if (code || (at == r->n_before && behind == r->n_args))
+		return code;
+	word = r->args[at < r->n_before ? at : behind];
+	return complain_text(EXIT_USAGE, "%s takes no argument \"%s\"%s", r->name, word,
+			     argument_meant(&r->arena, g->options, g->n, word));
 }
 
 /* "--batch" of "users", one of its words; "--format json" of "json", one of its values. */
@@ -151,7 +196,10 @@ static const char *near_option(const struct parsing *g, const char *word)
 	}
 	if (meant)
 		return meant;
-	return begun.len   ? arena_strdup(a, begun.s)
+	if (begun.len)
+		return arena_strdup(a, begun.s);
+	meant = n > 2 ? verb_meant(a, verbs, "", near.asked, true) : NULL;
+	return meant	   ? arena_printf(a, "\"gputune %s\"", meant)
 	       : near.word ? arena_printf(a, "--%s", near.word)
 			   : NULL;
 }
@@ -300,8 +348,10 @@ static int take_words(struct parsing *g, int argc, char **argv)
 /* verb->subs: the sub-verb that the next word names; NULL after complaining. */
 static const struct verb *find_sub(struct run *r, const char *word)
 {
+	const struct verb_option *o;
 	const char *meant = NULL;
 	TEXT_AUTO all = { 0 };
+	size_t n = 0;
 
 	for (size_t i = 0; r->verb->subs[i]; i++) {
 		if (word && strcmp(r->verb->subs[i]->name, word) == 0)
@@ -314,10 +364,12 @@ static const struct verb *find_sub(struct run *r, const char *word)
 	if (r->verb->answer || r->verb->run)
 		return r->verb;
 	if (word && *word != '-')
-		meant = verb_meant(&r->arena, r->verb->subs, r->name, word);
+		meant = verb_meant(&r->arena, r->verb->subs, r->name, word, false);
 	/* No sub-verb is named, or an option of the usual one: "predict llama-3.1-8b". */
 	if (r->verb->usual && (!word || *word == '-' || (meant && strstr(meant, " --"))))
 		return r->verb->usual;
+	/* "predict llama": a part of a name that the usual one takes. */
+	o = r->verb->usual ? verb_options(&r->arena, r->verb->usual, NULL, &n) : NULL;
 	if (!word || *word == '-')
 		complain_text(EXIT_USAGE, "%s requires one of %s; see \"gputune %s --help\"",
 			      r->name, all.s, r->name);
@@ -325,7 +377,8 @@ static const struct verb *find_sub(struct run *r, const char *word)
 		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"; did you mean \"%s\"?", r->name,
 			      all.s, word, meant);
 	else
-		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"", r->name, all.s, word);
+		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"%s", r->name, all.s, word,
+			      argument_meant(&r->arena, o, n, word));
 	return NULL;
 }
 

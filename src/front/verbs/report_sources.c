@@ -337,10 +337,13 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 	json_t *j;
 
 	if (code)
-		return complain_text(EXIT_USAGE, "%s: cannot read: %s", path,
+		return complain_text(EXIT_USAGE, "%s: cannot read: %s%s", path,
 				     code == -EINVAL  ? "neither a capture nor a file"
 				     : code == -EFBIG ? "too large for a result"
-						      : strerror(-code));
+						      : strerror(-code),
+				     code == -ENOENT && str_ends(path, ".html")
+					     ? "\n\"gputune report -o FILE\" writes a report"
+					     : "");
 	j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	schema = json_string_value(json_object_get(j, "schema"));
 	kind = result_file_kind_of(schema, &another);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/inference/gpu.h"
 
 /* What every kernel shows at least of the 128 GB of a GB10: 119.63 GiB (a Lenovo), where others
@@ -307,15 +308,18 @@ static bool names_machine(const char *word, const struct gpu_kind *k)
 
 static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 {
-	if (near) {
-		err_set(e, -ENOENT, "unknown machine \"%.80s\": only %s was recognized", text,
-			near->name);
+	bool captured = str_starts(text, "demo:") || str_ends(text, ".tar");
+
+	err_set(e, -ENOENT, "unknown machine \"%.80s\"%s%s%s", text,
+		near && !captured ? ": only " : "", near && !captured ? near->name : "",
+		near && !captured ? " was recognized" : "");
+	if (captured)
+		err_hint(e, "a captured machine is given by --host %.80s", text);
+	else if (near)
 		err_hint(e, "nearest match: %s", near->name);
-		return -ENOENT;
-	}
-	err_set(e, -ENOENT, "unknown machine \"%.80s\"", text);
-	err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
-		    "a100, l40s, \"rtx pro 6000\"");
+	else
+		err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, "
+			    "b200, a100, l40s, \"rtx pro 6000\"");
 	return -ENOENT;
 }
 

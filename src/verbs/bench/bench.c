@@ -321,7 +321,7 @@ static const char *bench_names(size_t i)
 static const struct ask_row bench_verb_rows[] = {
 	{ "NAME", "a bench, one of its cases (NAME/CASE), or all for a short run of each",
 	  ASK_TEXTS(bench_verb_ask, names), .argument = true, .required = true,
-	  .proposal = bench_names },
+	  .proposal = bench_names, .listed = "benches" },
 	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(bench_verb_ask, seconds) },
 	{ "runs", "samples per case", ASK_COUNT(bench_verb_ask, runs, 1, RECORD_SAMPLES_MAX) },
 	{ "cpus", "run only on these CPUs: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST",
