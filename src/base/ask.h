@@ -78,12 +78,12 @@ struct ask_row {
 	const char *fallback;	      /* taken where it is not given; help shows it */
 	const char *example;	      /* of a value */
 	const char *listed; /* "gputune list" names the values by this word; NULL: it does not */
-	const char *words; /* other names that people try, by blanks: "users" for --batch */
-	bool argument;	   /* stands without a name; in the order of rows */
-	bool required;	   /* of arguments */
-	bool behind;	   /* of texts: all words behind "--", and none before it */
-	bool files;	   /* a path may be given */
-	bool strict;	   /* nothing but a proposal may be given */
+	const char *words;  /* other names that people try, by blanks: "users" for --batch */
+	bool argument;	    /* stands without a name; in the order of rows */
+	bool required;	    /* of arguments */
+	bool behind;	    /* of texts: all words behind "--", and none before it */
+	bool files;	    /* a path may be given */
+	bool strict;	    /* nothing but a proposal may be given */
 	bool may_be_empty;
 	char join;	 /* of texts: given several times, they are joined by this; 0: once only. An
 			    argument joins what an option of the same member has */

@@ -45,18 +45,6 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	return code;
 }
 
-void err_say(struct err *e, const char *fmt, va_list ap)
-{
-	char *end;
-
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	end = strchr(e->text, '\n');
-	if (!end)
-		return;
-	snprintf(e->hint, sizeof(e->hint), "%.*s", (int)sizeof(e->hint) - 1, end + 1);
-	*end = '\0';
-}
-
 void err_hint(struct err *e, const char *fmt, ...)
 {
 	va_list ap;

@@ -14,8 +14,6 @@ struct err {
 	char hint[256];
 };
 
-/* The sentence, and behind a line end the hint. */
-void err_say(struct err *e, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Sets the sentence, clears the hint, returns code (a negative errno) so that it can be returned.
  */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

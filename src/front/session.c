@@ -55,7 +55,7 @@ int complain_text(int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_say(&e, fmt, ap);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
 	va_end(ap);
 	return complain(code, &e);
 }

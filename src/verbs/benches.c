@@ -133,12 +133,11 @@ int door_bench(struct door *d, struct host *h, const struct state_ask *state, co
 	if (name[0] != '/' && getcwd(here, sizeof(here)))
 		path = arena_printf(d->arena, "%s/%s", here, name);
 	code = host_read(h, path, BENCH_FILE_MAX, d->arena, &got, NULL);
-	if (code == -ENOENT && store_id_valid(name) && !str_ends(name, ".json")) {
+	if (code == -ENOENT && store_id_valid(name) && !str_ends(name, ".json"))
 		code = store_get(d->arena, h, &where, name, &got, &e);
-	} else if (code) {
-		err_set(&e, code, "%s: cannot read: %s", path, strerror(-code));
-		err_hint(&e, "\"gputune bench list\" lists saved results");
-	}
+	else if (code)
+		err_set(&e, code, "%s: cannot read: %s; see \"gputune bench list\"", path,
+			strerror(-code));
 	if (code == 0)
 		code = bench_from_json(d->arena, name, got, out, &e);
 	if (code)

@@ -32,24 +32,11 @@ struct check_verb_answer {
 	struct check_answer result;
 	const struct machine *m;
 	struct profile profile;
-	struct findings findings, others; /* others: of what --only left out, for the page */
+	struct findings findings, whole; /* whole: where --only is given, for the page */
 	const struct ledger *ledger;
 	struct plan plan;    /* what mends it, for the page */
 	struct fleet *fleet; /* of all ranks; NULL: this machine alone */
 };
-
-/* A part of a machine may be right while another one is broken: what --only leaves out. */
-static void check_the_rest(struct door *d, struct host *h, struct check_verb_answer *out)
-{
-	struct profile rest = out->profile;
-
-	rest.skip = arena_array(d->arena, rest.n_skip + rest.n_only, sizeof(*rest.skip));
-	for (size_t i = 0; i < rest.n_skip + rest.n_only; i++)
-		rest.skip[i] = i < rest.n_only ? rest.only[i] : out->profile.skip[i - rest.n_only];
-	rest.n_skip += rest.n_only;
-	rest.n_only = 0;
-	settings_check(d->arena, out->m, &rest, door_read_knob, h, &out->others);
-}
 
 /* One machine, which nobody else of this job looks at. */
 static int check_machine(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
@@ -59,6 +46,7 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 				       .lean = !ask->settings.profile && !ask->since.since,
 				       .open = true };
 	struct plan_target w;
+	struct profile whole = out->profile;
 	struct machine *m;
 	HOST_AUTO *h = NULL;
 	int code;
@@ -75,9 +63,10 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 		if (d->page)
 			plan_make(d->arena, m, &w, &out->findings, door_read_knob, door_exact_knob,
 				  h, &out->plan);
-		out->m = m;
+		whole.n_only = 0;
 		if (d->page && out->profile.n_only)
-			check_the_rest(d, h, out);
+			settings_check(d->arena, m, &whole, door_read_knob, h, &out->whole);
+		out->m = m;
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
 		code = door_verdicts_code(out->findings.count);
@@ -122,13 +111,11 @@ static const struct result_shape *const check_others[] = { &fleet_result, NULL }
 static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
 {
-	const struct check_view how = {
-		.all = ask->all,
-		.verbose = view->verbose,
-		.ledger = c->ledger,
-		.plan = &c->plan,
-		.others = &c->others,
-	};
+	const struct check_view how = { .all = ask->all,
+					.verbose = view->verbose,
+					.ledger = c->ledger,
+					.plan = &c->plan,
+					.whole = &c->whole };
 
 	if (c->fleet)
 		return page_fleet(a, c->fleet,

@@ -37,7 +37,7 @@ int door_refuse(struct door *d, int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_say(&e, fmt, ap);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
 	va_end(ap);
 	return door_fail(d, code, &e);
 }

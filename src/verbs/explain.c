@@ -23,8 +23,8 @@ static const char *setting_meant(const char *word)
 
 static const struct ask_row explain_ask_rows[] = {
 	{ "ID", "a setting's id, or a part of its id or title", ASK_TEXT(explain_ask, id),
-	  .argument = true, .required = true, .proposal = setting_proposal,
-	  .meant = setting_meant, .listed = "settings" },
+	  .argument = true, .required = true, .proposal = setting_proposal, .meant = setting_meant,
+	  .listed = "settings" },
 	{ ASK_PART(explain_ask, machine, machine_ask) },
 	{ PROFILE_ROW(explain_ask) },
 };

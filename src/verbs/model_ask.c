@@ -24,12 +24,6 @@ const char *model_proposal(size_t i)
 	return i < n_model_rows ? model_rows[i].a.name : NULL;
 }
 
-int door_no_model(struct door *d, const char *verb)
-{
-	return door_refuse(d, EXIT_USAGE,
-			   "%s requires --model\n\"gputune list models\" lists the names", verb);
-}
-
 /* Formats that differ between models with experts and others stand one after the other. */
 const char *format_proposal(size_t i)
 {
@@ -280,7 +274,8 @@ int door_train_options(struct door *d, const struct train_ask *ask, bool capture
 	w->overlap = ask->no_overlap ? 0 : -1;
 	w->tp_overlap = ask->tp_overlap ? 1 : -1;
 	if (!w->model)
-		return door_no_model(d, "predict training");
+		return door_refuse(d, EXIT_USAGE,
+				   "predict training requires --model (\"gputune list models\")");
 	if (isdigit((unsigned char)w->model[0]) && strchr(w->model, ':')) {
 		if (train_shape_parse(w->model, &file->arch, &e) < 0)
 			return door_fail(d, EXIT_USAGE, &e);

@@ -20,9 +20,6 @@ ask_proposal model_proposal, format_proposal, gpu_proposal;
 					   .listed = "models", .files = true                       \
 	}
 
-/* Refuses the verb without --model: as answers. */
-int door_no_model(struct door *d, const char *verb);
-
 /* --on. */
 struct target_ask {
 	const char *on;

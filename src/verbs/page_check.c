@@ -74,17 +74,15 @@ static bool shown(const struct finding *f, const struct check_view *how)
 	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
 }
 
-static const char *profile_words(struct arena *a, const struct profile *p)
-{
-	return strcmp(p->name, "default") == 0 ? "" : arena_printf(a, " --profile %s", p->name);
-}
-
 /* "gputune VERB --only ID", with the profile that wants it. */
 static struct cell command(struct arena *a, const struct machine *m, const struct profile *p,
 			   const char *verb, const char *id, const char *more)
 {
-	return cell_as(STYLE_CODE, machine_command(a, m, true, "%s%s --only %s%s", verb,
-						   profile_words(a, p), id, more));
+	bool named = strcmp(p->name, "default") != 0;
+
+	return cell_as(STYLE_CODE,
+		       machine_command(a, m, true, "%s%s%s --only %s%s", verb,
+				       named ? " --profile " : "", named ? p->name : "", id, more));
 }
 
 /* What a person types, or does, about a finding. */
@@ -289,10 +287,10 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 		if (shown(&f->items[i], how))
 			check_page_found(d, list, m, p, &f->items[i], how);
 	measured_missing(d, f, how->ledger);
-	if (how->others && how->others->count[VERDICT_FAIL])
-		doc_text(d, "Other settings: %s. %s. \"%s\" shows them.",
-			 check_counts(a, how->others), check_worst(a, m, how->others),
-			 machine_command(a, m, false, "check%s", profile_words(a, p)));
+	if (how->whole && how->whole->count[VERDICT_FAIL] > f->count[VERDICT_FAIL])
+		doc_text(d, "The whole machine: %s. %s. \"%s\" lists all.",
+			 check_counts(a, how->whole), check_worst(a, m, how->whole),
+			 machine_command(a, m, false, "check --profile %s", p->name));
 	check_page_summary(d, m, p, f, how);
 	return d;
 }

@@ -14,10 +14,10 @@ enum check_part { CHECK_WHOLE, CHECK_FRONT, CHECK_FINDINGS, CHECK_CARD };
 
 struct check_view {
 	enum check_part part;
-	bool all;		       /* also what is right and what does not apply */
-	bool verbose;		       /* where each value was read, and the risk of changing it */
-	const struct ledger *ledger;   /* what was proven here; NULL: nobody looked */
-	const struct findings *others; /* of what --only left out; NULL: nothing was */
+	bool all;		      /* also what is right and what does not apply */
+	bool verbose;		      /* where each value was read, and the risk of changing it */
+	const struct ledger *ledger;  /* what was proven here; NULL: nobody looked */
+	const struct findings *whole; /* without --only; NULL or empty: it was not given */
 	const struct plan *plan; /* what can be written here, and what is against it; NULL: nobody
 				    planned */
 };

@@ -86,7 +86,8 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 	if (ask->rows)
 		return inference_rows(d, ask, fits, &out->rows);
 	if (!w.model)
-		return door_no_model(d, "predict inference");
+		return door_refuse(d, EXIT_USAGE,
+				   "predict inference requires --model (\"gputune list models\")");
 	w.on = ask->target.on;
 	if ((code = door_infer_options(d, &w, ask->machine.capture)) != 0 ||
 	    (code = door_place(d, &ask->target, &ask->machine, &w.place, NULL, NULL)) != 0)

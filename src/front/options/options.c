@@ -75,21 +75,11 @@ static const char *listed_hint(struct arena *a, const struct ask_row *row)
 	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all", row->listed) : "";
 }
 
-static int lacks_argument(struct run *r, const struct ask_row *row)
-{
-	return complain_text(EXIT_USAGE, "%s requires %s; see \"gputune %s --help\"%s%s%s", r->name,
-			     row->name, r->name, r->verb->examples ? "\nfor example: " : "",
-			     r->verb->examples ? verb_example_line(&r->arena, r->verb->examples)
-					       : "",
-			     listed_hint(&r->arena, row));
-}
-
 /* What a word is that the verb does not take, as a hint: a part of names that an option takes, or
  * the file of -o. "": nothing of that. */
 static const char *argument_meant(struct arena *a, const struct verb_option *o, size_t n,
 				  const char *word)
 {
-	static const char *const made[] = { ".tar", ".html", ".md", ".csv", ".svg" };
 	enum { SHOWN = 4 };
 	const char *name;
 	bool writes = false;
@@ -105,13 +95,12 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 			if (strcasestr(name, word) && ++found <= SHOWN)
 				text_printf(&all, "%s%s", found > 1 ? ", " : "", name);
 		if (found)
-			return arena_printf(a, "\ndid you mean --%s %s%s?%s", row->name, all.s,
+			return arena_printf(a, "; did you mean --%s %s%s?%s", row->name, all.s,
 					    found > SHOWN ? ", ..." : "", listed_hint(a, row));
 		writes = writes || row->letter == 'o';
 	}
-	for (size_t i = 0; writes && i < sizeof(made) / sizeof(made[0]); i++)
-		if (str_ends(word, made[i]) && access(word, F_OK) != 0)
-			return arena_printf(a, "\ndid you mean \"-o %s\"?", word);
+	if (writes && (str_ends(word, ".tar") || str_ends(word, ".html")))
+		return arena_printf(a, "; did you mean \"-o %s\"?", word);
 	return "";
 }
 
@@ -137,7 +126,9 @@ static int take_arguments(struct parsing *g)
 		if (!row->argument)
 			continue;
 		if (row->required && *next >= end)
-			return lacks_argument(r, row);
+			return complain_text(EXIT_USAGE,
+					     "%s requires %s; see \"gputune %s --help\"%s", r->name,
+					     row->name, r->name, listed_hint(&r->arena, row));
 		while (!code && *next < end &&
 		       (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
 			bool taken;
@@ -198,7 +189,7 @@ static const char *near_option(const struct parsing *g, const char *word)
 		return meant;
 	if (begun.len)
 		return arena_strdup(a, begun.s);
-	meant = n > 2 ? verb_meant(a, verbs, "", near.asked, true) : NULL;
+	meant = n > 2 && !word[n] ? verb_meant(a, verbs, "", near.asked, true) : NULL;
 	return meant	   ? arena_printf(a, "\"gputune %s\"", meant)
 	       : near.word ? arena_printf(a, "--%s", near.word)
 			   : NULL;
@@ -373,12 +364,10 @@ static const struct verb *find_sub(struct run *r, const char *word)
 	if (!word || *word == '-')
 		complain_text(EXIT_USAGE, "%s requires one of %s; see \"gputune %s --help\"",
 			      r->name, all.s, r->name);
-	else if (meant)
-		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"; did you mean \"%s\"?", r->name,
-			      all.s, word, meant);
 	else
 		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"%s", r->name, all.s, word,
-			      argument_meant(&r->arena, o, n, word));
+			      meant ? arena_printf(&r->arena, "; did you mean \"%s\"?", meant)
+				    : argument_meant(&r->arena, o, n, word));
 	return NULL;
 }
 

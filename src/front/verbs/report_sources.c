@@ -341,9 +341,7 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 				     code == -EINVAL  ? "neither a capture nor a file"
 				     : code == -EFBIG ? "too large for a result"
 						      : strerror(-code),
-				     code == -ENOENT && str_ends(path, ".html")
-					     ? "\n\"gputune report -o FILE\" writes a report"
-					     : "");
+				     str_ends(path, ".html") ? "; -o FILE writes a report" : "");
 	j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	schema = json_string_value(json_object_get(j, "schema"));
 	kind = result_file_kind_of(schema, &another);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "models/inference/gpu.h"
 
 /* What every kernel shows at least of the 128 GB of a GB10: 119.63 GiB (a Lenovo), where others
@@ -308,18 +307,17 @@ static bool names_machine(const char *word, const struct gpu_kind *k)
 
 static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 {
-	bool captured = str_starts(text, "demo:") || str_ends(text, ".tar");
-
-	err_set(e, -ENOENT, "unknown machine \"%.80s\"%s%s%s", text,
-		near && !captured ? ": only " : "", near && !captured ? near->name : "",
-		near && !captured ? " was recognized" : "");
-	if (captured)
-		err_hint(e, "a captured machine is given by --host %.80s", text);
-	else if (near)
+	if (strncmp(text, "demo:", 5) == 0)
+		return err_set(e, -ENOENT, "%.80s is a captured machine: give it as --host", text);
+	if (near) {
+		err_set(e, -ENOENT, "unknown machine \"%.80s\": only %s was recognized", text,
+			near->name);
 		err_hint(e, "nearest match: %s", near->name);
-	else
-		err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, "
-			    "b200, a100, l40s, \"rtx pro 6000\"");
+		return -ENOENT;
+	}
+	err_set(e, -ENOENT, "unknown machine \"%.80s\"", text);
+	err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
+		    "a100, l40s, \"rtx pro 6000\"");
 	return -ENOENT;
 }
 

@@ -208,12 +208,10 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 	node_span(d, line, cell(" Undo with "));
 	node_span(d, line,
 		  cell_as(STYLE_CODE, machine_command(d->arena, m, false, "undo %lu", r->txn)));
-	if (later < r->n) {
-		node_span(d, line, cell(", keep after a reboot with "));
-		node_span(
-			d, line,
-			cell_as(STYLE_CODE, machine_command(d->arena, m, true, "persist install")));
-	}
+	if (later < r->n)
+		node_span(d, line,
+			  cellf(d, "; \"%s\" keeps it after a reboot",
+				machine_command(d->arena, m, true, "persist install")));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
 }

@@ -223,7 +223,7 @@ static int generate_serve(struct generated *g, const struct kind *k,
 	int code;
 
 	if (!ask.model)
-		return door_no_model(d, arena_printf(d->arena, "generate %s", k->name));
+		return door_refuse(d, EXIT_USAGE, "generate %s requires --model", k->name);
 	ask.words.on = asked->nodes.on;
 	ask.words.accept = NAN;
 	ask.words.draft_cost = 0.05;

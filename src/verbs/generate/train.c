@@ -62,9 +62,9 @@ static int train_question(struct generated *g, const struct generate_ask *ask,
 	struct train_fit *fit = ARENA_NEW(d->arena, struct train_fit);
 	struct train_options w;
 	struct err e = { 0 };
-	int code = ask->train.w.model
-			   ? door_train_options(d, &ask->train, from->capture, &w)
-			   : door_no_model(d, arena_printf(d->arena, "generate %s", g->view.kind));
+	int code = ask->train.w.model ? door_train_options(d, &ask->train, from->capture, &w)
+				      : door_refuse(d, EXIT_USAGE, "generate %s requires --model",
+						    g->view.kind);
 
 	if (code)
 		return code;

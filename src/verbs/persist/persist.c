@@ -21,10 +21,13 @@ static int make(struct persisting *s)
 /* What somebody else wrote is not replaced. */
 static int refuse(struct persisting *s, size_t others)
 {
-	return abs(door_refuse(s->d, EXIT_NOT_APPLIED,
-			       "%zu file%s no longer as gputune wrote %s; nothing was written\n"
-			       "move your lines to another file; --force replaces the contents",
-			       others, others == 1 ? " is" : "s are", others == 1 ? "it" : "them"));
+	struct err e = { 0 };
+
+	err_set(&e, -EEXIST, "%zu file%s no longer as gputune wrote %s; nothing was written",
+		others, others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+	err_hint(&e, "move your lines to another file; --force replaces the contents");
+	s->d->say(s->d->ctx, 0, &e);
+	return EXIT_NOT_APPLIED;
 }
 
 /* Something that was asked for and that no file can hold is a finding. */
