@@ -93,7 +93,12 @@ def demo(user, home):
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)
     # Words whose option is left out; verbs whose usual part is.
-    says("apply ID", ["apply", "memory.dirty-ratio", "--yes", *on], 0, "1 change made", **user)
+    says("apply ID", ["apply", "memory.dirty-ratio", "--yes", *on], 0, "1 change made",
+         f'"gputune persist install {" ".join(on)}" keeps it after a reboot', **user)
+    says("a part that is right says what is not", ["check", "gpu", "--host", "demo:hgx-h100"], 0, "Nothing to fix.", "The whole machine: 1 critical", "lists all", **user)
+    says("a capture says what is next", ["capture", "-o", "next.tar", *on], 0, '"gputune check --host next.tar"', **dict(user, cwd=home))
+    code, out, err = run("check", "-o", "check.json", *on, **dict(user, cwd=home))
+    expect("a file that ends in .json is JSON", code == 1 and json.loads((home / "check.json").read_text())["schema"] == "gputune.check/1", (code, out, err))
     says("undo ID", ["undo", "memory.dirty-ratio", "--yes", *on], 0, "1 restored", **user)
     says("check demo:NAME", ["check", "demo:dgx-spark"], 1, "memory.guard", **user)
     says("show SUBJECT demo:NAME", ["show", "gpu", "demo:dgx-spark"], 0, "580.142", **user)

@@ -185,10 +185,8 @@ static const char *near_option(const struct parsing *g, const char *word)
 		near_word_try(&near, own, own);
 		meant = meant ? meant : option_called(a, g->options[i].row, near.asked);
 	}
-	if (meant)
-		return meant;
-	if (begun.len)
-		return arena_strdup(a, begun.s);
+	if (meant || begun.len)
+		return meant ? meant : arena_strdup(a, begun.s);
 	meant = n > 2 && !word[n] ? verb_meant(a, verbs, "", near.asked, true) : NULL;
 	return meant	   ? arena_printf(a, "\"gputune %s\"", meant)
 	       : near.word ? arena_printf(a, "--%s", near.word)
