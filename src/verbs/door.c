@@ -22,7 +22,6 @@
 #include "machine/knob/io.h"
 #include "machine/write/write.h"
 #include "measure/bench/record.h"
-#include "tune/txn/boot.h"
 #include "tune/txn/txn.h"
 
 int door_fail(struct door *d, int code, const struct err *e)

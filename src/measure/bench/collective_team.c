@@ -10,7 +10,6 @@
 #include <sodium.h>
 #include <unistd.h>
 
-#include "machine/host/libraries.h"
 #include "machine/host/pmix.h"
 #include "measure/bench/collective.h"
 #include "measure/bench/ranks.h"

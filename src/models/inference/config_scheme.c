@@ -398,9 +398,6 @@ static double scheme_bytes(struct scheme s)
  * such files has its own words; what is not understood is said, never taken for BF16.
  */
 
-#define QUANT_INT(o, fallback, ...)                                                                \
-	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
-
 /* --- modules of another width ----------------------------------------------------------------- */
 
 /* Lists of what stays as it was; returns whether there is one. */
@@ -439,7 +436,7 @@ static bool config_scheme_by_name(const json_t *names, struct stored_sizes *k, s
 	json_object_foreach((json_t *)(uintptr_t)names, key, v)
 	{
 		bool alone = str_starts(key, "-:"), sign = alone || str_starts(key, "+:");
-		int bits = QUANT_INT(v, 0, "bits");
+		int bits = INT(v, 0, "bits");
 
 		name = sign ? arena_printf(a, "re:%.250s", key + 2) : key;
 		if (alone || bits >= 16)
@@ -613,14 +610,13 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 			       struct model_file *out, struct err *e)
 {
 	json_error_t bad;
-	json_t *root, *q;
+	json_auto_t *root = NULL;
+	json_t *q;
 	const char *method;
 
 	root = len > CONFIG_BYTES ? NULL : config_json(a, text, len, &bad);
-	if (!json_is_object(root)) {
-		json_decref(root);
+	if (!json_is_object(root))
 		return err_set(e, -EINVAL, "%.120s: not a quantization configuration", name);
-	}
 	q = json_object_get(root, "quantization");
 	q = json_is_object(q) ? q : root;
 	method = quant_tool(q);
@@ -631,6 +627,5 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 		read_quantization(a, q, out);
 		out->taken = arena_printf(a, "%s; weight format from %.120s", out->taken, name);
 	}
-	json_decref(root);
 	return 0;
 }

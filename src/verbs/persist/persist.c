@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tune/txn/boot.h"
 #include "tune/txn/page_txn.h"
 #include "verbs/persist/persist.h"
 

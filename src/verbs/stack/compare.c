@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/conditions.h"

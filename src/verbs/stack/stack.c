@@ -80,7 +80,7 @@ static int check_answer(struct door *d, const struct installed_ask *ask, struct 
 {
 	const struct stack_look what = { ask->gpus, ask->envs, ask->rootfs, ask->deep, ask->all };
 	struct stack_root root = { .fd = -1 };
-	struct host *h = door_host(d, &ask->machine), *image = NULL;
+	HOST_AUTO *h = door_host(d, &ask->machine), *image = NULL;
 	struct err e = { 0 };
 	int code = h ? 0 : -EXIT_USAGE;
 
@@ -93,10 +93,6 @@ static int check_answer(struct door *d, const struct installed_ask *ask, struct 
 	if (!code)
 		code = stack_collect(d, &root, door_machine(d, h, &(struct door_look){ 0 }), &what,
 				     out);
-	if (image)
-		host_close(image);
-	if (h)
-		host_close(h);
 	return code ? code : door_verdicts_code(out->found->count);
 }
 
