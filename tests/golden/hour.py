@@ -95,7 +95,7 @@ def demo(user, home):
     # Words whose option is left out; verbs whose usual part is.
     says("apply ID", ["apply", "memory.dirty-ratio", "--yes", *on], 0, "1 change made",
          f'"gputune persist install {" ".join(on)}" keeps it after a reboot', **user)
-    says("a part that is right says what is not", ["check", "gpu", "--host", "demo:hgx-h100"], 0, "Nothing to fix.", "The whole machine: 1 critical", "lists all", **user)
+    says("a part that is right says what is not", ["check", "gpu", "--host", str(common.built / "machines/hgx-h100.tar")], 0, "Nothing to fix.", "The whole machine: 1 critical", "lists all", **user)
     says("a capture says what is next", ["capture", "-o", "next.tar", *on], 0, '"gputune check --host next.tar"', **dict(user, cwd=home))
     code, out, err = run("check", "-o", "check.json", *on, **dict(user, cwd=home))
     expect("a file that ends in .json is JSON", code == 1 and json.loads((home / "check.json").read_text())["schema"] == "gputune.check/1", (code, out, err))
