@@ -410,7 +410,7 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 /* Each row's share of all that fits, and the share of what is no matter of ours. */
 static double weigh_all(const struct index *x, struct weighed *w, const struct asked *asked)
 {
-	double total = 0, other = 0;
+	double total = 0, other = 0, question = asked->question ? weight_of("question") : 0;
 
 	for (size_t i = 0; i < x->rows; i++) {
 		const struct diagnosis *d = x->of[i];
@@ -426,12 +426,13 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 			other = fmax(other, weight_of("background") * z);
 		else if (z > 0)
 			w[i].probability =
-				exp(z + weight_of("often") * log((1 + d->often) / x->often));
+				exp(z + weight_of("often") * log((1 + d->often) / x->often) +
+				    (str_starts(d->id, "ask.") ? question : 0));
 		total += w[i].probability;
 	}
 	other = (exp(other) + exp(weight_of("nothing") +
 				  weight_of("unknown") * asked->strange / asked->weight)) *
-		exp(asked->question ? weight_of("question") : 0);
+		exp(question);
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=
 			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);

@@ -297,8 +297,10 @@ static void run_figure(struct arena *a, const struct log_run *l, const struct pr
 	i.verdict = measured > unseen_setup * i.high ? NORMAL_SLOW : NORMAL_USUAL;
 	i.why = p->limit_why;
 	if (k->batch == 1 && strcmp(title, "TPOT") == 0 &&
-	    strcmp(predict_claim(a, p, 1e3 / measured, &i.why), "impossible") == 0)
+	    strcmp(predict_claim(a, p, 1e3 / measured, &i.why), "impossible") == 0) {
 		i.verdict = NORMAL_IMPOSSIBLE;
+		i.test = NULL; /* nothing is slow */
+	}
 	if (i.verdict == NORMAL_SLOW)
 		i.off = measured / i.high - 1;
 	add(a, out, &i);
