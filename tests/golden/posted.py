@@ -119,6 +119,16 @@ have = members(capture)
 expect("bridges make the tree", have["root/sys/bus/pci/devices/0000:01:00.0"].linkname.endswith("pci0000:00/0000:00:01.1/0000:01:00.0"))
 expect("a virtual function is one", have["root/sys/devices/pci0000:00/0000:00:01.1/0000:01:00.1/physfn"].issym())
 
+# The same in the place of a capture, behind the fence.
+as_posted = tmp / "1-0-nvidia-bug-report.log.gz"
+for verb in (("check", "--all"), ("plan",), ("show",)):
+    direct, packed = (run(*verb, "--host", on, "--format", "json") for on in (as_posted, capture))
+    if verb[0] == "check":
+        same = [[(x["id"], x["target"], x["verdict"], x["reason_code"]) for x in json.loads(r.out)["findings"]] for r in (direct, packed)]
+        expect("check --host of a log finds what it finds in its capture", same[0] == same[1] and direct.code == packed.code, direct)
+    else:
+        expect(f"{verb[0]} takes a log", direct.code == packed.code and direct.out, direct)
+
 # Texts.
 capture, _ = posted(GB10, LIST)
 f = findings(capture)
@@ -163,6 +173,8 @@ for pack, name in ((gzip.compress, "sos.tar.gz"), (lzma.compress, "sos.tar.xz"),
     expect(f"{name}: its files", f[("memory.thp-enabled", "")]["current"] == "madvise" and ("pcie.link", "0000:01:00.0") in f)
     expect(f"{name}: nobody's secrets", "root/etc/shadow" not in have)
     expect(f"{name}: a link out of it", "root/sys/kernel/evil" not in have and "root/sys/kernel/fine" in have)
+    r = run("check", "--host", tmp / f"{made}-0-{name}", "--only", "pcie.link")
+    expect(f"{name}: as it is", "capture --from" in r.err if name.endswith("xz") else "0000:01:00.0" in r.out, r)
 
 # What is no such thing.
 for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], ""),

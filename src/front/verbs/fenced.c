@@ -81,8 +81,10 @@ static void open_libraries(const struct run *r)
 	for (size_t i = 0; i < sizeof(of_readers) / sizeof(of_readers[0]); i++)
 		if (!reads_capture(r) || (html && of_readers[i] == LIBRARY_SODIUM))
 			library_open(of_readers[i], &unsaid);
-	if (reads_capture(r) && run_capture(r) && store_is_packed(run_capture(r)))
+	if (reads_capture(r) && store_is_packed(run_capture(r)))
 		library_open(LIBRARY_ZSTD, &unsaid);
+	if (reads_capture(r) && str_ends(run_capture(r), "gz"))
+		library_open(LIBRARY_ZLIB, &unsaid);
 }
 
 static unsigned verb_fenced_needs_of(const struct run *r)

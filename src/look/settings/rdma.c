@@ -343,8 +343,8 @@ static void gpudirect(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&g->integrated, 0) == 1) {
 		verdict_na(v, CODE_INTEGRATED,
-			   "not supported on unified memory, and not needed: registering host "
-			   "memory is equivalent");
+			   "not supported on unified memory: I/O cannot reach memory of "
+			   "cudaMalloc; allocate buffers with cudaHostAlloc");
 		return;
 	}
 	if (!has_rdma(q->m)) {

@@ -474,7 +474,7 @@ static struct host *open_on(struct store *s, struct overlay *overlay, const char
 	return &c->host;
 }
 
-struct host *host_open_capture(const char *path, struct err *e)
+struct host *host_open_packed(const char *path, struct err *e)
 {
 	struct store *s = open_store(path, e);
 

@@ -203,6 +203,7 @@ enum rule {
 	X(fstatfs, 138, 44, ALWAYS)                                                                \
 	X(fadvise64, 221, 223, ALWAYS)                                                             \
 	X(ftruncate, 77, 46, ALWAYS)                                                               \
+	X(memfd_create, 319, 279, ALWAYS)                                                          \
 	X(getcwd, 79, 17, ALWAYS)                                                                  \
 	X(getpid, 39, 172, ALWAYS)                                                                 \
 	X(gettid, 186, 178, ALWAYS)                                                                \
@@ -383,7 +384,8 @@ static void put_asks(struct writing *w)
 /* What is allowed of one call; falls through where it is not. */
 static void put_rule(struct writing *w, enum confine_arch arch, enum rule rule)
 {
-	static const uint32_t own_flags[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
+	static const uint32_t own_flags[] = { F_GETFD, F_SETFD,		F_GETFL,
+					      F_SETFL, F_DUPFD_CLOEXEC, F_ADD_SEALS };
 	static const uint32_t terminal[] = { TCGETS, TCSETS, TIOCGWINSZ };
 
 	switch (rule) {

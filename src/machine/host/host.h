@@ -112,6 +112,8 @@ struct host {
 struct host *host_open_live(void);
 /* A captured machine: a folder with meta.json, root/ and api/, or a tar of one. -errno and *e. */
 struct host *host_open_capture(const char *path, struct err *e);
+/* The same without a log, an archive of sosreport or pasted output in its place (posted.h). */
+struct host *host_open_packed(const char *path, struct err *e);
 enum { HOST_DEMO_MAX = HOST_PATH_MAX + 64 };
 /* The file of demo:NAME, in room; any other path is itself. NULL: there is none; a sentence. */
 const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], struct err *e);

@@ -392,7 +392,7 @@ int posted_add(struct posted *p, const char *path, struct err *e)
 {
 	static const char xz[] = "\xfd"
 				 "7zXZ";
-	int fd = open(path, O_RDONLY | O_CLOEXEC), memory, r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), memory, r;
 	unsigned char begin[6] = { 0 };
 	struct stat st;
 	size_t len = 0;
@@ -445,24 +445,51 @@ int posted_finish(struct posted *p, struct host **out, struct err *e)
 
 struct host *posted_machine(struct posted *p, struct err *e)
 {
-	char dir[] = "/tmp/gputune-posted-XXXXXX", tar[sizeof(dir) + 8];
 	struct host *record, *h = NULL;
+	char tar[32];
+	int fd;
 
 	if (posted_finish(p, &record, e))
 		return NULL;
-	if (!mkdtemp(dir)) {
-		err_set(e, -errno, "%s: %s", dir, strerror(errno));
-		return NULL;
-	}
-	snprintf(tar, sizeof(tar), "%s/a.tar", dir);
+	fd = memfd_create("gputune-posted", MFD_CLOEXEC);
+	snprintf(tar, sizeof(tar), "/proc/self/fd/%d", fd);
 	if (record_save(record, tar, false, e) == 0)
-		h = host_open_capture(tar, e);
-	unlink(tar);
-	rmdir(dir);
+		h = host_open_packed(tar, e);
+	if (fd >= 0)
+		close(fd);
 	return h;
 }
 
 void posted_close(struct posted *p)
 {
 	host_close(p->record);
+}
+
+/* A bug report, an archive of sosreport or pasted output in the place of a capture. */
+static struct host *open_posted(const char *path, struct err *e)
+{
+	struct arena a = { 0 };
+	struct posted *p = posted_open(&a);
+	struct host *h = posted_add(p, path, e) ? NULL : posted_machine(p, e);
+
+	posted_close(p);
+	arena_free(&a);
+	if (h)
+		h->id.source = arena_strdup(&h->arena, path);
+	return h;
+}
+
+struct host *host_open_capture(const char *path, struct err *e)
+{
+	struct host *h = host_open_packed(path, e);
+	struct err why = { 0 };
+
+	if (h || str_starts(path, "demo:"))
+		return h;
+	h = open_posted(path, &why);
+	if (!h && (str_ends(path, "gz") || str_ends(path, "xz")))
+		*e = why;
+	if (!h && str_ends(path, "xz"))
+		err_hint(e, "gputune capture --from %s -o FILE.tar, then --host FILE.tar", path);
+	return h;
 }

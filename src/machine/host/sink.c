@@ -23,6 +23,7 @@ struct sink {
 	char *path, *tmp;
 	FILE *tar; /* NULL: a folder */
 	bool nameless;
+	bool open; /* a file of the caller's, which gets no name */
 	bool made; /* tmp is ours: what has that name otherwise is somebody's */
 	int dir;
 };
@@ -132,11 +133,18 @@ struct sink *sink_open(const char *path, struct err *e)
 {
 	struct sink *s = heap_array(1, sizeof(*s));
 	struct stat st;
+	int fd = -1;
 	bool ok;
 
 	s->path = strdup(path);
 	s->dir = -1;
-	if (lstat(path, &st) == 0) {
+	s->open = sscanf(path, "/proc/self/fd/%d", &fd) == 1;
+	if (s->open) {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		s->tar = fd < 0 ? NULL : fdopen(fd, "w");
+		if (s->tar)
+			return s;
+	} else if (lstat(path, &st) == 0) {
 		err_set(e, -EEXIST, "%s exists already", path);
 		err_hint(e, "gputune does not overwrite files: choose another name or remove it");
 		sink_close(s, 0, NULL);
@@ -145,8 +153,7 @@ struct sink *sink_open(const char *path, struct err *e)
 	if (asprintf(&s->tmp, "%s.partial-%ld", path, (long)getpid()) < 0)
 		out_of_memory(0);
 	if (str_ends(path, ".tar")) {
-		int fd = open_nameless(path, s->tmp);
-
+		fd = open_nameless(path, s->tmp);
 		s->nameless = fd >= 0;
 		if (fd < 0)
 			fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -250,8 +257,10 @@ static int sink_finish(struct sink *s, struct err *e)
 	if (!s->tar && !folder_is_on_disk(s))
 		return cannot(s, "", e);
 	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) ||
-		       fsync(fileno(s->tar)) < 0))
+		       (!s->open && fsync(fileno(s->tar)) < 0)))
 		return cannot(s, "", e);
+	if (s->open)
+		return 0;
 	if (s->nameless) {
 		snprintf(name, sizeof(name), "/proc/self/fd/%d", fileno(s->tar));
 		return linkat(AT_FDCWD, name, AT_FDCWD, s->path, AT_SYMLINK_FOLLOW) < 0

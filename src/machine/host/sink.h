@@ -10,7 +10,8 @@
 
 struct sink;
 
-/* A tar when path ends in ".tar". Fails when something stands there already. */
+/* A tar when path ends in ".tar", or in "/proc/self/fd/N", a file that is open. Fails when
+ * something stands there already. */
 struct sink *sink_open(const char *path, struct err *e);
 /* Names are relative, with their folders written before them. 0 or a negative errno, *e set. */
 int sink_folder(struct sink *s, const char *name, struct err *e);
