@@ -209,6 +209,11 @@ def many():
         for line in lines:
             jsonschema.validate(line, schema("watch"))
         expect("one line for all", code == 1 and len(lines) == 2 and len(lines[1]["targets"]) == len(files), (code, len(lines)))
+        for bound in (("--top", "3"), ("--budget", "200"), ("--fields", "event,targets", "--top", "3")):
+            code, out, err = run("watch", "--host", machine, "--overlay", overlay, "--once", *bound)
+            short = [json.loads(x) for x in out.splitlines()]
+            expect(f"{bound}: as many lines, shorter", code == 1 and len(short) == 2 and len(short[1].get("targets", [])) <= 12 and
+                   (bound[0] != "--budget" or max(map(len, out.splitlines())) <= 800), (code, out, err))
 
 
 LIVE = r"""

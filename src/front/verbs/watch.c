@@ -84,11 +84,25 @@ static int verb_watch_code_of(const struct watch *w, const struct watch_sum *s)
 	return s->state[ITEM_UNSEEN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
+/* What --fields, --budget and --top leave of an event. */
+static void watch_line(void *ctx, json_t *j)
+{
+	struct run *r = ctx;
+	TEXT_AUTO t = { 0 };
+
+	if (run_add_json(r, j, true, &t) == 0)
+		fwrite(t.s, 1, t.len, r->out);
+}
+
 static int watch_with(struct run *r, struct watch *w)
 {
 	/* A service's lines go to the system's journal with their fields, and not there again as
 	 * text. */
-	struct reporter say = { .out = r->out, .json = run_wants_json(r), .journal_fd = -1 };
+	struct reporter say = { .out = r->out,
+				.json = run_wants_json(r),
+				.journal_fd = -1,
+				.line = watch_line,
+				.ctx = r };
 	struct watch_sum sum = { 0 };
 	struct err e = { 0 };
 	int code;
@@ -164,5 +178,5 @@ const struct verb watch_verb = {
 	.run = verb_watch,
 	.ask = &watch_ask_shape,
 	.prints_as = watch_forms,
-	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_QUIET,
+	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_QUIET,
 };

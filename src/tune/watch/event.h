@@ -4,6 +4,7 @@
 #ifndef WATCH_EVENT_H
 #define WATCH_EVENT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "tune/watch/item.h"
@@ -41,6 +42,9 @@ struct reporter {
 	FILE *out;	/* NULL: nowhere */
 	bool json;	/* a JSON object a line, schema gputune.watch/1; else lines for people */
 	int journal_fd; /* a socket of the system's journal; -1: none */
+	/* Writes such a line to out, and takes its reference; NULL: all of it is written. */
+	void (*line)(void *ctx, json_t *j);
+	void *ctx;
 };
 
 struct result_shape;

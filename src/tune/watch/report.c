@@ -220,6 +220,10 @@ static void print_json(struct reporter *r, long long time_s, const struct line *
 {
 	json_t *j = result_shape_json(&watch_result, l, time_s, 0);
 
+	if (r->line) {
+		r->line(r->ctx, j);
+		return;
+	}
 	json_print(r->out, j, JSON_COMPACT);
 	fputc('\n', r->out);
 	json_decref(j);
