@@ -390,9 +390,9 @@ static int job_answer(struct door *d, const struct job_ask *ask, struct diagnosi
 
 	if (!ask->attach)
 		return door_refuse(d, EXIT_USAGE,
-				   "unknown \"%s\"; try training FILES..., serving URL, hang PID, "
-				   "or --attach [PID]",
-				   ask->pid ? ask->pid : "");
+				   "name what to diagnose: \"gputune diagnose training %s\", "
+				   "serving URL, hang PID, or --attach [PID]",
+				   ask->pid ? ask->pid : "FILES...");
 	code = diagnose_begin(g, d, &ask->judged, ask->machine.capture);
 	code = code ? code : diagnose_attach(g, ask);
 	return code ? code : diagnose_end(g);

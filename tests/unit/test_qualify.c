@@ -200,7 +200,7 @@ static int play_ask(void *ctx, const char *what, json_t **with, int limit_ms,
 static struct qualify run(struct play *p, unsigned n, unsigned rails)
 {
 	const struct qualify_how how = { .budget_s = 60,
-					 .no_bench = !(p->nccl || p->rate),
+					 .no_bench = !(p->nccl > 0 || p->rate > 0),
 					 .before = p->before };
 	struct qualify q;
 

@@ -75,8 +75,8 @@ static const char *listed_hint(struct arena *a, const struct ask_row *row)
 	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all", row->listed) : "";
 }
 
-/* What a word is that the verb does not take, as a hint: a part of names that an option takes, or
- * the file of -o. "": nothing of that. */
+/* What a word is that the verb does not take, as a hint: a demonstration machine, a part of names
+ * that an option takes, or the file of -o. "": nothing of that. */
 static const char *argument_meant(struct arena *a, const struct verb_option *o, size_t n,
 				  const char *word)
 {
@@ -91,6 +91,9 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 
 		if (row->argument)
 			continue;
+		if (str_starts(word, "demo:") &&
+		    (!strcmp(row->name, "host") || !strcmp(row->name, "from")))
+			return arena_printf(a, "; did you mean \"--%s %s\"?", row->name, word);
 		for (size_t k = 0; strlen(word) > 2 && (name = ask_proposed(row, k)); k++)
 			if (strcasestr(name, word) && ++found <= SHOWN)
 				text_printf(&all, "%s%s", found > 1 ? ", " : "", name);

@@ -157,7 +157,11 @@ int setting_check(struct err *e, const char *word)
 		if (id_matches(s->id, word))
 			return 0;
 	err_set(e, -EINVAL, "unknown setting \"%s\"", word);
-	err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
+	if (strchr(word, '/') || strchr(word, ':') || str_ends(word, ".tar") ||
+	    str_ends(word, ".gz"))
+		err_hint(e, "a captured machine: --host %s", word);
+	else
+		err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
 	return -EINVAL;
 }
 
