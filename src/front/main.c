@@ -45,7 +45,7 @@ static bool wants_whole(const struct run *r, const char *path)
 	struct stat st;
 
 	return format && (strcmp(format, "prom") == 0 || strcmp(format, "openmetrics") == 0) &&
-	       (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+	       (stat(path, &st) != 0 || (S_ISREG(st.st_mode) && !run_is_stream(&st)));
 }
 
 /* A file that -o names: what was in it stays there until there is something to write. */

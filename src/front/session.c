@@ -199,6 +199,16 @@ static bool wants_all(const struct run *r)
 	return all;
 }
 
+bool run_is_stream(const struct stat *st)
+{
+	struct stat own;
+
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fstat(fd, &own) == 0 && own.st_dev == st->st_dev && own.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
 int run_add_json(struct run *r, json_t *j, bool line, struct text *out)
 {
 	json_t *said = json_object_get(j, "exit_code");

@@ -120,6 +120,11 @@ int run_journal_code(const struct run *r, int code);
 
 /* --- printing a result: a document in the asked format, or JSON ------------------------------- */
 
+/* Whether st is what standard output or standard error is, as of /dev/stdout: written to, never
+ * replaced. */
+struct stat;
+bool run_is_stream(const struct stat *st);
+
 /* Colours, width and character set as options, environment and terminal have them. */
 struct term_style run_style(const struct run *r);
 /* --fields against the results that the verb can have, before it begins: 0, or EXIT_USAGE after

@@ -266,6 +266,7 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 {
 	struct doc *d = doc_new(a);
 	const struct finding *worst = worst_finding(f);
+	const struct finding *whole = how->whole ? worst_finding(how->whole) : NULL;
 	struct node *list;
 
 	if (how->part != CHECK_FINDINGS)
@@ -287,7 +288,7 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 		if (shown(&f->items[i], how))
 			check_page_found(d, list, m, p, &f->items[i], how);
 	measured_missing(d, f, how->ledger);
-	if (how->whole && how->whole->count[VERDICT_FAIL] > f->count[VERDICT_FAIL])
+	if (whole && (!worst || whole->severity > worst->severity))
 		doc_text(d, "The whole machine: %s. %s. \"%s\" lists all.",
 			 check_counts(a, how->whole), check_worst(a, m, how->whole),
 			 machine_command(a, m, false, "check --profile %s", p->name));

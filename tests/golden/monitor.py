@@ -122,6 +122,12 @@ p = run("monitor", "--once", "--format", "prom", "-o", "live.prom")
 expect("a file for a collector", p.returncode == 0 and "# TYPE gputune_cpu_busy_seconds_total counter\n" in
        (tmp / "live.prom").read_text() and (tmp / "live.prom").stat().st_mode & 0o777 == 0o644, p)
 inode = (tmp / "live.prom").stat().st_ino
+# -o /dev/stdout, where standard output is a file: written to, and the link stays what it is.
+(tmp / "out").symlink_to("/proc/self/fd/1")
+for form in (("monitor", "--once", "--format", "prom"), ("report",)):
+    with (tmp / "redirected").open("wb") as f:
+        subprocess.run([gputune, *form, "--host", machines / "dgx-spark", "-o", "out"], stdout=f, stderr=subprocess.DEVNULL, cwd=tmp, check=False)
+    expect(f"{form}: -o of a link to standard output", (tmp / "out").is_symlink() and (tmp / "redirected").stat().st_size > 1000)
 p = run("monitor", "--once", "--format", "openmetrics", "-o", "live.prom")
 expect("is replaced, not written over", p.returncode == 0 and (tmp / "live.prom").stat().st_ino != inode and
        (tmp / "live.prom").read_text().endswith("# EOF\n"), p)

@@ -414,7 +414,8 @@ int report_may_write(const struct run *r)
 	ssize_t n;
 	int fd;
 
-	if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size || asked(r)->force)
+	if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size ||
+	    run_is_stream(&st) || asked(r)->force)
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
@@ -430,7 +431,7 @@ int report_may_write(const struct run *r)
 			     path);
 }
 
-/* A pipe, a device: written as it is. */
+/* A pipe, a device, a file that is standard output: written as it is. */
 static int write_through(const char *path, const char *text, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -477,7 +478,7 @@ int report_write(struct run *r, const char *text, size_t len)
 	/* It may have come since we looked. */
 	if (report_may_write(r))
 		return EXIT_USAGE;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (stat(path, &st) == 0 && (!S_ISREG(st.st_mode) || run_is_stream(&st))) {
 		why = write_through(path, text, len);
 	} else {
 		/* Between its beginning and its name nothing may end us: no half of it is left. */
