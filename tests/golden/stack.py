@@ -498,7 +498,8 @@ def canary(tmp):
 
     j = common.follows("all is right", ["stack", "canary"], 0, "stack-canary", **answer(("right", .1, ["nvjet"]), ("absent", None, [])))
     expect("its checks", j and len(j["checks"]) == 2, j)
-    common.says("a wrong kernel is named", ["stack", "canary"], 1, "bad_gemm", "1 wrong", **answer(("wrong", 9, ["bad_gemm", "x"])))
+    common.says("a wrong kernel is named", ["stack", "canary"], 1, "bad_gemm, fill", "1 wrong",
+                **answer(("wrong", 9, ["bad_gemm", "void at::native::fill<8, F<c10::BFloat16> >(int, F<c10::", "void at::native::fill<4, F<float> >(int)"])))
     common.follows("nothing could be tested", ["stack", "canary"], 5, "stack-canary", **answer(("absent", None, [])))
     for what, script in [("nothing", "true"), ("an error", "echo 'Fatal: no' >&2; exit 1"), ("no JSON", "echo '{{{'"), ("another thing", "echo '{\"python\": 3}'"), ("much", "yes xxxxxxxx | head -c 9000000")]:
         refuses(f"an answer that is {what}", ["stack", "canary"], 5, "python3", **told(script))

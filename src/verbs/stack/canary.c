@@ -137,13 +137,33 @@ static int canary_answer(struct door *d, const struct canary_ask *ask, struct ca
 	return out->count[CANARY_RIGHT] ? EXIT_CLEAN : EXIT_BLIND;
 }
 
+/* Without the type, namespaces, template arguments and parameters of "void
+ * at::native::add<4>(int)". */
+static const char *kernel_short(struct arena *a, const char *name)
+{
+	size_t n, begin = 0;
+
+	name += str_starts(name, "void ") ? 5 : 0;
+	n = strcspn(name, "<(");
+	for (size_t i = 0; i < n; i++)
+		begin = name[i] == ':' ? i + 1 : begin;
+	return arena_strndup(a, name + begin, n - begin);
+}
+
 static const char *kernels_text(struct arena *a, const struct canary_check *c)
 {
-	const char *all = NULL;
+	TEXT_AUTO all = { 0 };
 
-	for (size_t i = 0; i < c->n_kernels; i++)
-		all = arena_printf(a, "%s%s%s", all ? all : "", all ? ", " : "", c->kernels[i]);
-	return all;
+	for (size_t i = 0; i < c->n_kernels; i++) {
+		const char *name = kernel_short(a, c->kernels[i]);
+		bool again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again = again || strcmp(kernel_short(a, c->kernels[k]), name) == 0;
+		if (!again)
+			text_printf(&all, "%s%s", all.len ? ", " : "", name);
+	}
+	return all.len ? arena_strdup(a, all.s) : NULL;
 }
 
 static struct doc *canary_page(struct arena *a, const struct canary_answer *v)
