@@ -347,7 +347,7 @@ static void words(struct arena *a, char *text)
 	struct rsh_how how = { .self = "/usr/bin/gputune" };
 	struct err e = { 0 };
 	char **argv;
-	size_t n = 0;
+	size_t n = 0, most = 64 + (text ? strlen(text) : 0);
 
 	for (size_t i = 0; i < 6; i++)
 		at[i] = strsep(&text, "\n");
@@ -364,7 +364,7 @@ static void words(struct arena *a, char *text)
 	}
 	while (argv[n])
 		n++;
-	if (n < 2 || n > 64 || !cluster_name_valid(t.name) || !cluster_name_valid(t.address))
+	if (n < 2 || n > most || !cluster_name_valid(t.name) || !cluster_name_valid(t.address))
 		abort();
 	/* Behind the address everything is for the other machine's shell. */
 	for (size_t i = 0, there = 0; !how.rsh && i < n; i++) {

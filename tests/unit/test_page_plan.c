@@ -174,8 +174,8 @@ static void report_pages(void **state)
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "after a reboot  boot.isolcpus  not set -> 4-7\n");
 	says(s, "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Undo "
-		"with gputune undo 7. Kernel arguments: run update-grub "
-		"before that reboot.\n");
+		"with gputune undo 7; \"sudo gputune persist install\" keeps it after a reboot. "
+		"Kernel arguments: run update-grub before that reboot.\n");
 	r.recovered = 2;
 	r.rows[3].outcome = OUTCOME_STUCK;
 	r.rows[3].sentence = "the write was refused";

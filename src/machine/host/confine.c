@@ -120,11 +120,12 @@ static bool keep_capabilities(unsigned keep)
 
 unsigned confine_rights(void)
 {
-	bool root = geteuid() == 0, gone = true;
+	bool root, gone = true;
 
 	setsid();
 	if (COVERAGE)
 		return 0;
+	root = geteuid() == 0;
 	if (root) {
 		/* A change of user takes no capability away, and access() looks with those that are
 		 * left. Before SETPCAP goes. */
