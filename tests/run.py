@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
 STEPS = ("build", "unit", "golden", "house", "lint", "mutate", "fuzz", "coverage")
-NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "figures", "browser", "agents", "history")
+NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "law-all", "walks", "figures", "browser", "agents", "history")
 CORES = os.cpu_count() or 1
 SLOTS = CORES + 1  # suites wait for a third of their time
 EVERYTHING = ("src/base/", "src/machine/", "src/render/", "meson.build", "tests/golden/common.py", "tests/suites", "tests/run.py")
@@ -168,6 +168,8 @@ def jobs_of(step, only_changed):
                     Job(step, "random", ["scripts/mutate", "--random", "200", "--seed", day], after=["must-die"], suite=True, slots=CORES)]
         case "fuzz-long":
             return [Job(step, "fuzz-long", ["scripts/fuzz", os.environ.get("GPUTUNE_FUZZ_SECONDS", "300")], suite=True, slots=CORES)]
+        case "law-all":  # more machines, and more objects of each
+            return [Job(step, "law-all", ["env", "LAW_ALL=1", "build/tests/law/test_law"], after=["build"])]
         case "walks":  # in memory, and on the kernel that runs, whose values they change and put back
             return [Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
