@@ -539,7 +539,7 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 	return 0;
 }
 
-/* In "/" a name means no file that somebody else made; what was named from here is still meant. */
+/* Runs in "/", where others can create no file; relative paths become absolute first. */
 static int leave_folder(struct arena *a, struct mcp_ask *how)
 {
 	const char **paths[] = { &how->socket,		 &how->captures,	  &how->overlay,

@@ -30,7 +30,7 @@ struct spawn {
 	int from;	    /* a descriptor instead of input; 0: none */
 	int output, errors; /* descriptors; -1: ours */
 	bool front; /* in this process's group, so that the keyboard's interrupt reaches it too */
-	bool apart; /* in a session of its own, with nothing of ours open */
+	bool apart; /* in a new session, without our open files */
 };
 
 /* Starts it: 0 and *pid, or -errno. Every signal has its default in it, and none is blocked. */

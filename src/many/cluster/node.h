@@ -39,7 +39,7 @@ struct cluster_address {
 struct cluster_port {
 	const char *name; /* the interface, "enp1s0f0np0" */
 	const char *pci;  /* "0000:01:00.0"; "" for virtual ones */
-	/* What the node's machine knows of each, of which only the rows of node.c are told. */
+	/* As the node's machine reads it; only the members in the rows of node.c are sent. */
 	struct nic nic;
 	struct rdma_port rdma;
 	struct pci_function function;

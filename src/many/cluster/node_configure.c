@@ -196,7 +196,7 @@ static void forget(struct configure *c)
 	*c = (struct configure){ 0 };
 }
 
-/* It is over; what it found lives on until it is told. */
+/* It is over; what it found stays until it is reported. */
 static void finish(struct configure *c)
 {
 	host_close(c->h);

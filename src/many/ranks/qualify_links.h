@@ -35,7 +35,7 @@ struct railing {
 };
 
 /* --- qualify_paths.c -------------------------------------------------------------------------- */
-/* What stands in l->with, to those it is for; 0 or -EINTR. */
+/* Sends the requests in l->with to their nodes; 0 or -EINTR. */
 int links_ask(struct links *l, const char *what, int ms);
 /* What that node answered; false: nothing of that form. */
 bool links_read(struct links *l, size_t node, const struct shape *s, void *out);

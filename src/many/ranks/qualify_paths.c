@@ -121,7 +121,7 @@ static double measure_path(struct railing *r, enum pair_test test, size_t a, siz
 	return lowest;
 }
 
-/* An echo that nobody may cut, as large as the MTU of that end. */
+/* An echo that must not be fragmented, as large as the MTU of that end. */
 static void large_packet(struct railing *r, size_t from, size_t to)
 {
 	const struct exchange_address *x = end_of(r, from), *y = end_of(r, to);

@@ -370,7 +370,7 @@ static double process_busy(const struct attach *s, int pid)
 	return sum;
 }
 
-/* No launcher numbered the ranks and no GPU tells: those that compute are taken for them. Parents
+/* Without a launcher's numbers and a GPU's process list, processes that compute are ranks. Parents
  * stand before their children. */
 static void guess_ranks(struct attach *s)
 {

@@ -448,7 +448,7 @@ static void run_window_analyze(struct arena *a, const struct run_evidence *ev, s
  * at 0 s, is of the time before. */
 #define BUSY_LEAST 0.25
 
-/* First and last step that a file tells the time of, and how many. */
+/* First and last step with a time in a file, and their number. */
 void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
 		       struct run_files *out)
 {
