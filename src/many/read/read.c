@@ -39,8 +39,11 @@ bool read_line(struct arena *a, const char *line, size_t len, const char **name,
 	if (n && at + n < end &&
 	    ((at > line && at[n] == '/') || at[n] == ':' ||
 	     (end - at - (ptrdiff_t)n > 2 && strncmp(at + n, " | ", 3) == 0))) {
-		*name = arena_strndup(a, at, n);
-		*rest = brace ? brace : at + n + 1 + strspn(at + n + 1, " |");
+		*name = arena_strndup(a, at, n++);
+		/* A text ends where it ends, without a NUL. */
+		while (at + n < end && (at[n] == ' ' || at[n] == '|'))
+			n++;
+		*rest = brace ? brace : at + n;
 	} else {
 		*name = "";
 		*rest = brace ? brace : line;
