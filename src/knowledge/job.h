@@ -30,6 +30,15 @@ struct setting_use {
 extern const struct setting_use setting_uses[];
 extern const size_t n_setting_uses;
 
+/* What helped a job elsewhere that uses one of these: the most that was measured, in percent. */
+struct job_gain {
+	const char *name; /* a setting, "env.NAME" or "arg.name" */
+	unsigned uses;	  /* USE_BIT */
+	double gain;
+};
+extern const struct job_gain job_gains[];
+extern const size_t n_job_gains;
+
 /* A value of a variable of the job's environment, or of an argument that its command has, which may
  * make it faster. */
 struct job_var {

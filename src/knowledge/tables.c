@@ -703,6 +703,17 @@ static const struct row_table setting_use_table =
 	ROW_TABLE("setting_uses", struct setting_use, setting_uses, "knowledge/job.h", use_columns,
 		  .finish = finish_use);
 
+static const struct row_column gain_columns[] = {
+	ROW_NAME(struct job_gain, name, .meaning = "a setting, env.NAME or arg.name"),
+	ROW_SET(struct job_gain, uses, "uses", .choices = job_use_names, .required = true,
+		.meaning = "the job uses one of these"),
+	ROW_REAL(struct job_gain, gain, "gain", .unit = "%", .required = true,
+		 .meaning = "the most that was measured"),
+};
+
+static const struct row_table job_gain_table =
+	ROW_TABLE("job_gains", struct job_gain, job_gains, "knowledge/job.h", gain_columns, );
+
 static const struct row_column job_var_columns[] = {
 	ROW_NAME(J, name,
 		 .meaning = "NAME=VALUE or --argument=VALUE ({cores}: physical cores, {workers}: "
@@ -752,6 +763,7 @@ const struct row_table *const row_tables[] = {
 	&value_rule_table,
 	&vendor_opinion_table,
 	&setting_use_table,
+	&job_gain_table,
 	&job_var_table,
 	&wait_sign_table,
 	&serving_figure_table,

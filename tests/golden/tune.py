@@ -10,11 +10,12 @@ TUNE_KILLS=N kills that many; RUNS of tests/sim/tune_figure are the figure of wh
 import json
 import os
 import random
+import re
 import signal
 import socket
 import time
 
-from common import end_suite, expect, fits, gputune, machines, put, refuses, run, scratch, snapshot, start, finish
+from common import end_suite, expect, fits, gputune, machines, put, refuses, root, run, scratch, snapshot, start, finish
 
 MACHINE = machines / "dgx-spark"
 # The job reads the overlay as any program reads the machine; its noise is the same in each run of this test. dd makes page faults.
@@ -146,15 +147,34 @@ def planted():
            changed["proc/sys/vm/swappiness"][1].strip() == b"60", changed)
     code, out, err = run(*j["undo"].removeprefix("sudo gputune ").split(), *w.on, "--yes")
     expect("planted: undone by the command it names", code == 0 and w.knobs()["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"100", (out, err))
-    # The next run has time for some of them: it begins with what helped.
-    # How long a run takes differs with what else the machine does.
+    # The next run has time for some of them.
+    short("what helped here", w, j["plan_s"], PLANTED)
+
+
+def short(what, w, plan_s, first):
+    """With little time these are tried before all others. How long a run takes differs with what else the machine does."""
     for share in (0.45, 0.6, 0.8, 1.2, 2):
-        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--time-limit", f"{j['plan_s'] * share:.3f}s")
+        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--time-limit", f"{plan_s * share:.3f}s")
         if code == 0:
             break
-    if j := fits("a short budget", out, "tune", err):
+    if j := fits(f"a short budget: {what}", out, "tune", err):
         got = {x for x, i in items(j).items() if i["state"] == "not-decided" and not x.startswith("profile")}
-        expect("a short budget: what helped comes first", got and (PLANTED <= got or got <= PLANTED), (got, err))
+        expect(f"a short budget: {what} comes first", got and (first <= got or got <= first), (got, err))
+
+
+def gains():
+    """Rows of what helped elsewhere say what was measured, no more; a machine without measurements begins with them."""
+    rows = [(m[1], float(m[2])) for m in re.finditer(r"^([a-z]\S+) uses=\S+ gain=(\S+)$", (root / "src/knowledge/job_gains.rows").read_text(), re.M)]
+    best = {}
+    for f in (root / "tests/data/measured").glob("*.jsonl"):
+        for r in map(json.loads, f.read_text().splitlines()):
+            for x in r["setting"].split("+") if r["verdict"] == "helps" else ():
+                best[x] = max(best.get(x, 0), 100 * (r["ratio"] - 1))
+    expect("gains: each was measured", rows and all(g <= best.get(x, 0) + 0.5 for x, g in rows), [(x, g, best.get(x)) for x, g in rows])
+    w = World()
+    j = fits("gains: dry run", w.tune(*ONLY, *SCORE, "--dry-run")[1], "tune")
+    if j:
+        short("what helped elsewhere", w, j["plan_s"], {x for x, _ in rows if x.startswith("env.MALLOC") or x.startswith("env.GLIBC")})
 
 
 def refused():
@@ -263,6 +283,7 @@ def together():
 
 
 dry()
+gains()
 together()
 arguments()
 beside()

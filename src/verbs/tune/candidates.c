@@ -345,18 +345,21 @@ void tune_candidates(struct tuning *t)
 
 /* --- what the budget allows ------------------------------------------------------------------- */
 
-/* What helped here before comes first, what was found useless for this job last; of others the
- * harmless before the risky. */
-static int rank(struct tuning *t, const struct ledger *l, const struct change *c)
+/* What helped here before comes first, then what helped such jobs elsewhere, the most first; what
+ * was found useless for this job comes last; of others the harmless before the risky. */
+static double rank(struct tuning *t, const struct ledger *l, const struct change *c)
 {
 	struct ledger_answer w;
 
 	ledger_find(t->g.d->arena, l, c->s->id, NULL, &w);
-	if (!w.row || w.row->verdict == RULING_UNDECIDED)
-		return 1 + (int)c->risk;
-	if (w.row->verdict == RULING_HELPS)
+	if (w.row && w.row->verdict == RULING_HELPS)
 		return 0;
-	return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 9 : 8;
+	if (w.row && w.row->verdict != RULING_UNDECIDED)
+		return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 9 : 8;
+	for (size_t i = 0; i < n_job_gains; i++)
+		if (strcmp(job_gains[i].name, c->s->id) == 0 && (job_gains[i].uses & t->seen.uses))
+			return 1 / (1 + job_gains[i].gain / 100);
+	return 1 + (int)c->risk;
 }
 
 static size_t count_open(const struct tuning *t, const struct setting **seen)
@@ -402,7 +405,7 @@ bool tune_fit(struct tuning *t, double *need_s)
 		    t->prove.state.state ? door_state(t->g.d, &t->prove.state) : NULL, l);
 	while (n > 1 && (n > SCREEN_FACTORS_MAX || need(t, n, false) > t->g.proof.budget_s)) {
 		size_t last = p->n;
-		int worst = -1;
+		double worst = -1;
 
 		for (size_t i = 0; i < p->n; i++)
 			if (!p->changes[i].gate && !t->spare[i] &&
