@@ -162,6 +162,81 @@ GPU 00000000:06:00.0
 f = findings(capture)[("gpu.power-limit", "gpu0")]
 expect("a limit from elsewhere", f["verdict"] == "fail" and "limited to 500 W" in f["reason"], f)
 
+# The XML of nvidia-smi -q -x: the facts of the text that says the same.
+def report(n=1):
+    """Sections of one GPU: title, element, and (title, element, value) or a section inside."""
+    def power(*more):
+        return [("Average Power Draw", "average_power_draw", "66.03 W"), ("Current Power Limit", "current_power_limit", "500.00 W"),
+                ("Requested Power Limit", "requested_power_limit", "700.00 W"), ("Default Power Limit", "default_power_limit", "700.00 W"),
+                ("Min Power Limit", "min_power_limit", "200.00 W"), ("Max Power Limit", "max_power_limit", "700.00 W"), *more]
+    clocks = [("Graphics", "graphics_clock", "345 MHz"), ("SM", "sm_clock", "346 MHz"), ("Memory", "mem_clock", "2619 MHz"), ("Video", "video_clock", "N/A")]
+    why = [("Idle", "gpu_idle"), ("Applications Clocks Setting", "applications_clocks_setting"), ("SW Power Cap", "sw_power_cap"), ("HW Slowdown", "hw_slowdown"),
+           ("HW Thermal Slowdown", "hw_thermal_slowdown"), ("HW Power Brake Slowdown", "hw_power_brake_slowdown"), ("Sync Boost", "sync_boost"),
+           ("SW Thermal Slowdown", "sw_thermal_slowdown"), ("Display Clock Setting", "display_clocks_setting")]
+    count = [("SW Power Capping", "sw_power_cap"), ("Sync Boost", "sync_boost"), ("SW Thermal Slowdown", "sw_therm_slowdown"),
+             ("HW Thermal Slowdown", "hw_therm_slowdown"), ("HW Power Braking", "hw_power_brake")]
+    memory = [(t, t.lower(), f"{n} MiB") for t, n in (("Total", 81559), ("Used", 4), ("Free", 80995))]
+    return [
+        ("Product Name", "product_name", "NVIDIA H100 80GB HBM3"), ("Persistence Mode", "persistence_mode", "Enabled"), ("Addressing Mode", "addressing_mode", "HMM"),
+        ("MIG Mode", "mig_mode", [("Current", "current_mig", "Disabled"), ("Pending", "pending_mig", "Enabled")]),
+        ("MIG Device", "mig_devices", [("Index", "index", "0"), ("FB Memory Usage", "fb_memory_usage", [("Total", "total", "9 MiB")])]),
+        ("Accounting Mode", "accounting_mode", "Disabled"), ("Serial Number", "serial", "1"), ("GPU UUID", "uuid", f"GPU-0000000{n}"), ("VBIOS Version", "vbios_version", "96.00"),
+        ("GPU Recovery Action", "gpu_recovery_action", "Drain P2P"),
+        ("PCI", "pci", [("Bus Id", "pci_bus_id", f"00000000:0{n}:00.0"), ("GPU Link Info", "pci_gpu_link_info", [
+            ("PCIe Generation", "pcie_gen", [("Max", "max_link_gen", "5"), ("Current", "current_link_gen", "4"), ("Device Max", "max_device_link_gen", "5"), ("Host Max", "max_host_link_gen", "6")]),
+            ("Link Width", "link_widths", [("Max", "max_link_width", "16x"), ("Current", "current_link_width", "8x")])]), ("Replays Since Reset", "replay_counter", "7")]),
+        ("Performance State", "performance_state", "P2"), ("Clocks Event Reasons", "clocks_event_reasons", [(t, f"clocks_event_reason_{e}", ("Not Active", "Active")[i % 3 == n % 3])
+                                                                                                         for i, (t, e) in enumerate(why)]),
+        ("Clocks Event Reasons Counters", "clocks_event_reasons_counters", [(t, f"clocks_event_reasons_counters_{e}", f"{i * 1000 + 7} us") for i, (t, e) in enumerate(count)]),
+        ("FB Memory Usage", "fb_memory_usage", [*memory, ("Reserved", "reserved", "560 MiB")]), ("BAR1 Memory Usage", "bar1_memory_usage", memory),
+        ("Compute Mode", "compute_mode", "Exclusive_Process"), ("Utilization", "utilization", [("GPU", "gpu_util", "3 %"), ("Memory", "memory_util", "4 %")]),
+        ("ECC Mode", "ecc_mode", [("Current", "current_ecc", "Enabled"), ("Pending", "pending_ecc", "Disabled")]),
+        ("Remapped Rows", "remapped_rows", [("Correctable Error", "remapped_row_corr", "1"), ("Uncorrectable Error", "remapped_row_unc", "2"),
+                                            ("Pending", "remapped_row_pending", "Yes"), ("Remapping Failure Occurred", "remapped_row_failure", "No")]),
+        ("Temperature", "temperature", [("GPU Current Temp", "gpu_temp", "88 C"), ("GPU T.Limit Temp", "gpu_temp_tlimit", "-3 C"), ("GPU Shutdown Temp", "gpu_temp_max_threshold", "92 C"),
+                                        ("GPU Slowdown Temp", "gpu_temp_slow_threshold", "89 C"), ("GPU Max Operating Temp", "gpu_temp_max_gpu_threshold", "87 C"),
+                                        ("Memory Current Temp", "memory_temp", "[N/A]"), ("Memory Max Operating Temp", "gpu_temp_max_mem_threshold", "95 C")]),
+        ("GPU Power Readings" if n == 1 else "Power Readings", "gpu_power_readings" if n == 1 else "power_readings", power()),
+        ("Module Power Readings", "module_power_readings", power()),
+        *((t, t.lower().replace(" ", "_"), clocks) for t in ("Clocks", "Applications Clocks", "Default Applications Clocks", "Max Clocks", "Max Customer Boost Clocks")),
+        ("Fabric", "fabric", [("State", "state", "Completed"), ("Status", "status", "Success")])]
+
+
+def as_text(items, depth=1):
+    return "".join("    " * depth + (f"{t:<{51 - 4 * depth}}: {v}\n" if isinstance(v, str) else f"{t}\n{as_text(v, depth + 1)}") for t, _, v in items)
+
+
+def as_xml(items, depth=2):
+    return "".join("\t" * depth + (f"<{e}>{v}</{e}>\n" if isinstance(v, str) else f"<{e}>\n{as_xml(v, depth + 1)}" + "\t" * depth + f"</{e}>\n") for _, e, v in items)
+
+
+TEXT = "==============NVSMI LOG==============\nDriver Version    : 580.95.05\nCUDA Version     : 13.0\nAttached GPUs     : 2\n" + "".join(
+    f"GPU 00000000:0{n}:00.0\n{as_text(report(n))}" for n in (1, 2))
+XML = ('<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n\t<timestamp>now</timestamp>\n\t<driver_version>580.95.05'
+       '</driver_version>\n\t<cuda_version>13.0</cuda_version>\n\t<attached_gpus>2</attached_gpus>\n' + "".join(
+           f'\t<gpu id="00000000:0{n}:00.0">\n{as_xml(report(n))}\t</gpu>\n' for n in (1, 2)) + "</nvidia_smi_log>\n")
+told = json.loads(page(posted(TEXT)[0], "api/nvml.json"))
+expect("a negative margin, reasons, a module's limit left out", told["0"]["nvmlDeviceGetMarginTemperature.marginTemperature"] == -3
+       and told["1"]["nvmlDeviceGetCurrentClocksEventReasons"] == 0x184 and len(told["0"]) > 55, told)
+for what, text in (("as it is printed", XML), ("on one line", re.sub(r">\s+<", "><", XML)), ("with other line ends", XML.replace("\n", "\r\n")),
+                   ("between other output", f"$ nvidia-smi -q -x\n{XML}$ cat /proc/cmdline\nquiet\n"), ("with remarks", XML.replace("\t<gpu ", "<!-- > <gpu> --><empty/>\t<gpu "))):
+    capture, _ = posted(text)
+    got = json.loads(page(capture, "api/nvml.json"))
+    expect(f"XML {what}", got == told, {k: (got.get(o, {}).get(k), v) for o in told for k, v in told[o].items() if got.get(o, {}).get(k) != v})
+    expect("what stands behind it", "between" not in what or "root/proc/cmdline" in members(capture))
+as_it_is = tmp / "smi.xml"
+as_it_is.write_text(XML)
+f = {x["target"]: x for x in json.loads(run("check", "--host", as_it_is, "--format", "json").out)["findings"] if x["id"] == "gpu.power-limit"}
+expect("check takes the XML", f and all(x["verdict"] == "fail" and "limited to 500 W" in x["reason"] for x in f.values()), f)
+for what, text, words in (("cut short", XML[:XML.index("<fb_memory_usage>")], {"nvmlDeviceGetPersistenceMode": 1}),
+                          ("elements that do not close", XML.replace("</pci>", "</pcx>"), {"nvmlDeviceGetMigMode.current": 0}),
+                          ("an entity", XML.replace("H100 80GB", "&x;").replace("<nvidia_smi_log>", '<!DOCTYPE a [<!ENTITY x "y">]><nvidia_smi_log>'), {"nvmlDeviceGetAccountingMode": 0})):
+    got = json.loads(page(posted(text)[0], "api/nvml.json"))["0"]
+    expect(f"XML with {what}: what is certain", words.items() <= got.items() and all(told["0"].get(k) == v for k, v in got.items()), got)
+    expect(f"XML with {what}: the rest is not known", ("nvmlDeviceGetName" in got, "nvmlDeviceGetEccMode.current" in got) == (what != "an entity", what == "an entity"), got)
+capture, r = posted("<nvidia_smi_log>" + "<a>" * 100000, code=5)
+expect("XML too deep", "no output of lspci" in r.err, r.err)
+
 # Archives of sosreport.
 SOS = {"proc/cmdline": "quiet iommu=pt\n", "etc/shadow": "root:x\n", "etc/sysctl.d/90.conf": "vm.swappiness = 1\n",
        "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n", "sos_commands/pci/lspci_-nnvv": LIST,
@@ -177,10 +252,15 @@ for pack, name in ((gzip.compress, "sos.tar.gz"), (lzma.compress, "sos.tar.xz"),
     expect(f"{name}: as it is", "capture --from" in r.err if name.endswith("xz") else "0000:01:00.0" in r.out, r)
 
 # What is no such thing.
-for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], ""),
+for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], "truncated: the compressed file ends early"),
                           ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "no output of lspci, nvidia-smi, /proc, /sys or /etc found")):
     capture, r = posted(text, code=5)
     expect(f"{what}: is said", words in r.err and not capture.exists(), r.err)
+for name, text, words in (("hello.txt", b"hello\n", "neither a capture nor output that gputune reads"), ("noise", b"\xff\0" * 999, "nvidia-smi -q (-x)"),
+                          ("log.gz", gzip.compress(SEED.encode())[:-9], "truncated: the compressed file ends early"), ("x.tar", b"hello\n", "invalid tar")):
+    (tmp / name).write_bytes(text)
+    r = run("check", "--host", tmp / name)
+    expect(f"{name} in the place of a capture", r.code == 2 and words in r.err and ("invalid tar" in r.err) == name.endswith(".tar"), r)
 capture, r = posted(gzip.compress(b"\0" * (40 << 20)), code=5)
 expect("too large", "larger than 32 MiB" in r.err, r.err)
 capture, r = posted("$ cat /proc/../../etc/passwd\nroot\n$ cat /proc/a\nx\n$ cat /proc/a/b\ny\n$ cat /proc/c/d\nz\n$ cat /proc/c\nz\n$ exit\n")

@@ -219,8 +219,14 @@ void posted_text(struct posted *p, char *text, size_t len, bool whole)
 	for (char *s = text, *end = text + len, *line; s < end; s = line) {
 		char *stop = memchr(s, '\n', (size_t)(end - s));
 		size_t n = stop ? (size_t)(stop - s) : (size_t)(end - s);
+		const char *xml = memmem(s, n, "<nvidia_smi_log", 15);
 
 		line = s + n + 1;
+		if (xml) {
+			leave(p, &at);
+			line = text + (posted_smi_xml(p, xml, end) - text);
+			continue;
+		}
 		for (size_t i = 0; i < n; i++)
 			s[i] = s[i] ? s[i] : ' ';
 		if (n && s[n - 1] == '\r')
@@ -338,7 +344,9 @@ static int unpack_gz(const char *path, int fd, size_t *len, struct err *e)
 		r = fd_write_all(fd, piece, (size_t)got);
 		*len += (size_t)got;
 	}
-	gzclose(in);
+	/* A file that ends within its data is told by its end alone. */
+	if (gzclose(in) == Z_BUF_ERROR && !r && !got)
+		return err_set(e, -EBADMSG, "%s: truncated: the compressed file ends early", path);
 	if (r)
 		return err_set(e, -EFBIG, "%s: larger than %d MiB", path, POSTED_ARCHIVE_MAX >> 20);
 	return got < 0 ? err_set(e, -EBADMSG, "%s: broken compressed file", path) : 0;
@@ -487,9 +495,17 @@ struct host *host_open_capture(const char *path, struct err *e)
 	if (h || str_starts(path, "demo:"))
 		return h;
 	h = open_posted(path, &why);
-	if (!h && (str_ends(path, "gz") || str_ends(path, "xz")))
+	if (h)
+		return h;
+	if (str_ends(path, "gz") || str_ends(path, "xz"))
 		*e = why;
-	if (!h && str_ends(path, "xz"))
+	else if (why.code == -ENODATA && !str_ends(path, ".tar") && !store_is_packed(path)) {
+		*e = (struct err){ 0 };
+		err_set(e, -ENODATA, "%s: neither a capture nor output that gputune reads", path);
+		err_hint(e, "it reads captures (folder, tar, tar.zst), nvidia-bug-report.log.gz, "
+			    "a sosreport, and text of lspci, nvidia-smi, nvidia-smi -q (-x)");
+	}
+	if (str_ends(path, "xz"))
 		err_hint(e, "gputune capture --from %s -o FILE.tar, then --host FILE.tar", path);
-	return h;
+	return NULL;
 }

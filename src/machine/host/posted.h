@@ -71,6 +71,9 @@ struct posted_function *posted_lspci_line(struct posted *p, const char *line,
 void posted_lspci_finish(struct posted *p);
 /* A line of "nvidia-smi -q"; false: it is none. */
 bool posted_smi_line(struct posted *p, const char *line);
+/* The report of "nvidia-smi -q -x", which begins at s with its outermost element. Returns the place
+ * behind it; end: it is cut short or none. Defines and expands nothing. */
+const char *posted_smi_xml(struct posted *p, const char *s, const char *end);
 /* A line of nvidia-smi's table; false: it is none. */
 bool posted_smi_table(struct posted *p, const char *line);
 void posted_smi_finish(struct posted *p);
