@@ -350,7 +350,7 @@ struct weighed {
 /* What is asked. */
 struct asked {
 	double weight, strange;	  /* strange: the part that no row has */
-	bool question;		  /* somebody asks: "?" */
+	bool question, wish;	  /* somebody asks: "?"; wants something new (the term "wish") */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
 
@@ -396,6 +396,7 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 				if (t.now[b].weight > 0 && !*place)
 					weigh_token(x, &t.now[b], out, asked);
 				*place = &seen;
+				asked->wish = asked->wish || strcmp(t.now[b].text, "wish") == 0;
 			}
 	}
 	asked->weight = asked->weight > 0 ? asked->weight : 1;
@@ -432,7 +433,7 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 	}
 	other = (exp(other) + exp(weight_of("nothing") +
 				  weight_of("unknown") * asked->strange / asked->weight)) *
-		exp(question);
+		exp(question + (asked->wish ? weight_of("wish") : 0));
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=
 			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);
