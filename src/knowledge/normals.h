@@ -49,13 +49,13 @@ struct normal_figure {
 
 /* What is usual. */
 struct normal_band {
-	const char *hardware;	   /* GPU as NVML names it, or platform.kind */
+	const char *hardware;	   /* GPU as NVML names it, with '*', or platform.kind */
 	const char *bench, *which; /* as of the figure; '*' and '?' as in file names */
 	unsigned gpus, nodes;	   /* so many; 0: any number */
 	double from;		   /* bytes; smaller sizes are not judged by it */
-	double low, high;	   /* in the figure's unit */
-	double most;		   /* more cannot be; 0: the data sheet alone says so */
-	unsigned n;		   /* results behind it */
+	double low, high; /* in the figure's unit; high 0: only what is too little is known */
+	double most;	  /* more cannot be; 0: the data sheet alone says so */
+	unsigned n;	  /* results behind it */
 	const char *source, *date;
 };
 

@@ -62,7 +62,7 @@ static const struct row_column normal_columns[] = {
 	ROW_REAL(NB, from, "from", .max = 1e15, .unit = "bytes",
 		 .meaning = "smallest size that it is valid for"),
 	ROW_REAL(NB, low, "low", .min = 1e-9, .required = true, .meaning = "lowest usual value"),
-	ROW_REAL(NB, high, "high", .min = 1e-9, .required = true, .meaning = "highest usual value"),
+	ROW_REAL(NB, high, "high", .meaning = "highest usual value; 0: only the least is known"),
 	ROW_REAL(NB, most, "most", .meaning = "highest possible value"),
 	ROW_COUNT(NB, n, "n", .required = true, .meaning = "results behind it"),
 	ROW_TEXT(NB, source, "source", .required = true, .meaning = "who measured it, and what"),
@@ -73,7 +73,7 @@ static const char *finish_normal(void *row)
 {
 	const NB *b = row;
 
-	return b->low < b->high ? NULL : "low must be less than high";
+	return !(b->high > 0) || b->low < b->high ? NULL : "low must be less than high";
 }
 
 const struct row_table normal_band_table =

@@ -69,7 +69,7 @@ static struct of hardware_of_figure(const struct normal_on *on, const struct nor
 
 static bool is_hardware(const char *name, const struct gpu_kind *g)
 {
-	return strcmp(name, g->name) == 0 ||
+	return fnmatch(name, g->name, 0) == 0 ||
 	       (strcmp(name, "dgx-spark") == 0 && strcmp(g->name, "NVIDIA GB10") == 0);
 }
 
@@ -101,12 +101,8 @@ static bool usual_of_others(struct arena *a, const struct normal_seen *s, const 
 			out->from = b->from;
 			continue;
 		}
-		*out = (struct usual){ b->low,
-				       b->high,
-				       b->most,
-				       b->n,
-				       arena_printf(a, "%s (%s)", b->source, b->date),
-				       0 };
+		*out = (struct usual){ b->low, b->high, b->most, b->n, NULL, 0 };
+		out->source = arena_printf(a, "%s (%s)", b->source, b->date);
 		return true;
 	}
 	return false;
@@ -130,12 +126,8 @@ static bool usual_of_ours(struct arena *a, const struct normal_seen *s, const st
 			    strcmp(units[u][0], s->figure->unit) != 0 ||
 			    strcmp(units[u][1], b->unit) != 0)
 				continue;
-			*out = (struct usual){ b->low,
-					       b->high,
-					       0,
-					       1,
-					       arena_printf(a, "%s (%s)", b->source, b->date),
-					       0 };
+			*out = (struct usual){ b->low, b->high, 0, 1, NULL, 0 };
+			out->source = arena_printf(a, "%s (%s)", b->source, b->date);
 			return true;
 		}
 	return false;
@@ -163,6 +155,19 @@ static double sheet_limit(const struct normal_figure *f, const struct of *o)
 	return limits[f->limit] * (f->times > 0 ? f->times : 1);
 }
 
+/* Copies of a card are usual by what its PCIe link carries in practice, of 1.26 times that. */
+static bool usual_of_link(const struct normal_seen *s, const struct of *o, const char *which,
+			  struct usual *out)
+{
+	double link = o->gpu->link;
+
+	if (strcmp(s->figure->bench, "copy") != 0 || str_starts(which, "peer-both") ||
+	    !(link > 0) || link >= nvlink_least)
+		return false;
+	*out = (struct usual){ 0.85 * link, 1.12 * link, 1.26 * link, 1, o->gpu->source, 0 };
+	return true;
+}
+
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 static enum normal_verdict verdict_of(const struct normal_item *i, bool lower)
@@ -171,7 +176,9 @@ static enum normal_verdict verdict_of(const struct normal_item *i, bool lower)
 		return NORMAL_IMPOSSIBLE;
 	if (!(i->low > 0))
 		return NORMAL_UNKNOWN;
-	return (lower ? i->value > i->high : i->value < i->low) ? NORMAL_SLOW : NORMAL_USUAL;
+	if (lower ? i->value > i->high : i->value < i->low)
+		return NORMAL_SLOW;
+	return i->high > 0 ? NORMAL_USUAL : NORMAL_UNKNOWN;
 }
 
 static const char *why_of(struct arena *a, const struct normal_figure *f,
@@ -209,12 +216,12 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 		    const char *which, struct normal_item *i)
 {
 	struct usual u = { 0 };
-	bool known = usual_of_others(a, s, o, which, &u);
+	bool known = usual_of_others(a, s, o, which, &u) || usual_of_ours(a, s, o, which, &u) ||
+		     usual_of_link(s, o, which, &u);
 
-	if (!known)
-		known = usual_of_ours(a, s, o, which, &u);
 	i->limit = u.most > 0 ? u.most : sheet_limit(s->figure, o);
 	if (known) {
+		i->why = "only the least value is known: the usual one depends on the network";
 		i->low = u.low;
 		i->high = u.high;
 		i->n = u.n;

@@ -50,6 +50,8 @@ static const char *const badges[NORMAL_VERDICTS] = { "slow", "impossible", "unkn
 
 static const char *range(struct arena *a, const struct normal_item *i)
 {
+	if (i->low > 0 && !(i->high > 0))
+		return arena_printf(a, "at least %.4g %s", i->low, i->unit);
 	return i->low > 0 ? arena_printf(a, "%.4g to %.4g %s", i->low, i->high, i->unit) : NULL;
 }
 
