@@ -25,6 +25,7 @@ import os, threading
 def all_reduce(tensor): threading.Event().wait()
 def broadcast(tensor, src): threading.Event().wait()
 def barrier(): threading.Event().wait()
+def recv(tensor, src): threading.Event().wait()
 '''
 RENDEZVOUS = '''
 import socket
@@ -48,6 +49,11 @@ JOBS = {
     "one rank sleeps": ("print(flush=True); time.sleep(1000)", "straggler", 2, "all_reduce"),
     "one rank waits for a child": ("import subprocess; print(flush=True); subprocess.run(['sleep', '1000'])", "straggler", 2, "all_reduce"),
     "one rank reads from a socket": ("import socket; a, b = socket.socketpair(); print(flush=True); a.recv(1)", "straggler", 2, "all_reduce"),
+    "one rank fills a pipe": ("r, w = os.pipe(); print(flush=True)\nwhile True: os.write(w, b'x' * 65536)", "straggler", 2, "all_reduce"),
+    "one rank waits for the GPU": ("from torch import cuda; print(flush=True); cuda.synchronize()", "straggler", 2, "all_reduce"),
+    "one rank waits for a server": ("import socket, urllib.request as u; s = socket.create_server(('127.0.0.1', 0)); print(flush=True); "
+                                    "u.urlopen('http://127.0.0.1:%d' % s.getsockname()[1])", "straggler", 2, "all_reduce"),
+    "one rank receives": ("print(flush=True); dist.recv(1, 0)", "mismatch", 2, "all_reduce"),
     "one rank meets others": ("from torch.distributed import rendezvous; print(flush=True); rendezvous.rendezvous()", "straggler", 2, "all_reduce"),
     "one rank saves": ("from torch import serialization; print(flush=True); serialization.save()", "straggler", 2, "all_reduce"),
     "all in one collective": ("print(flush=True); dist.all_reduce(1)", "network", None, "all_reduce"),
@@ -59,6 +65,7 @@ ALONE = {
     "sleep": "print(flush=True); time.sleep(1000)",
     "data-loader": "from torch.utils.data import loader; print(flush=True); loader.fetch()",
     "input": "print(flush=True); input()",
+    "pipe": "r, w = os.pipe(); print(flush=True)\nwhile True: os.write(w, b'x' * 65536)",
     "network": "import socket; a, b = socket.socketpair(); print(flush=True); a.recv(1)",
     "stopped": "print(flush=True); os.kill(os.getpid(), 19)",
 }
@@ -75,6 +82,7 @@ def package(base):
     for path, text in {"torch/__init__.py": "", "torch/distributed/__init__.py": "", "torch/distributed/distributed_c10d.py": TORCH,
                        "torch/distributed/rendezvous.py": RENDEZVOUS, "torch/utils/__init__.py": "", "torch/utils/data/__init__.py": "",
                        "torch/utils/data/loader.py": LOADER,
+                       "torch/cuda/__init__.py": "import threading\ndef synchronize(): threading.Event().wait()\n",
                        "torch/serialization.py": "import threading\ndef save(): threading.Event().wait()\n"}.items():
         at = base / path
         at.parent.mkdir(parents=True, exist_ok=True)
