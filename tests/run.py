@@ -187,7 +187,8 @@ def jobs_of(step, only_changed):
                     Job(step, "kubernetes-real", ["python3", "tests/golden/kubernetes_real.py", "build/gputune",
                                                   os.environ.get("GPUTUNE_KUBERNETES", "build-kubernetes"), "1000"], after=["build"], suite=True)]
         case "agents":
-            return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")] + \
+            subprocess.run(["scripts/install-deps", "agents"], cwd=ROOT, stdout=(LOGS / "agents-deps.log").open("w"), stderr=subprocess.STDOUT)
+            return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults", "polkit")] + \
                 [Job(step, "orders", ["python3", "tests/golden/mcp.py", "build/gputune", "--long"], after=["build"], suite=True)]
         case "browser":
             subprocess.run(["scripts/install-deps", "browser"], cwd=ROOT, stdout=(LOGS / "browser-deps.log").open("w"), stderr=subprocess.STDOUT)

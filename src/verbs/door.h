@@ -34,15 +34,15 @@ struct door {
 	void *ctx;
 	const char *file; /* the file of -o, where the verb makes one this time; NULL: none */
 	bool to_file;	  /* the result is written to a file that was named */
-	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
-	long long asker;	       /* the process whose request it is; 0: this one */
-	bool agent;		       /* it asks through gputune mcp */
-	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
-	bool may_change;	       /* whoever asks has said that it may change the machine */
-	bool attended;		       /* a person answers what agree asks */
-	bool verbose;		       /* what is shown with a question has its reasons */
-	bool launched;		       /* a launcher's processes may look together: verbs/ranks.h */
-	bool page; /* the answer is shown as a page, which may hold more than its result */
+	const struct knowledge *known;	    /* NULL: not read yet; knowledge.h */
+	const struct approval_asker *asker; /* whose request it is; NULL: this process's */
+	bool agent;			    /* it asks through gputune mcp */
+	bool agreed;	 /* whoever asks has agreed to what will be done (--yes) */
+	bool may_change; /* whoever asks has said that it may change the machine */
+	bool attended;	 /* a person answers what agree asks */
+	bool verbose;	 /* what is shown with a question has its reasons */
+	bool launched;	 /* a launcher's processes may look together: verbs/ranks.h */
+	bool page;	 /* the answer is shown as a page, which may hold more than its result */
 	/* Lines of the journal are lost: what it holds is not known for sure. */
 	bool unreadable;
 	bool stale; /* this user sees of the journal what it was before a change */

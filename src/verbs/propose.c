@@ -136,7 +136,7 @@ static int read_plan(struct door *d, struct host *h, const char *hash, struct ap
 	fill(d->arena, p, out);
 	out->hash = hash;
 	out->state = waiting->state;
-	out->expires_s = waiting->left_s;
+	out->expires_s = waiting->left_ms / 1000;
 	return 0;
 }
 
@@ -174,6 +174,9 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 	struct err e = { 0 };
 	int code = read_plan(d, h, ask->hash, &waiting, &p, out);
 
+	if (!code && strcmp(waiting.state, "used") == 0)
+		code = door_refuse(d, EXIT_NOT_APPLIED, "plan %s was used: propose it again",
+				   ask->hash);
 	if (!code) {
 		const struct plan_view how = { .verbose = d->verbose,
 					       .ledger = door_ledger(d, h, p.m) };
@@ -181,7 +184,7 @@ static int approve(struct door *d, struct host *h, const struct approve_ask *ask
 		code = door_agreed(
 			d, page_plan(d->arena, p.m, &p.plan, &how),
 			arena_printf(d->arena, "Approve %s, to be applied once within %lld s?",
-				     changes_text(d->arena, out->changes), waiting.left_s));
+				     changes_text(d->arena, out->changes), waiting.left_ms / 1000));
 	}
 	if (!code && approval_grant(h, d->arena, &waiting, &e))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);

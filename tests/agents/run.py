@@ -40,7 +40,7 @@ def expect(what, ok, detail=""):
 def packages():
     """node_modules as the lock file has them; nothing of theirs is run on installing. Why not, or None."""
     if not shutil.which("npm") or not shutil.which("node"):
-        return "there is no npm here; scripts/install-deps browser"
+        return "there is no npm here; scripts/install-deps agents"
     folder.mkdir(parents=True, exist_ok=True)
     lock = hashlib.sha256((here / "package-lock.json").read_bytes()).hexdigest()
     stamp = folder / "installed"

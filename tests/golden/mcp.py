@@ -465,21 +465,21 @@ def approvals():
     expect("applied", not j["isError"] and {x["outcome"] for x in j["structuredContent"]["data"]["rows"]} == {"done"}, j)
     undo = j["structuredContent"]["undo"]
     expect("once", refused(c.call("apply", approved=h, target=SPARK)))
-    expect("not even if it is approved again", b"ended with 0" in orphan(lambda: approve([h, *on])) and refused(c.call("apply", approved=h, target=SPARK)))
+    expect("nor is it approved again", b"was used: propose it again" in orphan(lambda: approve([h, *on])) and refused(c.call("apply", approved=h, target=SPARK)))
     j = c.call(undo["tool"], **undo["arguments"])["result"]
     expect("the undo that the answer names", not j["isError"] and {x["outcome"] for x in j["structuredContent"]["data"]["rows"]} == {"restored"}, j)
     other = c.call("propose", setting="memory", target=SPARK)["result"]["structuredContent"]["data"]["hash"]
     plan = over / "root/var/lib/gputune/approvals" / f"{other}.plan"
     plan.write_text(plan.read_text().replace('"after":"10"', '"after":"90"'))
     expect("a plan that was changed", b"was changed" in orphan(lambda: approve([other, *on])) and refused(c.call("apply", approved=other, target=SPARK)))
-    old = json.loads(plan.read_text()) | {"expires_s": 1}
+    old = json.loads(plan.read_text()) | {"expires_ms": 1}
     text = json.dumps(old, separators=(",", ":"), sort_keys=True)
     late = hashlib.sha256(text.encode()).hexdigest()[:32]
     plan.with_name(f"{late}.plan").write_text(text)
     plan.with_name(f"{late}.plan").chmod(0o600)
     expect("a plan that has expired", b"has expired" in approve([late, *on]))
-    for what, change in (("boot", {"boot_id": "x"}), ("machine", {"machine": "x"}), ("a later end", {"expires_s": 1 << 40})):
-        text = json.dumps(old | {"expires_s": int(time.clock_gettime(time.CLOCK_BOOTTIME)) + 500} | change, separators=(",", ":"), sort_keys=True)
+    for what, change in (("boot", {"boot_id": "x"}), ("machine", {"machine": "x"}), ("a later end", {"expires_ms": 1 << 50})):
+        text = json.dumps(old | {"expires_ms": 1000 * int(time.clock_gettime(time.CLOCK_BOOTTIME)) + 500000} | change, separators=(",", ":"), sort_keys=True)
         name = hashlib.sha256(text.encode()).hexdigest()[:32]
         plan.with_name(f"{name}.plan").write_text(text)
         plan.with_name(f"{name}.plan").chmod(0o600)
@@ -489,10 +489,11 @@ def approvals():
     shown(path)
     shown_in_rounds(path, on)
     waiting = [c.call("propose", setting="memory", target=SPARK)["result"] for _ in range(3)]
-    expect("proposals of one second are one", len({w["structuredContent"]["data"]["hash"] for w in waiting}) <= 3)
+    expect("each proposal is its own", len({w["structuredContent"]["data"]["hash"] for w in waiting}) == 3, waiting)
     refuses("with another plan", ["apply", "--approved", h, "--only", "memory", *on], 2, "--approved already selects")
     refuses("with another undo", ["undo", "--approved", h, "--all", *on], 2, "--approved already selects")
     refuses("at boot", ["apply", "--approved", h, "--boot"], 2, "give either a plan or --boot")
+    refuses("a second service", ["mcp", "--socket", path], 2, "another server listens on")
     server.terminate()
     expect("the service ends, and its socket goes", server.wait(20) == 0 and not path.exists())
     server = subprocess.Popen([gputune, "mcp", "--socket", str(path)], env=PLAIN)

@@ -22,6 +22,7 @@
 #include "front/mcp/mcp.h"
 #include "front/result_part.h"
 #include "look/settings/site.h"
+#include "tune/txn/approval.h"
 #include "verbs/verbs.h"
 
 enum {
@@ -37,7 +38,7 @@ enum {
 struct connection {
 	bool open;
 	int in, out;
-	long long pid; /* of the client; 0: it started us */
+	struct approval_asker asker; /* pid 0: it started us */
 	struct text line;
 	struct mcp_client state;
 };
@@ -78,7 +79,7 @@ static void close_client(struct server *s, struct connection *c)
 	for (size_t i = 0; i < CALLS; i++)
 		if (s->calls[i].from == c)
 			s->calls[i].from = NULL;
-	if (c->pid)
+	if (c->asker.pid)
 		close(c->in);
 	text_free(&c->line);
 	*c = (struct connection){ .open = false };
@@ -133,7 +134,7 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 		.format = "json", .compact = true, .budget = call->tokens, .yes = call->tool->writes
 	};
 	run_open_door(&r);
-	r.door.asker = c->pid;
+	r.door.asker = c->asker.pid ? &c->asker : NULL;
 	r.door.agent = true;
 	if (call->node)
 		ask_node(s, &r, call);
@@ -361,20 +362,20 @@ static void read_client(struct server *s, struct connection *c)
 		return;
 	c->in = -1;
 	/* A socket that is closed cannot be answered; who is asked once is answered. */
-	if (c->pid || !s->how->once) {
-		c->pid = 0;
+	if (c->asker.pid || !s->how->once) {
+		c->asker.pid = 0;
 		close_client(s, c);
 	}
 }
 
 /* --- clients ---------------------------------------------------------------------------------- */
 
-static struct connection *new_client(struct server *s, int in, int out, long long pid)
+static struct connection *new_client(struct server *s, int in, int out, struct approval_asker who)
 {
 	for (size_t i = 0; i < CLIENTS; i++)
 		if (!s->clients[i].open) {
 			s->clients[i] = (struct connection){
-				.open = true, .in = in, .out = out, .pid = pid
+				.open = true, .in = in, .out = out, .asker = who
 			};
 			return &s->clients[i];
 		}
@@ -393,8 +394,9 @@ static void accept_client(struct server *s)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ||
 	    (who.uid != 0 && who.uid != geteuid() && !s->how->group) ||
+	    who.pid <= 0 || /* of a container that this server is in */
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
-	    !new_client(s, fd, fd, who.pid))
+	    !new_client(s, fd, fd, approval_asker_of(who.pid, who.uid)))
 		close(fd);
 }
 
@@ -412,14 +414,17 @@ static int open_socket(struct server *s)
 	if (s->how->group && !g)
 		return complain_text(EXIT_USAGE, "--group: unknown group \"%s\"", s->how->group);
 	memcpy(to.sun_path, path, strlen(path));
+	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(s->listener, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		return complain_text(EXIT_USAGE, "another server listens on %s", path);
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
 		unlink(path);
-	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	before = umask(0177);
+	/* Whatever others may put in its place meanwhile keeps its mode, and a link is not
+	 * followed. */
+	before = umask(g ? 0117 : 0177);
 	bad = s->listener < 0 || bind(s->listener, (const struct sockaddr *)&to, sizeof(to));
 	umask(before);
-	bad = bad || (g && (chown(path, (uid_t)-1, g->gr_gid) || chmod(path, 0660))) ||
-	      listen(s->listener, CLIENTS);
+	bad = bad || (g && lchown(path, (uid_t)-1, g->gr_gid)) || listen(s->listener, CLIENTS);
 	return bad ? complain_text(EXIT_USAGE, "cannot listen on %s: %s", path, strerror(errno))
 		   : 0;
 }
@@ -573,7 +578,7 @@ static int verb_mcp(struct run *r)
 	sigaction(SIGINT, &ended, NULL);
 	sigaction(SIGHUP, &ended, NULL);
 	if (!s->how->socket)
-		new_client(s, STDIN_FILENO, STDOUT_FILENO, 0);
+		new_client(s, STDIN_FILENO, STDOUT_FILENO, (struct approval_asker){ 0 });
 	serve(s);
 	if (s->scratch[0])
 		nftw(s->scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -3,33 +3,30 @@
 #include "tune/txn/approval.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "machine/host/command.h"
 #include "machine/host/libraries.h"
 #include "machine/write/write.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/txn.h"
 
-#define PKCHECK "/usr/bin/pkcheck"
+enum { FILE_MAX = 16 << 20, CHAIN_MAX = 64, NO_SESSION = -1, PKCHECK_MAX = 4096 };
 
-enum { FILE_MAX = 16 << 20, CHAIN_MAX = 64, NO_SESSION = -1 };
-
-static long long boottime_s(void)
+static long long boottime_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec;
+	return 1000LL * t.tv_sec + t.tv_nsec / 1000000;
 }
 
 static const char *file_of(struct arena *a, const char *hash, const char *end)
@@ -81,6 +78,7 @@ static int read_own(struct host *h, struct arena *a, const char *path, char **te
 /* Removes what has expired or is of another boot; how many proposals are left. */
 static size_t tidy(struct host *h, struct arena *a)
 {
+	static const char *const ends[] = { "plan", "approved", "asked", "taken" };
 	const char *boot = boot_id_of(h, a);
 	char **names, line[128];
 	size_t n = 0, left = 0;
@@ -93,18 +91,16 @@ static size_t tidy(struct host *h, struct arena *a)
 		struct approval p;
 
 		if (str_ends(names[i], ".plan") && approval_read(h, a, hash, &p, &ignored) == 0) {
+			left += strcmp(p.state, "used") != 0;
 			approval_free(&p);
-			left++;
 		} else if (str_ends(names[i], ".plan")) {
-			host_remove(h, file_of(a, hash, "plan"));
-			host_remove(h, file_of(a, hash, "approved"));
-			host_remove(h, file_of(a, hash, "asked"));
+			for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
+				host_remove(h, file_of(a, hash, ends[k]));
 		} else if (str_ends(names[i], ".applied") &&
 			   host_read_line(h, file_of(a, hash, "applied"), line, sizeof(line)) ==
 				   0 &&
 			   strcmp(line + strcspn(line, " "), arena_printf(a, " %s", boot)) != 0) {
 			host_remove(h, file_of(a, hash, "applied"));
-			host_remove(h, file_of(a, hash, "taken"));
 		}
 	}
 	return left;
@@ -115,7 +111,7 @@ int approval_propose(struct host *h, struct arena *a, json_t *plan, const char *
 {
 	json_t *doc = json_pack("{s:o, s:s*, s:s, s:s, s:I}", "plan", plan, "allow", allow,
 				"machine", machine_of(h, a), "boot_id", boot_id_of(h, a),
-				"expires_s", (json_int_t)(boottime_s() + APPROVAL_S));
+				"expires_ms", (json_int_t)(boottime_ms() + 1000 * APPROVAL_S));
 	char *text = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS);
 	int r = text ? library_open(LIBRARY_SODIUM, e) : -ENOMEM;
 
@@ -163,12 +159,12 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 	out->allow = json_string_value(json_object_get(out->doc, "allow"));
 	machine = json_string_value(json_object_get(out->doc, "machine"));
 	boot = json_string_value(json_object_get(out->doc, "boot_id"));
-	out->left_s = json_integer_value(json_object_get(out->doc, "expires_s")) - boottime_s();
+	out->left_ms = json_integer_value(json_object_get(out->doc, "expires_ms")) - boottime_ms();
 	if (!out->plan || !machine || !boot)
 		r = err_set(e, -EINVAL, "plan %s was changed since it was proposed", hash);
 	else if (strcmp(machine, machine_of(h, a)) != 0 || strcmp(boot, boot_id_of(h, a)) != 0)
 		r = err_set(e, -EPERM, "plan %s is of another machine or boot", hash);
-	else if (out->left_s <= 0 || out->left_s > APPROVAL_S)
+	else if (out->left_ms <= 0 || out->left_ms > 1000 * APPROVAL_S)
 		r = err_set(e, -EPERM, "plan %s has expired: propose it again", hash);
 	out->state = host_stat(h, file_of(a, hash, "taken"), &st) == 0	    ? "used"
 		     : host_stat(h, file_of(a, hash, "approved"), &st) == 0 ? "approved"
@@ -234,6 +230,28 @@ static long long session_of(struct host *live, struct arena *a, long long pid)
 	return id;
 }
 
+struct approval_asker approval_asker_of(long long pid, long long uid)
+{
+	struct approval_asker who = { .pid = pid, .uid = uid };
+	struct host *live = host_open_live();
+	struct arena a = { 0 };
+	struct host_stat st;
+
+	if (host_stat(live, arena_printf(&a, "/proc/%lld", pid), &st) == 0 && st.uid == uid)
+		snprintf(who.began, sizeof(who.began), "%s", txn_process_began(live, &a, pid));
+	arena_free(&a);
+	host_close(live);
+	return who;
+}
+
+/* A number of a process that has ended may be another's by now. */
+static bool is_there(const struct approval_asker *who)
+{
+	struct approval_asker now = approval_asker_of(who->pid, who->uid);
+
+	return now.began[0] && strcmp(now.began, who->began) == 0;
+}
+
 const char *approval_no_person(struct arena *a)
 {
 	struct host *live = host_open_live();
@@ -290,6 +308,8 @@ static bool shares(struct host *live, struct arena *a, const json_t *approved, l
 	const json_t *v, *ancestors = json_object_get(approved, "ancestors");
 	bool root = true;
 
+	if (!n) /* it has ended: nobody knows where it came from */
+		return true;
 	for (size_t i = 0; i < n; i++) {
 		const char *me = arena_printf(a, "%lld %s", chain[i].pid, chain[i].began);
 
@@ -305,39 +325,31 @@ static bool shares(struct host *live, struct arena *a, const json_t *approved, l
 	return session_of(live, a, pid) == session;
 }
 
-/* polkit's own program makes the call to its authority; what pkcheck(1) ends with. */
-static int pkcheck(struct arena *a, const char *process, const char *hash, bool ask)
+/* polkit's own program makes the call to its authority: what pkcheck(1) ends with, or -errno. */
+static int pkcheck(struct arena *a, const struct approval_asker *who, const struct approval *p,
+		   bool ask)
 {
-	const char *message =
-		arena_printf(a, "Authentication is required to let plan %s be applied", hash);
-	const char *argv[] = { PKCHECK,
+	const char *process = arena_printf(a, "%lld,%s,%lld", who->pid, who->began, who->uid),
+		   *message = arena_printf(
+			   a, "Authentication is required to let plan %s be applied", p->hash);
+	const char *argv[] = { "pkcheck",
 			       "--action-id",
 			       "io.gputune.approve",
 			       "--process",
 			       process,
 			       "--detail",
 			       "plan",
-			       hash,
+			       p->hash,
 			       "--detail",
 			       "polkit.message",
 			       message,
 			       ask ? "--allow-user-interaction" : NULL,
 			       NULL };
-	char *const none[] = { NULL };
-	int status = 0, nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	pid_t pid = fork();
+	struct command_result ended;
+	int r = command_run(a, (char *const *)(uintptr_t)argv, (int)p->left_ms, PKCHECK_MAX,
+			    &ended);
 
-	if (pid == 0) {
-		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-			dup2(nothing, fd);
-		execve(PKCHECK, (char *const *)(uintptr_t)argv, none);
-		_exit(127);
-	}
-	if (nothing >= 0)
-		close(nothing);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+	return r ? r : ended.status;
 }
 
 /*
@@ -345,24 +357,23 @@ static int pkcheck(struct arena *a, const char *process, const char *hash, bool 
  * Where polkit would let it be without a question, as it lets root, nobody was asked.
  */
 static bool polkit_approves(struct host *h, struct arena *a, const struct approval *p,
-			    long long pid)
+			    const struct approval_asker *who)
 {
 	enum { AUTHORIZED = 0, WOULD_ASK = 2 };
-	const char *of = arena_printf(a, "/proc/%lld", pid), *process;
-	struct host *live = host_open_live();
-	struct host_stat st = { 0 };
-	long long begin = boottime_s();
-	bool known = host_stat(live, of, &st) == 0 && st.uid != 0;
+	const char *asked = file_of(a, p->hash, "asked");
+	long long begin = boottime_ms();
+	int r;
 
-	process = arena_printf(a, "%lld,%s,%lld", pid, txn_process_began(live, a, pid), st.uid);
-	host_close(live);
-	return known && pkcheck(a, process, p->hash, false) == WOULD_ASK &&
-	       host_make_dir(h, file_of(a, p->hash, "asked"), 0700) == 0 &&
-	       pkcheck(a, process, p->hash, true) == AUTHORIZED && boottime_s() - begin < p->left_s;
+	if (!who->uid || pkcheck(a, who, p, false) != WOULD_ASK || host_make_dir(h, asked, 0700))
+		return false;
+	r = pkcheck(a, who, p, true);
+	if (r == WOULD_ASK) /* no agent of polkit's is there that could ask */
+		host_remove(h, asked);
+	return r == AUTHORIZED && boottime_ms() - begin < p->left_ms && is_there(who);
 }
 
-int approval_take(struct host *h, struct arena *a, const struct approval *p, long long asker,
-		  struct err *e)
+int approval_take(struct host *h, struct arena *a, const struct approval *p,
+		  const struct approval_asker *asker, struct err *e)
 {
 	struct host *live;
 	json_t *approved;
@@ -371,18 +382,21 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 	bool given = !read_own(h, a, file_of(a, p->hash, "approved"), &text, &len, e), own;
 	int r;
 
-	if (!given && (asker <= 0 || !polkit_approves(h, a, p, asker))) {
-		*e = (struct err){ 0 };
+	*e = (struct err){ 0 };
+	if (strcmp(p->state, "used") == 0)
+		return err_set(e, -EPERM, "the approval of plan %s was used", p->hash);
+	if (asker && !is_there(asker))
+		return err_set(e, -EPERM, "the process that connected has ended: connect again");
+	if (!given && (!asker || !polkit_approves(h, a, p, asker))) {
 		err_set(e, -EPERM, "plan %s is not approved", p->hash);
 		err_hint(e, "a person approves it with: sudo gputune approve %s", p->hash);
 		return -EPERM;
 	}
-	*e = (struct err){ 0 };
 	approved = given ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	live = host_open_live();
 	own = given && (!json_is_array(json_object_get(approved, "ancestors")) ||
-			shares(live, a, approved, getpid(), asker <= 0) ||
-			(asker > 0 && shares(live, a, approved, asker, true)));
+			shares(live, a, approved, getpid(), !asker) ||
+			(asker && shares(live, a, approved, asker->pid, true)));
 	host_close(live);
 	json_decref(approved);
 	if (own)

@@ -25,13 +25,19 @@ enum {
 	APPROVAL_WAITING = 32 /* proposals at a time */
 };
 
+/* Who requests something over a socket: the process that connected, as it was then. */
+struct approval_asker {
+	long long pid, uid;
+	char began[24]; /* "": it had ended, or was another user's */
+};
+
 /* A proposal that holds here and now. */
 struct approval {
 	const char *hash;
 	const json_t *plan;
 	const char *allow; /* NULL: nothing */
 	const char *state; /* waits, approved, used */
-	long long left_s;
+	long long left_ms;
 	json_t *doc; /* owned: approval_free */
 };
 
@@ -44,13 +50,15 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 void approval_free(struct approval *p);
 /* Approves it for this process's terminal, whose person was asked. */
 int approval_grant(struct host *h, struct arena *a, const struct approval *p, struct err *e);
+/* Reads the process that has just connected, of the user that it had then. */
+struct approval_asker approval_asker_of(long long pid, long long uid);
 /*
- * Takes the approval of what approval_read read. -EPERM: nobody approved it, it was used, or the
- * approval came from a terminal, an ancestor or the login session of asker (a process; 0: this
- * one).
+ * Takes the approval of what approval_read read. -EPERM: nobody approved it, it was used, asker
+ * (NULL: this process) has ended, or the approval came from its terminal, an ancestor of it or its
+ * login session. Where polkit is asked it waits until an administrator answers or the plan expires.
  */
-int approval_take(struct host *h, struct arena *a, const struct approval *p, long long asker,
-		  struct err *e);
+int approval_take(struct host *h, struct arena *a, const struct approval *p,
+		  const struct approval_asker *asker, struct err *e);
 /* Notes what came of it, for its undo. */
 int approval_done(struct host *h, struct arena *a, const char *hash, unsigned long txn);
 /* The transaction that applied it in this boot; 0 and *e: there is none. */
