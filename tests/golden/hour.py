@@ -309,7 +309,7 @@ def bad(user, home):
         return sorted((str(p), p.lstat().st_uid) for p in folder.rglob("*"))
     apply = ["apply", "--yes", "--host", "demo:dgx-spark"]
     # Each of what a user keeps: a result, a capture, a recording, a demo's changes.
-    keeps = (["bench", "memory-latency", "--for", "20ms"], ["capture"], ["record", "--for", "0.1s"], apply)
+    keeps = (["bench", "timer-wake-up", "--for", "20ms"], ["capture"], ["record", "--for", "0.1s"], apply)
     read_only, others, linked = fresh("read-only"), fresh("others", 1), fresh("linked")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=777", "none", read_only], check=True)
     (linked / "gputune").symlink_to(others)
@@ -381,6 +381,7 @@ def bad(user, home):
     for argv in keeps:
         code, out, err = run(*argv, **dict(user, preexec_fn=guarded("/dev")))
         expect(f"it denies {argv[0]}", code in (2, 3, 5) and "ermission denied" in err, (code, out, err))
+        expect("said before anything is measured", argv[0] != "bench" or "cannot write in" in err, err)
 
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}

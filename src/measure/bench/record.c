@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -424,7 +425,7 @@ int store_try(struct host *h, const char *state, struct err *e)
 	const char *at = bench_folder(&a, state);
 	struct statvfs fs;
 	struct stat st;
-	int r = 0;
+	int fd = -1, r = 0;
 
 	(void)h; /* benches run here */
 	/* The innermost folder that is there. */
@@ -436,6 +437,11 @@ int store_try(struct host *h, const char *state, struct err *e)
 		r = -ENOTDIR;
 	else if (!fs.f_blocks) /* of the kernel, as /proc */
 		r = -EROFS;
+	else if ((fd = open(at, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)) < 0 &&
+		 (errno == EACCES || errno == EPERM)) /* by a security module */
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
 	if (r)
 		err_set(e, r, "cannot write in %s: %s", state, strerror(-r));
 	hint_elsewhere(e, r);
