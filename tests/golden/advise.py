@@ -13,10 +13,8 @@ import shlex
 import sys
 import time
 
-import jsonschema
-
 import common
-from common import end_suite, expect, machines, root
+from common import end_suite, expect, machines, root, validate
 
 def run(*argv, verb="advise", **how):
     return common.run(verb, *argv, **how)
@@ -26,7 +24,7 @@ def ask(*argv, schema="advise"):
     code, out, err = run(*argv, "--format", "json")
     expect(f"{argv} answers", code in (0, 1) and not err, (code, err))
     j = json.loads(out)
-    jsonschema.validate(j, common.schema(schema))
+    validate(j, schema)
     expect(f"{argv} exit code", j["exit_code"] == code, code)
     return j
 

@@ -14,10 +14,8 @@ import shutil
 import sqlite3
 import tempfile
 
-import jsonschema
-
 import common
-from common import bench_file, end_suite, expect, machines, root, run, schema
+from common import bench_file, end_suite, expect, machines, root, run, validate
 
 seeds = root / "tests/fuzz/seeds"
 
@@ -90,7 +88,7 @@ def found_again(tmp):
     expect("and on what it had not seen", g["error_left_out"]["median_ratio"] < .06, g["error_left_out"])
     expect("kept", g["kept"] and j["kept_in"] and pathlib.Path(j["kept_in"]).is_file(), j["kept_in"])
     kept = json.loads(pathlib.Path(j["kept_in"]).read_text())
-    jsonschema.validate(kept, schema("calibration"))
+    validate(kept, "calibration")
     expect("mode", os.stat(j["kept_in"]).st_mode & 0o777 == 0o600)
     ask = ("predict", "inference", "--model", "Qwen3-8B", "--weights", "bf16", "--on", "dgx-spark", "--prompt", "2048", "--output", "128",
            "--state", state)
@@ -174,7 +172,7 @@ def formats(tmp):
                             *more)
         try:
             j = json.loads(out)
-            jsonschema.validate(j, schema("calibrate"))
+            validate(j, "calibrate")
         except Exception as e:  # noqa: BLE001
             expect(f"{files}", False, (got, str(e)[:300], err))
             return []

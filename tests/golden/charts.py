@@ -11,10 +11,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
-import jsonschema
-
 import common
-from common import end_suite, expect, gputune, PLAIN, root, schema
+from common import PLAIN, end_suite, expect, gputune, root, validate
 
 sys.path.insert(0, str(root / "tests/fleet"))
 import benches  # noqa: E402
@@ -186,7 +184,7 @@ def like(work):
     expect("another driver parts nobody, but is said of who lies far off", far == [("a9", "driver 535.1, most have 570.133.20")], far)
     html = run("fleet", folder, "--format", "html").out
     expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Differs from most peers in" in html)
-    jsonschema.validate(data, schema("fleet"))
+    validate(data, "fleet")
 
 
 with tempfile.TemporaryDirectory() as folder:

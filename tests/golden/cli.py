@@ -15,7 +15,7 @@ import tempfile
 
 import jsonschema
 
-from common import captured, end_suite, expect, gputune, machines, refuses, root, run, schema
+from common import captured, end_suite, expect, gputune, machines, refuses, root, run, schema, validate
 from terminal import at_terminal
 
 spark = str(machines / "dgx-spark")
@@ -115,7 +115,7 @@ refuses("a near diagnosis", ["doctor", "--only", "gpu.low-clock-low-powr"], 2, '
 for what in ("profiles", "models", "machines", "engines", "benches", "demos"):
     code, out, err = run("list", what, "--format", "json")
     j = json.loads(out)
-    jsonschema.validate(j, schema("list"))
+    validate(j, "list")
     expect(f"list {what}", code == 0 and j["kind"] == what and len(j["names"]) > 3 and all(n["name"] and n["what"] for n in j["names"]), out[:200])
     expect(f"list {what} as lines", [x.split()[0] for x in run("list", what)[1].splitlines()] == [n["name"].split()[0] for n in j["names"]])
 expect("list facts is list --facts", run("list", "facts") == run("list", "--facts"))
@@ -169,7 +169,7 @@ with tempfile.TemporaryDirectory() as tmp:
             expect(f"apply {only} {more} where reading fails", got == want and "unreadable" in err and "EIO" in err and "No changes were needed" not in out, (got, out[-300:], err))
             if "json" in more:
                 data = json.loads(out)
-                jsonschema.validate(data, schema("apply"))
+                validate(data, "apply")
                 expect(f"apply {only} where reading fails, as JSON", data["exit_code"] == want and "unreadable" in data["error"], data["error"])
     expect("plan ends the same", run("plan", "--profile", "published", "--only", "memory.dirty-ratio", "--host", str(failing))[0] == 5)
     expect("where all can be read it is 0", run("apply", "--profile", "published", "--only", "memory", "--yes", "--host", spark, "--overlay", f"{tmp}/p")[0] == 0)
@@ -177,7 +177,7 @@ with tempfile.TemporaryDirectory() as tmp:
 for argv in (["gpu.power-limit", "--bench", "gemm"], ["--only", "gpu"]):
     got, out, err = run("prove", *argv, "--dry-run", "--format", "json")
     try:
-        jsonschema.validate(json.loads(out), schema("plan"))
+        validate(json.loads(out), "plan")
         expect(f"prove {argv} --dry-run is a plan", got == json.loads(out)["exit_code"], (got, err))
     except ValueError as e:
         expect(f"prove {argv} --dry-run is JSON", False, (got, out, err, e))
@@ -203,7 +203,7 @@ for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(machines / "hg
 bench = json.loads((root / "tests/fuzz/seeds/bench.json").read_text())
 # The fuzzer changes this file: what it lacks is seldom reached.
 try:
-    jsonschema.validate(bench, schema("bench"))
+    validate(bench, "bench")
     expect("the fuzzer's result is a whole one", all(bench[k] for k in ("cases", "not_run", "notes", "settings")), list(bench))
 except jsonschema.ValidationError as e:
     expect("the fuzzer's result fits the schema", False, e.message)
@@ -356,12 +356,12 @@ for machine in captured:
     for verb, argv in (("check", ["check"]), ("show", ["show"]), ("explain", ["explain", "gpu.bar1-size"])):
         code, out, err = run(*argv, "--format", "json", "--host", str(machine))
         try:
-            jsonschema.validate(json.loads(out), schema(verb))
+            validate(json.loads(out), verb)
             expect("schema", True)
         except Exception as e:
             expect(f"{machine.name}: {verb} follows its schema", False, str(e)[:300])
 code, out, _ = run("list", "--format", "json")
-jsonschema.validate(json.loads(out), schema("list"))
+validate(json.loads(out), "list")
 ids = [s["id"] for s in json.loads(out)["settings"]]
 expect("ids are unique", len(ids) == len(set(ids)))
 expect("about a hundred settings", len(ids) >= 100, len(ids))

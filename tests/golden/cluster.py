@@ -14,9 +14,7 @@ import subprocess
 import time
 import xml.dom.minidom
 
-import jsonschema
-
-from common import built, children, end_suite, expect, finish, fits, gputune, schema, skip, start, until
+from common import built, children, end_suite, expect, finish, fits, gputune, skip, start, until, validate
 import netspaces
 from netspaces import PORTS, Sparks, official_cabling
 
@@ -104,7 +102,7 @@ text += "nonsense\n[]\n\n" + json.dumps({"schema": "other/1", "id": 77, "ask": "
 p = subprocess.run([gputune, "cluster", "node", "--host", str(netspaces.spark)], input=text, capture_output=True, text=True, timeout=30)
 lines = [json.loads(x) for x in p.stdout.splitlines()]
 for x in lines:
-    jsonschema.validate(x, schema("cluster-node"))
+    validate(x, "cluster-node")
 expect("a node greets first", lines and lines[0]["id"] == 0 and {"inventory", "listen", "say", "hear", "routes"} <=
        set(lines[0]["answer"]["asks"]), lines[:1])
 expect("a node answers in order", [x["ok"] for x in lines[1:]] == [True] + [False] * 5 + [True] + [False] * 5 and p.returncode == 0,

@@ -101,11 +101,25 @@ def schema(name):
     return json.loads((made if made.exists() else root / f"schemas/{name}.json").read_text())
 
 
+@functools.cache
+def validator(name):
+    of = jsonschema.validators.validator_for(schema(name))
+    of.check_schema(schema(name))
+    return of(schema(name))
+
+
+def validate(j, name):
+    """As jsonschema.validate(), which looks at the schema itself each time."""
+    error = jsonschema.exceptions.best_match(validator(name).iter_errors(j))
+    if error:
+        raise error
+
+
 def fits(what, text, name=None, detail=""):
     """The JSON of a text that follows the schema of that name, or the one that it names; None, and a failure, where it does not."""
     try:
         j = json.loads(text)
-        jsonschema.validate(j, schema(name or j["schema"].removeprefix("gputune.").removesuffix("/1")))
+        validate(j, name or j["schema"].removeprefix("gputune.").removesuffix("/1"))
     except Exception as e:  # noqa: BLE001
         expect(what, False, (str(e)[:400], detail, text[:300]))
         return None

@@ -13,10 +13,8 @@ import shutil
 import subprocess
 import sys
 
-import jsonschema
-
 import common
-from common import end_suite, expect, machines, root, schema, scratch
+from common import end_suite, expect, machines, root, scratch, validate
 
 try:
     import sqlite3
@@ -41,7 +39,7 @@ def diagnose(*argv, code=None, what=""):
     except json.JSONDecodeError:
         expect(f"{what}: JSON", False, (p.code, p.err[-800:]))
         end_suite()
-    jsonschema.validate(j, schema("diagnose"))
+    validate(j, "diagnose")
     expect(f"{what}: exit code in JSON", j["exit_code"] == p.code, (j["exit_code"], p.code))
     if code is not None:
         expect(f"{what}: exit code {code}", p.code == code, (p.code, [r["sentence"] for r in j["runs"]]))
@@ -639,7 +637,7 @@ try:
         h.stdout.readline()
     p = run("--attach", os.getpid(), "--for", "1s", "--interval", "200ms", "--format", "json")
     j = json.loads(p.out)
-    jsonschema.validate(j, schema("diagnose"))
+    validate(j, "diagnose")
     c = cause(j, "starved")
     expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use only 1 CPU" in c["says"], (p.code, c))
     expect("variables that matter are read, others never", "NCCL_ALGO=Ring" in p.out and "hunter2" not in p.out, p.out[:300])

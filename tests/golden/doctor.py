@@ -15,7 +15,7 @@ import sys
 
 import jsonschema
 
-from common import end_suite, expect, follows, gputune, machines, no_namespaces, PLAIN, root, run, schema, scratch, skip, until
+from common import PLAIN, end_suite, expect, follows, gputune, machines, no_namespaces, root, run, scratch, skip, until, validate
 
 update = "--update" in sys.argv
 tmp = scratch("doctor")
@@ -210,7 +210,7 @@ def pasted():
 def words():
     code, out, _ = run("doctor", "list", "--format", "json")
     j = json.loads(out)
-    jsonschema.validate(j, schema("doctor-list"))
+    validate(j, "doctor-list")
     ids = [d["id"] for d in j["diagnoses"]]
     expect("list", code == 0 and len(ids) > 45 and len(set(ids)) == len(ids), len(ids))
     spark = machines / "dgx-spark"
@@ -324,7 +324,7 @@ class Net:
                            capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL, env=ENV)
         try:
             j = json.loads(p.stdout)
-            jsonschema.validate(j, schema("doctor"))
+            validate(j, "doctor")
             expect(what, code is None or p.returncode == code, (p.returncode, j["diagnoses"], j["fixes"], p.stderr))
             return j
         except (ValueError, jsonschema.ValidationError) as e:

@@ -13,10 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-import jsonschema
 import yaml
 
-from common import end_suite, expect, follows, gputune, machines, root, run, schema
+from common import end_suite, expect, follows, gputune, machines, root, run, validate
 
 hgx = machines / "hgx-h100"
 ON = ["--on", "2x hgx-h100", "--no-calibration"]
@@ -28,7 +27,7 @@ def findings(tmp, name, text, *more):
     got, out, err = run("lint", f, "--nccl", "2.28.9", "--host", hgx, "--format", "json", *more)
     try:
         j = json.loads(out)
-        jsonschema.validate(j, schema("lint"))
+        validate(j, "lint")
         return [(x["code"], x["line"], x["level"]) for x in j["findings"]]
     except Exception as e:  # noqa: BLE001
         return [("broken", str(e)[:300], err)]

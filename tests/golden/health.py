@@ -12,9 +12,7 @@ import re
 import struct
 import xml.etree.ElementTree
 
-import jsonschema
-
-from common import end_suite, expect, machines, run, schema, scratch
+from common import end_suite, expect, machines, run, scratch, validate
 from node import DEVICES, Node, extended
 
 tmp = scratch("health")
@@ -366,7 +364,7 @@ def drawings():
             expect(f"{machine} tree: says {w}", w in tree, tree[-900:])
     code, out, _ = run("show", "topology", "--format", "json", "--host", machines / "hgx-h100")
     j = json.loads(out)
-    jsonschema.validate(j, schema("show"))
+    validate(j, "show")
     expect("JSON names the bottleneck", [(s["kind"], s["name"], s["fault"], s["now"], s["could"]) for s in j["narrow"]] ==
            [("lanes", "GPU 5", True, 31508, 63015)], j["narrow"])
     evil = Node("evil", machine="igx-orin").ask("nvml", 0, {"nvmlDeviceGetName": "<script>alert(1)</script>&\"'\u202e"})

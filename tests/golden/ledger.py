@@ -11,9 +11,7 @@ import pathlib
 import shutil
 import tempfile
 
-import jsonschema
-
-from common import end_suite, expect, machines, run, schema
+from common import end_suite, expect, machines, run, validate
 from report_state import digest
 
 
@@ -28,7 +26,7 @@ def row(here, **more):
          "before": "128", "after": "1024", "bench": "disk/read-seq:128KiB:buffered", "command": None, "figure": "rate",
          "unit": "GB/s", **here, "name": "spark", "tool_version": "0.1.0", "verdict": "helps", "ratio": 1.031, "low": 1.024,
          "high": 1.039, "min_effect": 0.01, "pairs": 12, "seed": "00000000000000aa", "kept": False, "job": None, **more}
-    jsonschema.validate(r, schema("ledger"))
+    validate(r, "ledger")
     return json.dumps(r)
 
 
@@ -74,7 +72,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
     code, out, err = run("check", "--format", "json", "--host", machine)
     check = json.loads(out)
-    jsonschema.validate(check, schema("check"))
+    validate(check, "check")
     expect("the exit code is the findings'", code == before["exit_code"] == check["exit_code"], code)
     m = finding(check, "disk.read-ahead")["measured"]
     expect("a verdict that holds", m and m["valid"] and m["verdict"] == "helps" and m["pairs"] == 12, m)
@@ -94,7 +92,7 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("explain", "disk.read-ahead", "--host", machine)
     expect("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
     e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(e, schema("explain"))
+    validate(e, "explain")
     expect("explain as JSON", len(e["measured"]) == 1 and not e["measured"][0]["valid"] and e["shown_by"], e["measured"])
     e = json.loads(run("explain", "gpu.compute-mode", "--format", "json", "--host", machine)[1])
     expect("why nothing shows it", e["not_shown"] and not e["shown_by"], e)
@@ -104,7 +102,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
     code, out, err = run("advise", "--model", "Qwen3-8B", "--format", "json", "--host", machine)
     a = json.loads(out)
-    jsonschema.validate(a, schema("advise"))
+    validate(a, "advise")
     expect("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
         [("disk.read-ahead", False), ("net.tcp-rmem", True)] and a["settings"][0]["ratio"] == 1.031, (a["settings"], err))
     out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
@@ -137,7 +135,7 @@ with tempfile.TemporaryDirectory() as tmp:
     joint = row(here, setting="disk.nr-requests+disk.read-ahead+disk.scheduler", target="", before=None, after=None)
     (folder / "ledger.jsonl").write_text(joint + "\n")
     check = json.loads(run("check", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(check, schema("check"))
+    validate(check, "check")
     text = f"+3.1 % [2.4, 3.9] on disk/read-seq:128KiB:buffered, kernel {here['kernel']}"
     for id, others in (("disk.nr-requests", "disk.read-ahead+disk.scheduler"), ("disk.read-ahead", "disk.nr-requests+disk.scheduler"),
                        ("disk.scheduler", "disk.nr-requests+disk.read-ahead")):
@@ -148,7 +146,7 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"{verb[0]}: as joint", "combined with disk.nr-requests+disk.scheduler: +3.1 %" in out, out)
     expect("explain names them all", "disk.nr-requests+disk.read-ahead+disk.scheduler" in out, out)
     e = json.loads(run("explain", "disk.read-ahead", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(e, schema("explain"))
+    validate(e, "explain")
     expect("explain: with others", [m["with"] for m in e["measured"]] == ["disk.nr-requests+disk.scheduler"], e["measured"])
     (folder / "ledger.jsonl").write_text(row(here, verdict="no-difference", ratio=1, low=0.995, high=1.005) + "\n" + joint + "\n")
     m = finding(json.loads(run("check", "--format", "json", "--host", machine)[1]), "disk.read-ahead")["measured"]
@@ -162,7 +160,7 @@ with tempfile.TemporaryDirectory() as tmp:
     first.write_text(row(here) + "\n")
     code, out, err = run("fleet", first, other, "--format", "json")
     fleet = json.loads(out)
-    jsonschema.validate(fleet, schema("fleet"))
+    validate(fleet, "fleet")
     p = fleet["proofs"]
     expect("fleet merges", code == 0 and len(p) == 1 and p[0]["helps"] == 1 and p[0]["hurts"] == 1, out)
     code, out, err = run("fleet", first, other)

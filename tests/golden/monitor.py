@@ -22,10 +22,8 @@ import termios
 import threading
 import time
 
-import jsonschema
-
 import common
-from common import end_suite, expect, gputune, machines, root, schema, scratch
+from common import end_suite, expect, gputune, machines, root, scratch, validate
 
 tmp = scratch("monitor")
 # Whoever runs this may have had them ignored (nohup, a background job), which the jobs below would inherit.
@@ -48,7 +46,7 @@ def once(pairs):
 def lines(text):
     out = [json.loads(x, object_pairs_hook=once) for x in text.splitlines()]
     for x in out:
-        jsonschema.validate(x, schema("monitor"))
+        validate(x, "monitor")
     return out
 
 
@@ -393,7 +391,7 @@ def two(*argv):
     p = run("compare", *argv, "--format", "json")
     j = json.loads(p.stdout) if p.stdout else {}
     if j:
-        jsonschema.validate(j, schema("compare-recordings"))
+        validate(j, "compare-recordings")
     return p, j, {(x["quantity"], x["target"]): x for x in j.get("rows", [])}
 
 

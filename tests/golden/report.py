@@ -17,10 +17,8 @@ import subprocess
 import tempfile
 import time
 
-import jsonschema
-
 from released import rows_of
-from common import end_suite, expect, gputune, machines, root, run, schema
+from common import end_suite, expect, gputune, machines, root, run, schema, validate
 import report_state
 from report_state import EVIL
 
@@ -167,12 +165,12 @@ def one(tmp):
     expect("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])
     code, out, err = run("report", *on, "--format", "json")
     j = json.loads(out)
-    jsonschema.validate(j, schema("report"))
+    validate(j, "report")
     for key, part in (j["machines"][0].items()):
         for item in part if isinstance(part, list) else [part]:
             if "schema" in item:
                 name = item["schema"].split(".")[1].split("/")[0]
-                jsonschema.validate(item, schema(name))
+                validate(item, name)
     expect("JSON has every section", j["exit_code"] == code == 1 and len(j["machines"][0]) == 10 and
         len(j["machines"][0]["benches"]) == 3 and len(j["machines"][0]["proofs"]) == 4, j["machines"][0].keys())
 
@@ -392,7 +390,7 @@ def given(tmp):
     for verb, path in files.items():
         j = json.loads(path.read_text())
         name = j["schema"].split(".")[1].split("/")[0]
-        jsonschema.validate(j, schema(name))
+        validate(j, name)
     on = ("--host", machines / "hgx-h100")
     code, text, err = run("report", *on, *files.values())
     p = sound("given", text)
@@ -407,7 +405,7 @@ def given(tmp):
     expect("a section each", len(where) == len(files), where)
     code, out, err = run("report", *on, *files.values(), "--format", "json")
     j = json.loads(out)
-    jsonschema.validate(j, schema("report"))
+    validate(j, "report")
     expect("JSON has them as they were", [x["schema"] for x in j["machines"][0]["given"]] ==
         [json.loads(f.read_text())["schema"] for f in files.values()])
     help_text = run("report", "--help")[1]
@@ -427,7 +425,7 @@ def given(tmp):
     said = " ".join("".join(p.text).split())
     expect("is a second machine", "Report of 2 machines" in said and "known only from results" in said, said[:300])
     code, out, err = run("report", files["check"], machines / "dgx-spark", "--format", "json")
-    jsonschema.validate(json.loads(out), schema("report"))
+    validate(json.loads(out), "report")
     code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", files["advise"])
     expect("whose it is has to be known", code == 2 and "advise.json" in err and "does not name its machine" in err, err)
     bad = pathlib.Path(tmp, "bad.json")

@@ -11,10 +11,8 @@ import subprocess
 import tempfile
 import time
 
-import jsonschema
-
 import common
-from common import built, children, end_suite, expect, finish, gputune, machines, put, refuses, sanitized, schema, skip, start, until
+from common import built, children, end_suite, expect, finish, gputune, machines, put, refuses, sanitized, skip, start, until, validate
 from stack_files import archive, cubin, elf, entry, fatbin, ld_cache, patch_entry, ptx, some_fatbin, wheel, zip64
 
 machine = os.uname().machine
@@ -338,7 +336,7 @@ def image(tmp):
     if "openat2" in err:
         return
     j = json.loads(out)
-    jsonschema.validate(j, schema("stack-check"))
+    validate(j, "stack-check")
     items = {i["component"]: i for i in j["items"]}
     expect("an image's library", items["nccl"]["version"] == "2.28.9" and items["nccl"]["gpu_code"] == ["sm_120"], items)
     expect("an image's package", items["torchvision"]["place"] == "/usr/local", items)

@@ -16,9 +16,7 @@ import subprocess
 import tempfile
 import time
 
-import jsonschema
-
-from common import built, end_suite, expect, gputune, machines, no_namespaces, root, run, schema, skip, snapshot
+from common import built, end_suite, expect, gputune, machines, no_namespaces, root, run, skip, snapshot, validate
 
 SWAP = "root/proc/sys/vm/swappiness"
 
@@ -45,7 +43,7 @@ class Watch:
             self.buf += got
         text, _, self.buf = self.buf.partition(b"\n")
         line = json.loads(text)
-        jsonschema.validate(line, schema("watch"))
+        validate(line, "watch")
         return line
 
     def stop(self, sig=signal.SIGTERM):
@@ -207,7 +205,7 @@ def many():
         code, out, _ = run("watch", "--host", machine, "--overlay", overlay, "--once", "--format", "json")
         lines = [json.loads(x) for x in out.splitlines()]
         for line in lines:
-            jsonschema.validate(line, schema("watch"))
+            validate(line, "watch")
         expect("one line for all", code == 1 and len(lines) == 2 and len(lines[1]["targets"]) == len(files), (code, len(lines)))
         for bound in (("--top", "3"), ("--budget", "200"), ("--fields", "event,targets", "--top", "3")):
             code, out, err = run("watch", "--host", machine, "--overlay", overlay, "--once", *bound)
