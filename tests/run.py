@@ -20,7 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
-STEPS = ("build", "unit", "golden", "house", "lint", "mutate", "fuzz", "coverage")
+STEPS = ("build", "unit", "golden", "house", "lint")
 NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "law-all", "walks", "figures", "browser", "agents", "history")
 CORES = os.cpu_count() or 1
 SLOTS = CORES + 1  # suites wait for a third of their time
@@ -70,8 +70,8 @@ class Job:
 # --- what there is -------------------------------------------------------------------------------
 
 def build(folder):
-    """All of it; of the release build, whose test programs run in rounds alone, neither the unit tests (but prove) nor the fuzz targets."""
-    every = "ninja -C build -t query all | sed -n 's/^ *//p' | grep -vE '^(tests/(unit|fuzz)/|meson-|all:$|input:|outputs:)'; echo tests/unit/test_prove"
+    """All of it; of the release build, whose test programs run in rounds alone, neither the unit tests (but those of many rounds) nor the fuzz targets."""
+    every = "ninja -C build -t query all | sed -n 's/^ *//p' | grep -vE '^(tests/(unit|fuzz)/|tests/law/test_pages|meson-|all:$|input:|outputs:)'; echo rounds"
     return Job("build", folder, ["sh", "-ec", f'scripts/setup "$1"; exec ninja -C "$1" $({every if folder == "build" else ":"})', "sh", folder], slots=CORES)
 
 
@@ -127,12 +127,12 @@ def jobs_of(step, only_changed):
         case "build":
             return [build("build"), build("build-san")]
         case "unit":  # walks, cuts and proofs that are cut off need many rounds: the release build has time for them
-            return [meson_test(step, "unit", "build-san", "--no-suite", "long"), meson_test(step, "rounds", "build", "walk", "torture", "prove", "law", slots=1)]
+            return [meson_test(step, "unit", "build-san", "--no-suite", "rounds"), meson_test(step, "rounds", "build", "--suite", "rounds", "--suite", "walk", "--suite", "torture", slots=1)]
         case "golden":
             return golden(changed(rows) if only_changed else rows)
         case "house":
             jobs = [Job(step, "layers", ["scripts/check-layers", "build"], after=["build"]), Job(step, "house", ["scripts/check-house"]),
-                    Job(step, "machines", ["scripts/machines/manifest"], after=["build"])]
+                    Job(step, "machines", ["scripts/machines/manifest"], after=["build"]), Job(step, "mutations", ["scripts/mutate", "--entries"], suite=True)]
             version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout if shutil.which("clang-format") else ""
             if " 14." in version:  # others lay out differently
                 jobs.append(Job(step, "format", ["sh", "-c", "git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror"]))
@@ -143,16 +143,11 @@ def jobs_of(step, only_changed):
                 "-Djson_object_foreach(o,k,v)=for(k=0,v=0;k;)", "--suppress=uninitStructMember", "--suppress=internalAstError",
                 "--suppress=syntaxError", "--suppress=preprocessorErrorDirective", "src"], slots=CORES),
                 Job(step, "clang-tidy", ["scripts/lint-tidy", "--changed"], after=["build-san"], slots=CORES)]
-        case "mutate":
-            return [Job(step, "mutate", ["scripts/mutate", "--changed"], suite=True, slots=CORES)]
-        case "fuzz":
-            return [Job(step, "fuzz", ["scripts/fuzz", "--changed"], after=["build-san"], suite=True, slots=CORES)]
-        case "coverage":
-            return [Job(step, "coverage", ["scripts/coverage", "75"], after=["build-san", "unit", *(j.name for j in golden(rows) if "build-san" in j.after)])]
         case "gcc":
             return [meson_test(step, "unit-gcc", "build-gcc")]
-        case "sanitized":  # the suites whose program has no sanitizers otherwise
-            return [suite(step, r, "build-san", f"{r[0]}-san") for r in rows if r[2] == "build"]
+        case "sanitized":  # all rounds and suites, by the build that counts what is covered
+            jobs = [meson_test(step, "unit-san", "build-fuzzers", "--timeout-multiplier", "4"), *(suite(step, r, "build-fuzzers", f"{r[0]}-san") for r in rows if r[2] != "-")]
+            return [*jobs, Job(step, "coverage", ["scripts/coverage", "75"], after=["build-fuzzers", *(j.name for j in jobs)])]
         case "threads":  # what is forked beside threads is looked at as well
             jobs = [meson_test(step, "unit-threads", "build-threads", "--timeout-multiplier", "5", "--suite", "unit")]
             jobs += [suite(step, r, "build-threads", f"{r[0]}-threads") for r in rows if r[0] in THREADED]
@@ -203,7 +198,7 @@ def chosen(words):
     only_changed = words == ["changed"]
     steps = {(): STEPS, ("changed",): STEPS, ("nightly",): NIGHTLY}.get(tuple(words), words)
     jobs = {j.name: j for s in steps for j in jobs_of(s, only_changed)}
-    needed = [b for b in ("build", "build-san", "build-gcc", "build-threads", "build-arm64") if any(b in j.after for j in jobs.values())]
+    needed = [b for b in ("build", "build-san", "build-fuzzers", "build-gcc", "build-threads", "build-arm64") if any(b in j.after for j in jobs.values())]
     return [*(jobs.pop(b, None) or build(b) for b in needed), *jobs.values()]
 
 
