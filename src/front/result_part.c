@@ -32,6 +32,8 @@ static const struct part_row {
 	  "cases.first_figure,cases.at_s,cases.round_starts,cases.figures.drift,"
 	  "cases.figures.states" },
 	{ "gputune.doctor/1", "", "tests,measurements" },
+	{ "gputune.predict/1", "", "asked,step,prompt,curve,calibration,notes,explain" },
+	{ "gputune.train/1", "", "asked,communication,constants,interval_of,notes,explain" },
 	{ "gputune.report/1", "", "machines.facts,machines.benches,machines.predictions" },
 	{ NULL, "", "" },
 };
@@ -323,12 +325,14 @@ void result_compact(struct arena *a, json_t *result, bool all)
 /* What holds others has the rank of what holds it, and its place there: what comes early and lies
  * high is kept longest. */
 struct bounding {
-	size_t top, rank, text; /* items of a list, the last rank that is kept, bytes of a text */
-	const char *late;	/* paths */
-	json_t *cut;		/* paths and how many of their items are there */
+	size_t top, rank, text;	 /* items of a list, the last rank that is kept, bytes of a text */
+	size_t scalars, omitted; /* of a list of no others; paths that are named as left out */
+	const char *late;	 /* paths */
+	json_t *cut;		 /* paths and how many of their items are there */
 };
 
-enum { SCALARS_MAX = 8, TEXT_LEAST = 80, LATE = 1 << 11, RANK_MAX = 1 << 12 };
+enum { SCALARS_MAX = 8, OMITTED_MAX = 32, TEXT_LEAST = 80, TIGHTEST = 8 };
+enum { LATE = 1 << 11, RANK_MAX = 1 << 12 };
 
 static json_t *part_bounded(struct bounding *b, json_t *j, size_t rank, const char *path);
 
@@ -401,7 +405,7 @@ static json_t *list_bounded(struct bounding *b, json_t *j, size_t rank, const ch
 {
 	json_t *out = json_array(), *sorted = items_by_rank(j), *v;
 	bool others = holds_others(j);
-	size_t i, most = b->top ? b->top : others || !b->text ? json_array_size(j) : SCALARS_MAX;
+	size_t i, most = b->top ? b->top : others || !b->text ? json_array_size(j) : b->scalars;
 
 	json_array_foreach(sorted, i, v)
 	{
@@ -453,44 +457,64 @@ static json_t *cut_at(json_t *result, struct bounding b)
 {
 	json_t *out, *list = json_array(), *v;
 	const char *path;
+	size_t more;
 
 	b.cut = json_object();
 	out = part_bounded(&b, result, 0, "");
-	json_object_foreach(b.cut, path, v) json_array_append_new(
-		list, json_pack("{s:s, s:O, s:O}", "path", path, "shown", json_array_get(v, 0),
-				"of", json_array_get(v, 1)));
+	json_object_foreach(b.cut, path, v) if (!b.text || json_array_size(list) < b.omitted)
+		json_array_append_new(list,
+				      json_pack("{s:s, s:O, s:O}", "path", path, "shown",
+						json_array_get(v, 0), "of", json_array_get(v, 1)));
+	more = json_object_size(b.cut) - json_array_size(list);
 	if (json_array_size(list))
 		json_object_set_new(out, "omitted",
-				    json_pack("{s:s, s:O}", "ask",
+				    json_pack("{s:s, s:O, s:o*}", "ask",
 					      "--fields PATH, with a larger --budget or --top",
-					      "parts", list));
+					      "parts", list, "more_parts",
+					      more ? json_integer((json_int_t)more) : NULL));
 	json_decref(list);
 	json_decref(b.cut);
 	return out;
 }
 
-json_t *result_bounded(json_t *result, struct result_bound b)
+static size_t printed_bytes(const json_t *j)
 {
-	struct bounding how = { .top = b.top, .rank = SIZE_MAX, .late = part_row_of(result)->late };
-	size_t most = b.tokens * RESULT_TOKEN_BYTES, low = 0, high = RANK_MAX;
-	json_t *out = cut_at(result, how), *less;
+	return json_dumpb(j, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
+}
 
-	if (!most ||
-	    json_dumpb(out, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS)) <= most)
-		return out;
-	how.text = most / 8 > TEXT_LEAST ? most / 8 : TEXT_LEAST;
-	/* The highest rank that fits; rank 0 is printed whatever it takes. */
+/* Cut at the highest rank that fits; rank 0 whatever it takes. */
+static json_t *cut_to(json_t *result, struct bounding how, size_t most)
+{
+	size_t low = 0, high = RANK_MAX;
+
 	while (low < high) {
+		json_t *less;
+
 		how.rank = low + (high - low + 1) / 2;
 		less = cut_at(result, how);
-		if (json_dumpb(less, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS)) <=
-		    most)
+		if (printed_bytes(less) <= most)
 			low = how.rank;
 		else
 			high = how.rank - 1;
 		json_decref(less);
 	}
-	json_decref(out);
 	how.rank = low;
 	return cut_at(result, how);
+}
+
+json_t *result_bounded(json_t *result, struct result_bound b)
+{
+	struct bounding how = { .top = b.top, .rank = SIZE_MAX, .late = part_row_of(result)->late };
+	size_t most = b.tokens * RESULT_TOKEN_BYTES;
+	json_t *out = cut_at(result, how);
+
+	/* Where not even rank 0 fits, texts and lists get shorter. */
+	for (size_t tight = 1; most && tight <= TIGHTEST && printed_bytes(out) > most; tight *= 2) {
+		how.text = (most / 8 > TEXT_LEAST ? most / 8 : TEXT_LEAST) / tight;
+		how.scalars = SCALARS_MAX / tight;
+		how.omitted = OMITTED_MAX / tight;
+		json_decref(out);
+		out = cut_to(result, how, most);
+	}
+	return out;
 }

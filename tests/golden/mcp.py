@@ -242,6 +242,7 @@ def files():
     shutil.copy(pathlib.Path(gputune).parent / "machines/dgx-spark.tar", place / "mine.tar")
     c = Client("--captures", place)
     expect("a capture of the folder", not refused(c.call("look", target="mine.tar")))
+    expect("nothing to compare yet", "call bench first" in c.call("compare", a="x", b="y")["result"]["content"][0]["text"])
     expect("and no other", all(refused(c.call("look", target=t)) for t in ("../files/mine.tar", "none.tar", ".", "..")))
     c.end()
     c = Client("--captures", "files", cwd=folder)

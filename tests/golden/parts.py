@@ -109,6 +109,17 @@ for verb, name in (("check", "hgx-h100"), ("show", "hgx-h100"), ("plan", "dgx-sp
     for j in (got, whole):
         j.get("diagnoses", []).sort(key=lambda d: d["id"])
     expect(f"{verb} with a budget for all of it", got == whole or verb == "check")
+# What the command map names and answers of a captured machine or of none, with the least that an agent may ask for.
+for words in ("predict inference --model llama-3.1-8b --on dgx-spark", "predict training --model llama-3.1-8b --on hgx-h100", "advise --model llama-3.3-70b --weights nvfp4 --on dgx-spark",
+              "monitor --once --host demo:hgx-h100", "explain memory.swappiness --host demo:hgx-h100", "generate vllm --model llama-3.1-8b --on dgx-spark", "generate nccl --host demo:hgx-h100",
+              "stack check --host demo:hgx-h100", "stack env --host demo:hgx-h100", "list models", "profile diff default vendor", "demo", "defects check --host demo:hgx-h100", "defects search hang",
+              "status --host demo:dgx-spark", "history --host demo:dgx-spark", "persist status --host demo:dgx-spark", "verify --host demo:dgx-spark", "data status", "report --host demo:hgx-h100 -o -"):
+    got, out, err = run(*words.split(), "--budget", "200")
+    expect(f"{words} --budget 200", len(out.encode()) <= 801 and "schema" in json.loads(out), (len(out), err))
+j = json.loads(run("predict", "inference", "--model", "llama-3.1-8b", "--on", "dgx-spark", "--budget", "300").out)
+expect("of a prediction the figures are kept longest", all(j[k]["low"] < j[k]["high"] for k in ("ttft_ms", "tpot_ms", "throughput_tok_s")) and "explain" not in j, j)
+j = json.loads(run("monitor", "--once", "--host", "demo:hgx-h100", "--budget", "200").out)
+expect("many parts that are left out are counted", j["omitted"]["more_parts"] + len(j["omitted"]["parts"]) > 30, j)
 states = [d["state"] for d in json.loads(run("doctor", "--passive", "--host", "demo:hgx-h100", "--budget", "1500").out)["diagnoses"]]
 expect("of diagnoses what was found is first", states[0] == "found" and states == sorted(states), states)
 ranked = json.loads(run("check", "--host", "demo:hgx-h100", "--top", "30").out)["findings"]

@@ -138,8 +138,11 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 	r.door.agent = true;
 	if (call->node)
 		ask_node(s, &r, call);
-	if (call->tool->loads || strcmp(call->tool->name, "compare") == 0)
+	if (call->tool->loads || strcmp(call->tool->name, "compare") == 0) {
+		if (!s->scratch[0])
+			return complain_text(EXIT_USAGE, "no result is kept yet: call bench first");
 		json_object_set_new(call->question, "state", json_string(s->scratch));
+	}
 	r.ask = r.verb->ask ? arena_alloc(&r.arena, r.verb->ask->size) : NULL;
 	if (r.verb->ask && ask_read(&r.arena, r.verb->ask, call->question, r.ask, &e))
 		return complain(EXIT_USAGE, &e);
