@@ -46,6 +46,9 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
  * n is the number of items in use; the capacity is the next power of two, so no field stores it.
  */
 void *arena_grow(struct arena *a, void *items, size_t n, size_t size);
+/* The new last item of a list that grows so, to be assigned: ARENA_ADD(a, s->items, s->n) = x. */
+#define ARENA_ADD(a, items, n)                                                                     \
+	(*((items) = arena_grow((a), (items), (n), sizeof(*(items))), &(items)[(n)++]))
 /* A copy of nx items and ny items behind them, all of this size; it is not to grow. */
 void *arena_join(struct arena *a, const void *x, size_t nx, const void *y, size_t ny, size_t size);
 /*

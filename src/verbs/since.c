@@ -157,9 +157,9 @@ static void refuse(void *ctx, const char *file, const char *why)
 
 	if (s->n_refused == REFUSED_SHOWN)
 		return;
-	s->refused = arena_grow(g->d->arena, s->refused, s->n_refused, sizeof(*s->refused));
-	s->refused[s->n_refused++] = (struct since_refused){ arena_strdup(g->d->arena, file),
-							     arena_strdup(g->d->arena, why) };
+	ARENA_ADD(g->d->arena, s->refused, s->n_refused) =
+		(struct since_refused){ arena_strdup(g->d->arena, file),
+					arena_strdup(g->d->arena, why) };
 }
 
 static void stored_size(struct since_stored *out)

@@ -60,8 +60,7 @@ bool ipv4_local(struct ipv4 x)
 
 void ipv4_take(struct ipv4_pool *p, struct ipv4 x)
 {
-	p->taken = arena_grow(p->a, p->taken, p->n, sizeof(*p->taken));
-	p->taken[p->n++] = x;
+	ARENA_ADD(p->a, p->taken, p->n) = x;
 }
 
 bool ipv4_in_use(const struct ipv4_pool *p, struct ipv4 network)

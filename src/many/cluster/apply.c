@@ -254,8 +254,7 @@ static void add_echoes(const struct apply_run *r, const struct wiring *w, struct
 			if (i == k || w->ports[i].path != w->ports[k].path ||
 			    w->ports[i].end.node == w->ports[k].end.node)
 				continue;
-			p->echoes = arena_grow(r->a, p->echoes, p->n_echoes, sizeof(*p->echoes));
-			p->echoes[p->n_echoes++] =
+			ARENA_ADD(r->a, p->echoes, p->n_echoes) =
 				(struct apply_echo){ .from = &w->ports[i],
 						     .to = &w->ports[k],
 						     .us = NAN,

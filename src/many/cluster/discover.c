@@ -97,9 +97,7 @@ static json_t *goals(struct discovery *d, size_t node)
 					if (cluster_prefix_parse(x->name, &prefix) == 0 &&
 					    !cluster_prefix_link_local(&prefix) &&
 					    ask.n < CLUSTER_ROUTES_MAX) {
-						ask.to = arena_grow(d->a, ask.to, ask.n,
-								    sizeof(*ask.to));
-						ask.to[ask.n++] = arena_strndup(
+						ARENA_ADD(d->a, ask.to, ask.n) = arena_strndup(
 							d->a, x->name, strcspn(x->name, "/"));
 					}
 				}

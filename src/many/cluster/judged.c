@@ -173,8 +173,7 @@ void cluster_judge_settings(struct arena *a, struct cluster *c)
 		for (const char *w = cluster_codes[i].setting; w && *w; w += strspn(w, " ")) {
 			size_t len = strcspn(w, " ");
 
-			p.only = arena_grow(a, p.only, p.n_only, sizeof(*p.only));
-			p.only[p.n_only++] = arena_strndup(a, w, len);
+			ARENA_ADD(a, p.only, p.n_only) = arena_strndup(a, w, len);
 			w += len;
 		}
 	for (size_t i = 0; i < c->n_nodes; i++)

@@ -116,8 +116,7 @@ static void make_cages(struct arena *a, struct cluster *c, size_t node)
 			continue;
 		cage = cage_for(c, first, node, p, &by);
 		if (!cage) {
-			c->cages = arena_grow(a, c->cages, c->n_cages, sizeof(*c->cages));
-			cage = &c->cages[c->n_cages++];
+			cage = &ARENA_ADD(a, c->cages, c->n_cages);
 			*cage = (struct cluster_cage){ .node = node, .wire = CLUSTER_NONE };
 			cage->name = fact_text(&p->nic.port, p->name);
 		} else {
@@ -200,8 +199,7 @@ static struct cluster_link *link_between(struct arena *a, struct cluster *c, str
 		    l->b.port == y.port)
 			return l;
 	}
-	c->links = arena_grow(a, c->links, c->n_links, sizeof(*c->links));
-	l = &c->links[c->n_links++];
+	l = &ARENA_ADD(a, c->links, c->n_links);
 	*l = (struct cluster_link){ .a = x, .b = y, .way = CLUSTER_UNSURE };
 	return l;
 }
@@ -574,8 +572,7 @@ static struct cluster_path *links_add_path(struct arena *a, struct cluster_wire 
 {
 	struct cluster_path *p;
 
-	w->paths = arena_grow(a, w->paths, w->n_paths, sizeof(*w->paths));
-	p = &w->paths[w->n_paths++];
+	p = &ARENA_ADD(a, w->paths, w->n_paths);
 	*p = (struct cluster_path){ .ends = arena_array(a, w->n_cages, sizeof(*p->ends)) };
 	return p;
 }
@@ -673,8 +670,7 @@ static void links_add_wire(struct arena *a, struct cluster *c, const size_t *set
 	for (size_t i = first; i < c->n_cages; i++) {
 		if (set[i] != first)
 			continue;
-		w.cages = arena_grow(a, w.cages, w.n_cages, sizeof(*w.cages));
-		w.cages[w.n_cages++] = i;
+		ARENA_ADD(a, w.cages, w.n_cages) = i;
 	}
 	if (w.n_cages < 2)
 		return;
@@ -684,8 +680,7 @@ static void links_add_wire(struct arena *a, struct cluster *c, const size_t *set
 	if (w.way != CLUSTER_SWITCH)
 		paths_by_ear(a, c, &w);
 	paths_by_order(a, c, &w);
-	c->wires = arena_grow(a, c->wires, c->n_wires, sizeof(*c->wires));
-	c->wires[c->n_wires++] = w;
+	ARENA_ADD(a, c->wires, c->n_wires) = w;
 }
 
 void cluster_make_wires(struct arena *a, struct cluster *c)

@@ -578,9 +578,7 @@ static void add_network(struct arena *a, struct wiring_node *out, struct ipv4 x)
 {
 	if (!x.bits || ipv4_local(x) || out->n_network_texts == WIRING_NETWORKS_MAX)
 		return;
-	out->network_texts = arena_grow(a, out->network_texts, out->n_network_texts,
-					sizeof(*out->network_texts));
-	out->network_texts[out->n_network_texts++] = ipv4_text(a, ipv4_network(x));
+	ARENA_ADD(a, out->network_texts, out->n_network_texts) = ipv4_text(a, ipv4_network(x));
 }
 
 static void networks(struct arena *a, struct host *h, const struct machine *m,

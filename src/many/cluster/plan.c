@@ -192,8 +192,7 @@ static void cluster_plan_add_port(struct planning *p, struct wiring_path *path,
 	if (!there)
 		x = (struct ipv4){ path->network.ip + host_of(p, path, from, end.node),
 				   path->network.bits };
-	w->ports = arena_grow(p->a, w->ports, w->n_ports, sizeof(*w->ports));
-	out = &w->ports[w->n_ports++];
+	out = &ARENA_ADD(p->a, w->ports, w->n_ports);
 	*out = (struct wiring_port){ .end = end,
 				     .node = p->c->nodes[end.node].name,
 				     .port = port->name,
@@ -556,8 +555,7 @@ static void cluster_plan_add_path(struct planning *p, size_t wire, size_t n)
 	const struct cluster_path *from = &p->c->wires[wire].paths[n];
 	struct wiring_path *path;
 
-	w->paths = arena_grow(p->a, w->paths, w->n_paths, sizeof(*w->paths));
-	path = &w->paths[w->n_paths++];
+	path = &ARENA_ADD(p->a, w->paths, w->n_paths);
 	*path = (struct wiring_path){ .wire = wire,
 				      .path = n,
 				      .way = p->c->wires[wire].way,
@@ -593,9 +591,7 @@ static void add_switches(struct planning *p)
 			if (!fact_is(&port->rdma.link_layer, "InfiniBand") ||
 			    !fact_is(&port->nic.driver, "mlx5_core") || !*port->pci)
 				continue;
-			w->switches =
-				arena_grow(p->a, w->switches, w->n_switches, sizeof(*w->switches));
-			w->switches[w->n_switches++] =
+			ARENA_ADD(p->a, w->switches, w->n_switches) =
 				(struct wiring_switch){ .node = n,
 							.name = p->c->nodes[n].name,
 							.pci = port->pci,

@@ -522,8 +522,7 @@ struct words {
 
 static void add(struct words *w, const char *word)
 {
-	w->list = arena_grow(w->a, w->list, w->n, sizeof(*w->list));
-	w->list[w->n++] = word ? arena_strdup(w->a, word) : NULL;
+	ARENA_ADD(w->a, w->list, w->n) = word ? arena_strdup(w->a, word) : NULL;
 }
 
 /* {node} and {name} replaced. */

@@ -158,8 +158,7 @@ void setup_refuse(struct arena *a, struct setup *s, enum setup_refusal_kind k, c
 	va_list ap;
 
 	va_start(ap, fmt);
-	s->refusals = arena_grow(a, s->refusals, s->n_refusals, sizeof(*s->refusals));
-	s->refusals[s->n_refusals++] =
+	ARENA_ADD(a, s->refusals, s->n_refusals) =
 		(struct setup_refusal){ refusals[k].code, port, arena_vprintf(a, fmt, ap),
 					refusals[k].fix };
 	va_end(ap);
@@ -167,8 +166,7 @@ void setup_refuse(struct arena *a, struct setup *s, enum setup_refusal_kind k, c
 
 static void setup_note(struct arena *a, struct setup *s, const char *sentence)
 {
-	s->notes = arena_grow(a, s->notes, s->n_notes, sizeof(*s->notes));
-	s->notes[s->n_notes++] = sentence;
+	ARENA_ADD(a, s->notes, s->n_notes) = sentence;
 }
 
 /* Only what is not so yet. True when the knob could be read. */
@@ -184,15 +182,14 @@ static bool setup_change(struct making *g, struct plan *p, const struct setting 
 	}
 	if (knob_same(k, now, after))
 		return true;
-	p->changes = arena_grow(g->a, p->changes, p->n, sizeof(*p->changes));
-	p->changes[p->n++] = (struct change){ .s = of,
-					      .target = port,
-					      .knob = *k,
-					      .before = now,
-					      .after = after,
-					      .why = of->title,
-					      .risk = of->risk,
-					      .effect = of->effect };
+	ARENA_ADD(g->a, p->changes, p->n) = (struct change){ .s = of,
+							     .target = port,
+							     .knob = *k,
+							     .before = now,
+							     .after = after,
+							     .why = of->title,
+							     .risk = of->risk,
+							     .effect = of->effect };
 	return true;
 }
 
@@ -242,8 +239,7 @@ static void setup_add_file(struct making *g, const char *run, const char *etc, c
 	setup_change(g, &g->s->trial, &for_files, "", &trial, value);
 	setup_add_folders(g, &g->s->keep, keep.name);
 	setup_change(g, &g->s->keep, &for_files, "", &keep, value);
-	g->s->files = arena_grow(g->a, g->s->files, g->s->n_files, sizeof(*g->s->files));
-	g->s->files[g->s->n_files++] = (struct setup_file){ keep.name, text };
+	ARENA_ADD(g->a, g->s->files, g->s->n_files) = (struct setup_file){ keep.name, text };
 }
 
 /* Whether anything about the port is not as asked for yet. */
@@ -351,8 +347,7 @@ static void setup_add_lines(struct making *g, const char *file, const char *line
 	}
 	setup_change(g, &g->s->keep, &for_names, "", &k,
 		     knob_file_value(g->a, 0644, lines, strlen(lines)));
-	g->s->files = arena_grow(g->a, g->s->files, g->s->n_files, sizeof(*g->s->files));
-	g->s->files[g->s->n_files++] = (struct setup_file){ file, lines };
+	ARENA_ADD(g->a, g->s->files, g->s->n_files) = (struct setup_file){ file, lines };
 }
 
 void setup_make(struct arena *a, struct host *h, const struct machine *m,
@@ -602,8 +597,7 @@ static void setup_answer_changes(struct arena *a, const struct plan *p, bool kee
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 
-		out->changes = arena_grow(a, out->changes, out->n_changes, sizeof(*out->changes));
-		out->changes[out->n_changes++] =
+		ARENA_ADD(a, out->changes, out->n_changes) =
 			(struct setup_change){ keep, c->knob, c->before, c->after };
 	}
 }

@@ -46,8 +46,7 @@ static void setup_owner_add_sources(struct arena *a, struct setup_sources *s,
 		if (strstr(path_name(path), "gputune-cluster") ||
 		    host_read(s->h, path, HOST_READ_MAX, a, &text, NULL))
 			continue;
-		list = arena_grow(a, list, s->files.n_sources, sizeof(*list));
-		list[s->files.n_sources++] = (struct persist_source){ path, text };
+		ARENA_ADD(a, list, s->files.n_sources) = (struct persist_source){ path, text };
 	}
 	s->files.sources = list;
 }

@@ -177,8 +177,7 @@ static struct fleet_bench *bench_at(struct fleet *f, const char *name, const cha
 				   .hardware = hardware,
 				   .number = f->n_benches };
 	*place = b;
-	f->benches = arena_grow(f->arena, f->benches, f->n_benches, sizeof(struct fleet_bench *));
-	f->benches[f->n_benches++] = b;
+	ARENA_ADD(f->arena, f->benches, f->n_benches) = b;
 	return b;
 }
 
@@ -197,8 +196,7 @@ static void take_value(struct fleet *f, struct fleet_bench *b, struct fleet_mach
 	if (!kept) {
 		kept = ARENA_NEW(f->arena, struct fleet_value);
 		*place = kept;
-		b->by = arena_grow(f->arena, b->by, b->n, sizeof(struct fleet_value *));
-		b->by[b->n++] = kept;
+		ARENA_ADD(f->arena, b->by, b->n) = kept;
 		m->n_values++;
 	} else if (strcmp(time, kept->time) < 0) {
 		return;
@@ -299,8 +297,7 @@ static void second_state(struct fleet *f, struct fleet_bench *b, bool above, dou
 		v->outlier = false;
 		v->second = true;
 		nearest = above ? fmin(nearest, v->value) : fmax(nearest, v->value);
-		s->machines = arena_grow(f->arena, s->machines, s->n, sizeof(*s->machines));
-		s->machines[s->n++] = v->machine;
+		ARENA_ADD(f->arena, s->machines, s->n) = v->machine;
 	}
 	s->nearest = nearest;
 	s->worse = (s->median < b->median) != b->lower;

@@ -240,8 +240,7 @@ static struct fleet_proof *proof_at(struct fleet *f, const char *setting, const 
 				   .command = command,
 				   .number = f->n_proofs };
 	*place = p;
-	f->proofs = arena_grow(f->arena, f->proofs, f->n_proofs, sizeof(struct fleet_proof *));
-	f->proofs[f->n_proofs++] = p;
+	ARENA_ADD(f->arena, f->proofs, f->n_proofs) = p;
 	return p;
 }
 
@@ -262,8 +261,7 @@ static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const str
 			return "too many verdicts";
 		st->n_verdicts++;
 		*place = kept = ARENA_NEW(f->arena, struct fleet_verdict);
-		p->by = arena_grow(f->arena, p->by, p->n, sizeof(struct fleet_verdict *));
-		p->by[p->n++] = kept;
+		ARENA_ADD(f->arena, p->by, p->n) = kept;
 	}
 	*kept = (struct fleet_verdict){ .name = store_text(f, *r->where.name ? r->where.name
 									     : "unnamed"),

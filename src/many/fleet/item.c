@@ -49,8 +49,7 @@ static struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind
 				     .kind = kind,
 				     .number = f->n_subjects };
 	*place = s;
-	f->subjects = arena_grow(f->arena, f->subjects, f->n_subjects, sizeof(*f->subjects));
-	f->subjects[f->n_subjects++] = s;
+	ARENA_ADD(f->arena, f->subjects, f->n_subjects) = s;
 	return s;
 }
 
@@ -496,8 +495,7 @@ struct fleet_machine *store_machine(struct fleet *f, const json_t *document,
 	m = ARENA_NEW(f->arena, struct fleet_machine);
 	m->name = map_key(place);
 	*place = m;
-	f->machines = arena_grow(f->arena, f->machines, f->n, sizeof(*f->machines));
-	f->machines[f->n++] = m;
+	ARENA_ADD(f->arena, f->machines, f->n) = m;
 	return m;
 }
 

@@ -76,8 +76,7 @@ static struct fleet_answer *settle_answer_of(struct fleet *f, struct map *known,
 		if (parts[i]->mark > an->mark)
 			an->mark = parts[i]->mark;
 	an->text = settle_answer_text(f->arena, parts, n);
-	s->answers = arena_grow(f->arena, s->answers, s->n_answers, sizeof(*s->answers));
-	s->answers[s->n_answers++] = an;
+	ARENA_ADD(f->arena, s->answers, s->n_answers) = an;
 	return an;
 }
 
@@ -191,8 +190,7 @@ static size_t add_answers(struct fleet *f, struct fleet_group *g, const struct f
 
 		if (!an || an->mark != mark)
 			continue;
-		g->answers = arena_grow(f->arena, g->answers, g->n_answers, sizeof(*g->answers));
-		g->answers[g->n_answers++] = an;
+		ARENA_ADD(f->arena, g->answers, g->n_answers) = an;
 	}
 	return g->n_answers;
 }
@@ -217,8 +215,7 @@ static struct fleet_group *settle_group_of(struct fleet *f, struct map *known,
 	*place = g;
 	g->n_bad = add_answers(f, g, m, FLEET_BAD);
 	add_answers(f, g, m, FLEET_UNKNOWN);
-	f->groups = arena_grow(f->arena, f->groups, f->n_groups, sizeof(struct fleet_group *));
-	f->groups[f->n_groups++] = g;
+	ARENA_ADD(f->arena, f->groups, f->n_groups) = g;
 	return g;
 }
 
@@ -239,8 +236,7 @@ static void settle_groups(struct fleet *f)
 	for (size_t i = 0; i < f->n; i++) {
 		struct fleet_group *g = settle_group_of(f, &known, f->machines[i]);
 
-		g->machines = arena_grow(f->arena, g->machines, g->n, sizeof(*g->machines));
-		g->machines[g->n++] = f->machines[i];
+		ARENA_ADD(f->arena, g->machines, g->n) = f->machines[i];
 		f->machines[i]->group = g;
 	}
 	if (f->n_groups)
@@ -279,8 +275,8 @@ static void find_rare(struct fleet *f, struct fleet_machine *m,
 
 		if (!an || !usual[s] || an == usual[s] || an->peers > few)
 			continue;
-		m->rare = arena_grow(f->arena, m->rare, m->n_rare, sizeof(*m->rare));
-		m->rare[m->n_rare++] = (struct fleet_rare){ an, usual[s], peers };
+		ARENA_ADD(f->arena, m->rare, m->n_rare) =
+			(struct fleet_rare){ an, usual[s], peers };
 	}
 	f->n_outliers += m->n_rare > 0;
 }

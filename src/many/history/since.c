@@ -89,8 +89,7 @@ static const char *answer_text(struct load *l, const char *state, const char *va
 
 static void add_event(struct load *l, const struct event *ev)
 {
-	l->events = arena_grow(l->a, l->events, l->n_events, sizeof(*l->events));
-	l->events[l->n_events++] = *ev;
+	ARENA_ADD(l->a, l->events, l->n_events) = *ev;
 }
 
 /* A row of a fact that was another before. Several targets of one machine are one change. */
@@ -305,8 +304,7 @@ static void add_step(struct load *l, const struct series *r, struct steps *out, 
 	s->machine = (size_t)r->machine;
 	s->better = y - x;
 	s->weight = 1 / (1 / (double)nx + 1 / (double)ny);
-	out->list = arena_grow(l->a, out->list, out->n, sizeof(*out->list));
-	out->list[out->n++] = *s;
+	ARENA_ADD(l->a, out->list, out->n) = *s;
 	if (out->n > STEPS_KEPT)
 		return;
 	if (!out->kept)

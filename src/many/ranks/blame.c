@@ -96,8 +96,7 @@ static void blame_join(struct work *w, struct class *c, size_t part)
 			return;
 		}
 	}
-	c->parts = arena_grow(w->a, c->parts, c->n, sizeof(*c->parts));
-	c->parts[c->n++] = part;
+	ARENA_ADD(w->a, c->parts, c->n) = part;
 }
 
 static void blame_classify(struct work *w)
@@ -242,8 +241,7 @@ static bool in_set(const size_t *set, size_t n, size_t k)
 
 static void add_part(struct arena *a, struct blame_verdict *v, size_t part)
 {
-	v->parts = arena_grow(a, v->parts, v->n, sizeof(*v->parts));
-	v->parts[v->n++] = part;
+	ARENA_ADD(a, v->parts, v->n) = part;
 }
 
 /* What stands in its place in other explanations of the same size. */
@@ -270,8 +268,7 @@ static void blame_emit(struct work *w, const size_t *chosen, size_t n, bool all,
 		struct blame_verdict *v;
 		bool always = all;
 
-		out->items = arena_grow(w->a, out->items, out->n, sizeof(*out->items));
-		v = &out->items[out->n++];
+		v = &ARENA_ADD(w->a, out->items, out->n);
 		*v = (struct blame_verdict){ 0 };
 
 		for (size_t s = 0; s < w->n_sets; s++)

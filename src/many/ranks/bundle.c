@@ -23,8 +23,7 @@ static unsigned number_of(struct bundle *b, const char *item)
 	void **place = map_at(b->a, &b->known, item);
 
 	if (!*place) {
-		b->items = arena_grow(b->a, b->items, b->n_items, sizeof(*b->items));
-		b->items[b->n_items++] = map_key(place);
+		ARENA_ADD(b->a, b->items, b->n_items) = map_key(place);
 		*place = (void *)(uintptr_t)b->n_items;
 	}
 	return (unsigned)((uintptr_t)*place - 1);
@@ -32,8 +31,7 @@ static unsigned number_of(struct bundle *b, const char *item)
 
 static void add(struct bundle *b, const struct bundle_rank *r)
 {
-	b->rank = arena_grow(b->a, b->rank, b->n, sizeof(*b->rank));
-	b->rank[b->n++] = *r;
+	ARENA_ADD(b->a, b->rank, b->n) = *r;
 	b->there[r->rank] = true;
 }
 

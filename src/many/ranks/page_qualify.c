@@ -209,20 +209,17 @@ void qualify_reason(struct arena *a, struct qualify_node *n, enum qualify_state 
 {
 	if (n->state != QUALIFY_DRAIN)
 		n->state = state;
-	n->reasons = arena_grow(a, n->reasons, n->n_reasons, sizeof(*n->reasons));
-	n->reasons[n->n_reasons++] = why;
+	ARENA_ADD(a, n->reasons, n->n_reasons) = why;
 }
 
 void qualify_add_fault(struct arena *a, struct qualify *q, const struct qualify_fault *f)
 {
-	q->faults = arena_grow(a, q->faults, q->n_faults, sizeof(*q->faults));
-	q->faults[q->n_faults++] = *f;
+	ARENA_ADD(a, q->faults, q->n_faults) = *f;
 }
 
 void qualify_note(struct arena *a, struct qualify *q, const char *text)
 {
-	q->notes = arena_grow(a, q->notes, q->n_notes, sizeof(*q->notes));
-	q->notes[q->n_notes++] = text;
+	ARENA_ADD(a, q->notes, q->n_notes) = text;
 }
 
 static bool is_of(const struct band *b, const struct qualify_node *n)

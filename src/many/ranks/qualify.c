@@ -127,8 +127,7 @@ static void take_figure(void *ctx, const struct read_figure *r)
 	if (n->n_figures == FIGURES_MAX ||
 	    (last && strcmp(last->bench, f.bench) == 0 && strcmp(last->name, f.name) == 0))
 		return;
-	n->figures = arena_grow(a, n->figures, n->n_figures, sizeof(*n->figures));
-	n->figures[n->n_figures++] = f;
+	ARENA_ADD(a, n->figures, n->n_figures) = f;
 }
 
 /* --- beside an earlier result ----------------------------------------------------------------- */

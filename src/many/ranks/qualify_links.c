@@ -86,8 +86,7 @@ static struct qualify_rail *rail_new(struct links *l, const char *name)
 
 	if (q->n_rails == MEMBER_RAILS_MAX)
 		return NULL;
-	q->rails = arena_grow(l->a, q->rails, q->n_rails, sizeof(*q->rails));
-	r = &q->rails[q->n_rails++];
+	r = &ARENA_ADD(l->a, q->rails, q->n_rails);
 	*r = (struct qualify_rail){
 		.name = name, .gbit = NAN, .rtt_us = NAN, .tcp = NAN, .rdma = NAN
 	};
@@ -437,10 +436,8 @@ static void single_pairs(struct railing *r)
 		for (size_t i = 0; i < k; i++) {
 			if (!pair_why(r, pairs[i ^ 1], pairs[i]))
 				continue;
-			bad = arena_grow(l->a, bad, n_bad, sizeof(*bad));
-			bad[n_bad++] = pairs[i & ~(size_t)1];
-			bad = arena_grow(l->a, bad, n_bad, sizeof(*bad));
-			bad[n_bad++] = pairs[i | 1];
+			ARENA_ADD(l->a, bad, n_bad) = pairs[i & ~(size_t)1];
+			ARENA_ADD(l->a, bad, n_bad) = pairs[i | 1];
 		}
 	}
 	for (size_t i = 0; i < n_bad && !links_over(l); i += 2)

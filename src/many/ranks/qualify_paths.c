@@ -51,8 +51,7 @@ bool links_add_pair(struct links *l, const struct qualify_pair *p)
 
 	if (l->error || q->n_pairs == PAIRS_MAX)
 		return false;
-	q->pairs = arena_grow(l->a, q->pairs, q->n_pairs, sizeof(*q->pairs));
-	x = &q->pairs[q->n_pairs++];
+	x = &ARENA_ADD(l->a, q->pairs, q->n_pairs);
 	*x = *p;
 	x->network = q->rails[p->rail].name;
 	x->from = q->nodes[p->a].name;
