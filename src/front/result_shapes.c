@@ -33,8 +33,7 @@ static void gather(struct gathered *g, const struct result_shape *r)
 	for (size_t i = 0; i < g->n; i++)
 		if (g->items[i] == r)
 			return;
-	g->items = arena_grow(g->a, g->items, g->n, sizeof(*g->items));
-	g->items[g->n++] = r;
+	ARENA_ADD(g->a, g->items, g->n) = r;
 }
 
 static void gather_all(struct gathered *g, const struct result_shape *const *list)

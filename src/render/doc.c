@@ -21,8 +21,7 @@ static struct node *doc_add(struct doc *d, enum node_kind kind, const char *titl
 
 	n->kind = kind;
 	n->title = title;
-	d->nodes = arena_grow(d->arena, d->nodes, d->n, sizeof(struct node *));
-	d->nodes[d->n++] = n;
+	ARENA_ADD(d->arena, d->nodes, d->n) = n;
 	return n;
 }
 
@@ -30,8 +29,7 @@ static struct row *doc_add_row(struct doc *d, struct node *n, size_t cells)
 {
 	struct row *r;
 
-	n->rows = arena_grow(d->arena, n->rows, n->n_rows, sizeof(struct row));
-	r = &n->rows[n->n_rows++];
+	r = &ARENA_ADD(d->arena, n->rows, n->n_rows);
 	*r = (struct row){ .cells = arena_array(d->arena, cells, sizeof(struct cell)) };
 	return r;
 }
@@ -232,10 +230,8 @@ void node_more(struct doc *d, struct node *findings, const char *name, struct ce
 
 	if (cell_empty(&value))
 		return;
-	r->more = arena_grow(d->arena, r->more, r->n_more, sizeof(*r->more));
-	r->more[r->n_more++] = cell(name);
-	r->more = arena_grow(d->arena, r->more, r->n_more, sizeof(*r->more));
-	r->more[r->n_more++] = value;
+	ARENA_ADD(d->arena, r->more, r->n_more) = cell(name);
+	ARENA_ADD(d->arena, r->more, r->n_more) = value;
 }
 
 struct cell *node_row(struct doc *d, struct node *table)

@@ -46,8 +46,7 @@ static struct topology_place *place_new(struct arena *a, enum place_kind kind, c
 
 static void place_add(struct arena *a, struct topology_place *parent, struct topology_place *child)
 {
-	parent->children = arena_grow(a, parent->children, parent->n, sizeof(*parent->children));
-	parent->children[parent->n++] = child;
+	ARENA_ADD(a, parent->children, parent->n) = child;
 }
 
 static int by_path(const void *a, const void *b)

@@ -247,8 +247,7 @@ static void settings(struct door *d, struct host *h, const struct machine *m,
 			twice |= out->rows[k].row == row;
 		if (twice)
 			continue;
-		out->rows = arena_grow(d->arena, out->rows, out->n, sizeof(*out->rows));
-		s = &out->rows[out->n++];
+		s = &ARENA_ADD(d->arena, out->rows, out->n);
 		s->row = row;
 		s->text = ledger_text(d->arena, &now);
 		s->expired = now.valid != LEDGER_VALID;

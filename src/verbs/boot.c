@@ -87,9 +87,7 @@ static size_t verb_boot_make_plan(struct boot *b)
 		missing += r < 0;
 		if (r)
 			continue;
-		b->plan.changes = arena_grow(b->d->arena, b->plan.changes, b->plan.n,
-					     sizeof(*b->plan.changes));
-		b->plan.changes[b->plan.n++] = c;
+		ARENA_ADD(b->d->arena, b->plan.changes, b->plan.n) = c;
 	}
 	plan_sort(&b->plan);
 	/* What was agreed to when it was installed is not asked again; what is impossible stays so.

@@ -102,8 +102,7 @@ const struct record_case *bench_fact(const struct bench_facts *f, const char *be
 
 static void add(struct arena *a, struct calibrate_hint **list, size_t *n, struct calibrate_hint h)
 {
-	*list = arena_grow(a, *list, *n, sizeof(**list));
-	(*list)[(*n)++] = h;
+	ARENA_ADD(a, *list, *n) = h;
 }
 
 /* A rate against what is usual for this hardware moves constants in the same proportion; against

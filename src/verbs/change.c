@@ -274,16 +274,16 @@ static void add_change(const void *object, const char *name, void *ctx)
 	if (seen_ok(&now.f) ? strcmp(now.v, x->value) == 0
 			    : !x->beside || now.f.seen != SEEN_UNASKED)
 		return;
-	p->changes = arena_grow(x->a, p->changes, p->n, sizeof(*p->changes));
-	p->changes[p->n++] = (struct change){ .s = x->s,
-					      .target = arena_strdup(x->a, name),
-					      .knob = k,
-					      .before = seen_ok(&now.f) ? now.v : NULL,
-					      .after = x->value,
-					      .why = "requested by the proof",
-					      .source = x->s->source,
-					      .risk = x->s->risk,
-					      .effect = x->s->effect };
+	ARENA_ADD(x->a, p->changes, p->n) =
+		(struct change){ .s = x->s,
+				 .target = arena_strdup(x->a, name),
+				 .knob = k,
+				 .before = seen_ok(&now.f) ? now.v : NULL,
+				 .after = x->value,
+				 .why = "requested by the proof",
+				 .source = x->s->source,
+				 .risk = x->s->risk,
+				 .effect = x->s->effect };
 	x->n++;
 }
 
@@ -314,8 +314,7 @@ static size_t add_value(struct door *d, struct host *h, struct planned *planned,
 	}
 	/* Values of one knob exclude each other in a plan; here only one is ever made. */
 	for (size_t i = 0; beside && i < alone.n; i++) {
-		all->changes = arena_grow(d->arena, all->changes, all->n, sizeof(*all->changes));
-		all->changes[all->n++] = alone.changes[i];
+		ARENA_ADD(d->arena, all->changes, all->n) = alone.changes[i];
 	}
 	return x.n;
 }
@@ -427,8 +426,7 @@ const char *const *door_words(struct door *d, const char *list, size_t *n)
 		const char *word = str_trim(list, k, &len);
 
 		if (len) {
-			out = arena_grow(d->arena, out, *n, sizeof(*out));
-			out[(*n)++] = arena_strndup(d->arena, word, len);
+			ARENA_ADD(d->arena, out, *n) = arena_strndup(d->arena, word, len);
 		}
 		list += k + (list[k] == ',');
 	}

@@ -120,8 +120,7 @@ static const struct ask_shape defects_lint_ask_shape = ASK_SHAPE(defects_lint_as
 
 static void listing_add(struct door *d, struct defects_listing *out, const json_t *row)
 {
-	out->items = arena_grow(d->arena, out->items, out->n, sizeof(*out->items));
-	defect_show(d->arena, row, &out->items[out->n++]);
+	defect_show(d->arena, row, &ARENA_ADD(d->arena, out->items, out->n));
 }
 
 static void listing_begin(struct door *d, struct defect_rows *rows, struct defects_listing *out)
@@ -206,8 +205,8 @@ static int defects_search_answer(struct door *d, const struct defects_search_ask
 static void lint_problem(struct door *d, struct defects_linted *out, const char *file,
 			 const char *what)
 {
-	out->problems = arena_grow(d->arena, out->problems, out->n, sizeof(*out->problems));
-	out->problems[out->n++] = (struct defect_problem){ file, arena_strdup(d->arena, what) };
+	ARENA_ADD(d->arena, out->problems, out->n) =
+		(struct defect_problem){ file, arena_strdup(d->arena, what) };
 }
 
 static int defects_lint_answer(struct door *d, const struct defects_lint_ask *ask,

@@ -170,9 +170,8 @@ static void add_trouble(struct diagnosing *g, const char *path, const struct err
 	const char *why = *e->hint ? arena_printf(g->d->arena, "%s; %s", e->text, e->hint)
 				   : arena_strdup(g->d->arena, e->text);
 
-	g->troubles =
-		arena_grow(g->d->arena, g->troubles, g->view.n_troubles, sizeof(*g->troubles));
-	g->troubles[g->view.n_troubles++] = (struct diagnose_trouble){ path, why };
+	ARENA_ADD(g->d->arena, g->troubles, g->view.n_troubles) =
+		(struct diagnose_trouble){ path, why };
 }
 
 /* A file that was named has to be there; a broken one is said and the others are read. */

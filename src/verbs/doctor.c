@@ -475,8 +475,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 
 	if (code)
 		return -code;
-	g->fixes = arena_grow(a, g->fixes, g->n_fixes, sizeof(*g->fixes));
-	out = &g->fixes[g->n_fixes++];
+	out = &ARENA_ADD(a, g->fixes, g->n_fixes);
 	*out = (struct doctor_fix){ .diagnosis = x->d->id, .settings = settings };
 	if (!plan_open_changes(&p.plan)) {
 		out->trouble = verb_doctor_nothing_to_write(a, &p.plan);
@@ -596,9 +595,7 @@ static int verb_doctor_choose(struct doctoring *g)
 			k++;
 		if (k < g->chosen.n)
 			continue;
-		g->chosen.items =
-			arena_grow(a, g->chosen.items, g->chosen.n, sizeof(*g->chosen.items));
-		g->chosen.items[g->chosen.n++] = only.items[i];
+		ARENA_ADD(a, g->chosen.items, g->chosen.n) = only.items[i];
 	}
 	return 0;
 }

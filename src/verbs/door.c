@@ -294,8 +294,7 @@ static void add_waivers(struct arena *a, struct profile *p, const struct profile
 	for (size_t i = 0; i < from->n_overrides; i++) {
 		if (!from->overrides[i].waive || profile_override_of(p, from->overrides[i].s))
 			continue;
-		p->overrides = arena_grow(a, p->overrides, p->n_overrides, sizeof(*p->overrides));
-		p->overrides[p->n_overrides++] = from->overrides[i];
+		ARENA_ADD(a, p->overrides, p->n_overrides) = from->overrides[i];
 	}
 }
 

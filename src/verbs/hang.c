@@ -74,8 +74,7 @@ static int hang_tree(struct hanging *g, const char *word)
 			return door_fail(g->d, EXIT_USAGE, &e);
 		if (!r)
 			continue;
-		g->at = arena_grow(g->d->arena, g->at, g->n, sizeof(*g->at));
-		g->at[g->n++] = (struct looked){ .reader = r };
+		ARENA_ADD(g->d->arena, g->at, g->n) = (struct looked){ .reader = r };
 	}
 	return 0;
 }

@@ -51,8 +51,7 @@ struct linting {
 
 static void looked_at(struct linting *w, const char *name)
 {
-	w->files = arena_grow(w->d->arena, w->files, w->n_files, sizeof(*w->files));
-	w->files[w->n_files++] = name;
+	ARENA_ADD(w->d->arena, w->files, w->n_files) = name;
 }
 
 static int lint_named_file(struct linting *w, const char *path)

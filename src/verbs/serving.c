@@ -85,8 +85,7 @@ static int from_file(struct door *d, const char *path, struct serving_texts *out
 	if (memchr(text, '\0', len))
 		return door_refuse(d, EXIT_USAGE, "%s: not text: contains NUL bytes", path);
 	if (!serving_is_metrics(text)) {
-		out->logs = arena_grow(d->arena, out->logs, out->n_logs, sizeof(*out->logs));
-		out->logs[out->n_logs++] = text;
+		ARENA_ADD(d->arena, out->logs, out->n_logs) = text;
 	} else if (!out->metrics) {
 		out->metrics = text;
 	} else if (!out->later) {

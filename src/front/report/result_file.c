@@ -180,8 +180,7 @@ static struct result_file_field *result_file_fields(struct arena *a, const char 
 	for (*n = 0; text; text = strchr(text, '|') ? strchr(text, '|') + 1 : NULL) {
 		const char *one = arena_strndup(a, text, strcspn(text, "|"));
 
-		list = arena_grow(a, list, *n, sizeof(*list));
-		list[(*n)++] = result_file_field(a, one, item, outer);
+		ARENA_ADD(a, list, *n) = result_file_field(a, one, item, outer);
 	}
 	return list;
 }

@@ -45,8 +45,7 @@ static int report_named_add(struct run *r, struct report_result_file *g, const c
 
 	if (result_file_valid(&r->arena, kind, j, &e))
 		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
-	g->told = arena_grow(&r->arena, g->told, g->n_told, sizeof(*g->told));
-	g->told[g->n_told++] =
+	ARENA_ADD(&r->arena, g->told, g->n_told) =
 		(struct report_named_source){ .path = path, .kind = kind, .j = json_incref(j) };
 	return 0;
 }
@@ -312,15 +311,12 @@ static bool is_capture(const char *path)
 
 static void add_source(struct run *r, struct report_result_file *g, struct report_source s)
 {
-	g->sources = arena_grow(&r->arena, g->sources, g->n, sizeof(*g->sources));
-	g->sources[g->n++] = s;
+	ARENA_ADD(&r->arena, g->sources, g->n) = s;
 }
 
 static void add_recording(struct run *r, struct report_result_file *g, const char *path)
 {
-	g->recordings =
-		arena_grow(&r->arena, g->recordings, g->n_recordings, sizeof(*g->recordings));
-	g->recordings[g->n_recordings++] = path;
+	ARENA_ADD(&r->arena, g->recordings, g->n_recordings) = path;
 }
 
 static int verb_report_sources_add_file(struct run *r, struct report_result_file *g,

@@ -144,8 +144,7 @@ void baseline_judge(struct defect_world *w, const json_t *rows, const char *toda
 
 		if (!row_judge(w, row, today, &f))
 			continue;
-		out->items = arena_grow(w->a, out->items, out->n, sizeof(*out->items));
-		out->items[out->n++] = f;
+		ARENA_ADD(w->a, out->items, out->n) = f;
 		out->count[f.verdict]++;
 	}
 }

@@ -184,8 +184,7 @@ void defects_of_words(struct arena *a, const struct defect_rows *rows, const str
 		if (!with.n || with.items[0].state > DEFECT_EXPOSED ||
 		    (without.n && without.items[0].state <= DEFECT_EXPOSED))
 			continue;
-		out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
-		out->items[out->n++] = with.items[0];
+		ARENA_ADD(a, out->items, out->n) = with.items[0];
 	}
 	json_decref(place.holds);
 	json_decref(w.machine);

@@ -97,8 +97,7 @@ bool defect_signature_in(const char *pattern, const char *text)
 
 void prove(struct leaf_look *l, const char *text, const char *from)
 {
-	l->proofs = arena_grow(l->a, l->proofs, l->n_proofs, sizeof(*l->proofs));
-	l->proofs[l->n_proofs++] = (struct defect_proof){ text, from };
+	ARENA_ADD(l->a, l->proofs, l->n_proofs) = (struct defect_proof){ text, from };
 }
 
 enum answer3 unseen(struct leaf_look *l, const char *what)

@@ -237,8 +237,7 @@ void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
 			if (said && !own)
 				continue;
 			said = true;
-			out->items = arena_grow(w->a, out->items, out->n, sizeof(*out->items));
-			out->items[out->n++] = m;
+			ARENA_ADD(w->a, out->items, out->n) = m;
 			out->count[m.state]++;
 		}
 	}

@@ -121,8 +121,7 @@ struct defect_place *world_place(struct seeing *w, const char *name, const char 
 				    .holds = json_object(),
 				    .where = json_object(),
 				    .own = o };
-	w->places = arena_grow(w->a, w->places, w->n, sizeof(struct defect_place *));
-	w->places[w->n++] = p;
+	ARENA_ADD(w->a, w->places, w->n) = p;
 	return p;
 }
 

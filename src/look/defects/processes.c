@@ -42,8 +42,7 @@ static struct defect_place *place_by_id(struct seeing *w, const char *id)
 
 static void root_known(struct seeing *w, const char *id, struct defect_place *p)
 {
-	w->roots = arena_grow(w->a, w->roots, w->n_roots, sizeof(*w->roots));
-	w->roots[w->n_roots++] = (struct world_root){ arena_strdup(w->a, id), p };
+	ARENA_ADD(w->a, w->roots, w->n_roots) = (struct world_root){ arena_strdup(w->a, id), p };
 }
 
 /* Services have mount namespaces of their own with the host's root in them: no container. */

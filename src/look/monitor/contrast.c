@@ -220,8 +220,7 @@ static void contrast_differ(struct arena *a, struct contrast *v, const char *wha
 	y = y && *y ? y : "unknown";
 	if (strcmp(x, y) == 0)
 		return;
-	v->differs = arena_grow(a, v->differs, v->n_differs, sizeof(*v->differs));
-	v->differs[v->n_differs++] = arena_printf(a, "%s: %s, then %s", what, x, y);
+	ARENA_ADD(a, v->differs, v->n_differs) = arena_printf(a, "%s: %s, then %s", what, x, y);
 }
 
 static const char *words_of(struct arena *a, char *const *command)

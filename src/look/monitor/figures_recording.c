@@ -183,8 +183,7 @@ static void figures_recording_take_columns(struct arena *a, const struct monitor
 			continue;
 		t->total = mon->columns[i].type->kind == COLUMN_TOTAL;
 		t->beat = mon->columns[i].beat;
-		t->columns = arena_grow(a, t->columns, t->n, sizeof(*t->columns));
-		t->columns[t->n++] = i;
+		ARENA_ADD(a, t->columns, t->n) = i;
 	}
 }
 

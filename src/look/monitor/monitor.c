@@ -269,8 +269,7 @@ static void look_gpus(struct arena *a, const struct machine *m, struct monitor *
 	LIST_FOR_EACH (const struct gpu, g, &m->gpu.gpus) {
 		struct monitor_machine *mm = &mon->machine;
 
-		mm->gpus = arena_grow(a, mm->gpus, mm->n_gpus, sizeof(*mm->gpus));
-		monitor_monitor_describe(a, g, &mm->gpus[mm->n_gpus++]);
+		monitor_monitor_describe(a, g, &ARENA_ADD(a, mm->gpus, mm->n_gpus));
 		for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++)
 			monitor_monitor_add(a, mon, g, &tiers[i]);
 	}

@@ -589,8 +589,7 @@ static struct place monitor_page_place_of(struct arena *a, const struct column_o
 static void add(struct arena *a, struct monitor_line *l, const char *text, size_t column,
 		bool per_second)
 {
-	l->slots = arena_grow(a, l->slots, l->n, sizeof(*l->slots));
-	l->slots[l->n++] = (struct slot){ text, strlen(text), column, per_second };
+	ARENA_ADD(a, l->slots, l->n) = (struct slot){ text, strlen(text), column, per_second };
 }
 
 /* All columns of the group that column begin opens; *before: text since the last figure. */

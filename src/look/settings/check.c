@@ -168,8 +168,7 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 	for (size_t i = r->first; i < out->n; i++)
 		if (same_answer(&out->items[i].v, v))
 			return &out->items[i];
-	out->items = arena_grow(r->by.a, out->items, out->n, sizeof(*out->items));
-	f = &out->items[out->n++];
+	f = &ARENA_ADD(r->by.a, out->items, out->n);
 	*f = (struct finding){ .s = r->s,
 			       .v = *v,
 			       .severity = v->slight && r->s->severity > SEVERITY_LOW

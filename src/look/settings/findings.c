@@ -354,16 +354,14 @@ static void add_facts(struct arena *a, const struct shape *s, const char *prefix
 			add_facts(a, f->sub, path, out);
 			continue;
 		}
-		out->facts = arena_grow(a, out->facts, out->n_facts, sizeof(*out->facts));
-		out->facts[out->n_facts++] =
+		ARENA_ADD(a, out->facts, out->n_facts) =
 			(struct listed_fact){ path, f->title, findings_kind_name(f), f->unit };
 	}
 }
 
 static void list_setting(struct arena *a, struct listing *out, const struct setting *s)
 {
-	out->settings = arena_grow(a, out->settings, out->n_settings, sizeof(*out->settings));
-	out->settings[out->n_settings++] = s;
+	ARENA_ADD(a, out->settings, out->n_settings) = s;
 }
 
 void list_make(struct arena *a, const struct profile *p, struct listing *out)
@@ -386,6 +384,5 @@ void list_find(struct arena *a, const char *text, struct listing *out)
 
 void list_name(struct arena *a, struct listing *out, const char *name, const char *what)
 {
-	out->names = arena_grow(a, out->names, out->n_names, sizeof(*out->names));
-	out->names[out->n_names++] = (struct listed_name){ name, what };
+	ARENA_ADD(a, out->names, out->n_names) = (struct listed_name){ name, what };
 }

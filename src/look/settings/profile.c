@@ -25,8 +25,7 @@ static void add_patterns(struct arena *a, const char ***list, size_t *n, const c
 		k = strcspn(text, ",");
 		word = str_trim(text, k, &len);
 		if (len) {
-			*list = arena_grow(a, *list, *n, sizeof(**list));
-			(*list)[(*n)++] = arena_strndup(a, word, len);
+			ARENA_ADD(a, *list, *n) = arena_strndup(a, word, len);
 		}
 		text += k;
 	}

@@ -630,8 +630,7 @@ const char *recommendation_text(struct arena *a, const struct recommendation *o,
 void remediate_knob(const struct rule_ctx *q, struct remediations *out, struct knob k,
 		    const char *value)
 {
-	out->items = arena_grow(q->a, out->items, out->n, sizeof(*out->items));
-	out->items[out->n++] = (struct remediation){ .knob = k, .value = value };
+	ARENA_ADD(q->a, out->items, out->n) = (struct remediation){ .knob = k, .value = value };
 }
 
 void remediate_value(const struct rule_ctx *q, struct remediations *out, const char *value)

@@ -76,8 +76,7 @@ static void tally_add(struct arena *a, struct tallies *t, const char *what)
 			return;
 		}
 	}
-	t->items = arena_grow(a, t->items, t->n, sizeof(*t->items));
-	t->items[t->n++] = (struct tally){ what, 1 };
+	ARENA_ADD(a, t->items, t->n) = (struct tally){ what, 1 };
 }
 
 /* A pair a kind: "GPU  8 x NVIDIA H200"; the name stands before the first alone. */

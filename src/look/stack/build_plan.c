@@ -396,8 +396,7 @@ static unsigned build_jobs(const struct machine *m, unsigned gib)
 
 static void line(struct maker *k, const char *name, const char *value, const char *reason)
 {
-	k->out->lines = arena_grow(k->a, k->out->lines, k->out->n, sizeof(*k->out->lines));
-	k->out->lines[k->out->n++] =
+	ARENA_ADD(k->a, k->out->lines, k->out->n) =
 		(struct build_line){ .name = name, .value = value, .reason = reason };
 }
 
@@ -634,13 +633,12 @@ static char **build_env_expand(struct arena *a, char **argv, struct err *e)
 		return argv;
 	d = opendir(argv[words - 1]);
 	for (size_t i = 0; i + 1 < words; i++) {
-		list = arena_grow(a, list, n, sizeof(*list));
-		list[n++] = argv[i];
+		ARENA_ADD(a, list, n) = argv[i];
 	}
 	while (d && (it = readdir(d)))
 		if (str_ends(it->d_name, ".whl")) {
-			list = arena_grow(a, list, n, sizeof(*list));
-			list[n++] = arena_printf(a, "%s/%s", argv[words - 1], it->d_name);
+			ARENA_ADD(a, list, n) =
+				arena_printf(a, "%s/%s", argv[words - 1], it->d_name);
 		}
 	if (d)
 		closedir(d);

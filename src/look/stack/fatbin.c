@@ -32,8 +32,7 @@ void code_add(struct arena *a, struct code_set *set, const struct gpu_code *c)
 		same->size += c->size;
 		return;
 	}
-	set->items = arena_grow(a, set->items, set->n, sizeof(*set->items));
-	set->items[set->n++] = *c;
+	ARENA_ADD(a, set->items, set->n) = *c;
 }
 
 static int by_target(const void *a, const void *b)

@@ -283,8 +283,7 @@ static void add_pin(struct take *t, struct dist *d, const char *p, size_t n)
 	if (!len || !v || len >= NAME || equals[v - 1] == '.')
 		return;
 	dist_normalise(arena_strndup(t->a, p, len), name, sizeof(name));
-	d->pins = arena_grow(t->a, d->pins, d->n_pins, sizeof(*d->pins));
-	d->pins[d->n_pins++] =
+	ARENA_ADD(t->a, d->pins, d->n_pins) =
 		(struct dist_pin){ arena_strdup(t->a, name), arena_strndup(t->a, equals, v) };
 }
 
@@ -340,8 +339,7 @@ static void add_dist(struct take *t, size_t place, const char *folder)
 	if (c != COMPONENTS && host_read(t->root->h, arena_printf(t->a, "%s/METADATA", d.info),
 					 METADATA_MAX, t->a, &text, NULL) == 0)
 		read_metadata(t, text, &d);
-	p->dists = arena_grow(t->a, p->dists, p->n_dists, sizeof(*p->dists));
-	p->dists[p->n_dists++] = d;
+	ARENA_ADD(t->a, p->dists, p->n_dists) = d;
 	/* Packages of libraries are seen by their libraries. */
 	if (c == COMPONENTS || components[c].soname)
 		return;

@@ -503,8 +503,8 @@ static void scan_gather(struct found *f, int dir, const char *path, int depth)
 				scan_gather(f, fd, child, depth + 1);
 		} else if (S_ISREG(st.st_mode) && st.st_size >= TREE_LEAST &&
 			   scan_name(it->d_name) && first_time(f, &st)) {
-			f->paths = arena_grow(f->a, f->paths, f->n, sizeof(*f->paths));
-			f->paths[f->n++] = arena_printf(f->a, "%s/%s", path, it->d_name);
+			ARENA_ADD(f->a, f->paths, f->n) =
+				arena_printf(f->a, "%s/%s", path, it->d_name);
 		}
 	}
 	closedir(d);
@@ -694,8 +694,7 @@ static void scan_add_part(struct arena *a, struct scan *out, const struct scan *
 	}
 	if (!part->entries && !part->error)
 		return;
-	out->parts = arena_grow(a, out->parts, out->n_parts, sizeof(*out->parts));
-	out->parts[out->n_parts++] = *part;
+	ARENA_ADD(a, out->parts, out->n_parts) = *part;
 }
 
 void scan_wheel(struct arena *a, const struct zip *z, const struct scan_options *how,

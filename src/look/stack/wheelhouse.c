@@ -159,8 +159,8 @@ static void differ_from(struct arena *a, struct wheelhouse_diff *d, const struct
 			o = strcmp(y->wheels[k].file, w->file) == 0 ? &y->wheels[k] : NULL;
 		if (o && (!contents || strcmp(o->sha256, w->sha256) == 0))
 			continue;
-		d->items = arena_grow(a, d->items, d->n, sizeof(*d->items));
-		d->items[d->n++] = (struct house_difference){ w->file, o ? NULL : x->dir };
+		ARENA_ADD(a, d->items, d->n) =
+			(struct house_difference){ w->file, o ? NULL : x->dir };
 	}
 }
 
@@ -534,8 +534,8 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 
 static void add(struct arena *a, struct house_verdict *v, const char *file, const char *what)
 {
-	v->items = arena_grow(a, v->items, v->n, sizeof(*v->items));
-	v->items[v->n++] = (struct house_problem){ arena_strdup(a, file), arena_strdup(a, what) };
+	ARENA_ADD(a, v->items, v->n) =
+		(struct house_problem){ arena_strdup(a, file), arena_strdup(a, what) };
 }
 
 static const char *check_wheel(struct arena *a, const struct wheelhouse *h,

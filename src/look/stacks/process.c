@@ -83,8 +83,7 @@ static void read_maps(struct stack_reader *r)
 			*end = '\0';
 		if (path && sscanf(line, "%llx-%llx %*s %llx", &m->from, &m->to, &m->offset) == 3) {
 			m->path = path;
-			r->maps = arena_grow(r->a, r->maps, r->n_maps, sizeof(*r->maps));
-			r->maps[r->n_maps++] = now;
+			ARENA_ADD(r->a, r->maps, r->n_maps) = now;
 		}
 	}
 }

@@ -75,8 +75,7 @@ size_t host_demos(struct arena *a, char ***names)
 
 			if (!len)
 				continue;
-			*names = arena_grow(a, *names, n, sizeof(**names));
-			(*names)[n++] = arena_strndup(a, e->d_name, len);
+			ARENA_ADD(a, *names, n) = arena_strndup(a, e->d_name, len);
 		}
 		if (d)
 			closedir(d);

@@ -46,8 +46,7 @@ int folder_names(int fd, struct arena *a, char ***names, size_t *n)
 	for (errno = 0; count < HOST_LIST_MAX && (de = readdir(dir)); errno = 0) {
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
 			continue;
-		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, de->d_name);
+		ARENA_ADD(a, list, count) = arena_strdup(a, de->d_name);
 	}
 	/* What failed half-way is no list. */
 	r = count < HOST_LIST_MAX ? -errno : 0;

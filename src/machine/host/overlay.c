@@ -106,8 +106,7 @@ static int overlay_list(struct store *s, const char *path, struct arena *a, char
 		if (snprintf(full, sizeof(full), "%s/%s", path, more[i]) >= (int)sizeof(full) ||
 		    among(*names, upper, more[i]) || overlay_is_gone(o, full))
 			continue;
-		*names = arena_grow(a, *names, *n, sizeof(**names));
-		(*names)[(*n)++] = more[i];
+		ARENA_ADD(a, *names, *n) = more[i];
 	}
 	return 0;
 }

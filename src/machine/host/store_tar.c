@@ -711,8 +711,7 @@ static int tar_list(struct store *s, const char *path, struct arena *a, char ***
 	if (dir->kind != HOST_DIR)
 		return -ENOTDIR;
 	for (uint32_t c = dir->at; c; c = t->nodes[c].next) {
-		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, t->texts.s + t->nodes[c].name);
+		ARENA_ADD(a, list, count) = arena_strdup(a, t->texts.s + t->nodes[c].name);
 	}
 	*names = list;
 	*n = count;

@@ -71,8 +71,7 @@ static void add(struct links *l, const char *path)
 {
 	if (l->n == LINKS_MAX)
 		return;
-	l->items = arena_grow(l->a, l->items, l->n, sizeof(*l->items));
-	l->items[l->n++] = path;
+	ARENA_ADD(l->a, l->items, l->n) = path;
 }
 
 /* One word of an [Install] line. Specifiers and paths are nothing a service of ours has. */

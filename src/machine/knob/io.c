@@ -129,8 +129,7 @@ static struct knob *add_listed(struct host *h, struct arena *a, struct knob *out
 	for (size_t i = 0; i < found; i++) {
 		if (!str_starts(names[i], begin))
 			continue;
-		out = arena_grow(a, out, *n, sizeof(*out));
-		out[(*n)++] = (struct knob){
+		ARENA_ADD(a, out, *n) = (struct knob){
 			.kind = KNOB_SYSFS,
 			.name = arena_printf(a, "%s/%s%s", folder, names[i], file),
 			.object = "",
@@ -181,8 +180,7 @@ struct knob *knob_disturbs(struct host *h, struct arena *a, const struct knob *k
 					     k->name, resets[i].resets);
 		if (other.kind != KNOB_SYSCTL)
 			other.object = k->object;
-		out = arena_grow(a, out, *n, sizeof(*out));
-		out[(*n)++] = other;
+		ARENA_ADD(a, out, *n) = other;
 	}
 	return add_found(h, a, out, n, k);
 }

@@ -123,8 +123,7 @@ struct knob_left *knob_left_over(struct host *h, struct arena *a, const struct k
 
 		if (!host_exists(h, path))
 			continue;
-		out = arena_grow(a, out, *n, sizeof(*out));
-		out[(*n)++] =
+		ARENA_ADD(a, out, *n) =
 			(struct knob_left){ .path = path,
 					    .of = of,
 					    .saved = i % 3 == 1,

@@ -176,8 +176,7 @@ static void topology_add(struct arena *a, const struct machine *m, struct endpoi
 		if (strcmp((*list)[i].name, e.name) == 0)
 			return;
 	e.function = machine_pci(m, e.pci);
-	*list = arena_grow(a, *list, *n, sizeof(**list));
-	(*list)[(*n)++] = e;
+	ARENA_ADD(a, *list, *n) = e;
 }
 
 struct endpoint *topology_endpoints(struct arena *a, const struct machine *m, size_t *n)
@@ -320,14 +319,13 @@ static const char *device_name(struct finder *d, const struct pci_function *f)
 static void narrow_add(struct finder *d, enum narrow_kind kind, const struct pci_function *f,
 		       const char *name, double now, double could, const char *reason)
 {
-	d->list = arena_grow(d->a, d->list, d->n, sizeof(*d->list));
-	d->list[d->n++] = (struct narrow){ .kind = kind,
-					   .address = safe(f->name),
-					   .name = name,
-					   .now = now,
-					   .could = could,
-					   .reason = reason,
-					   .fault = kind < NARROW_UPLINK };
+	ARENA_ADD(d->a, d->list, d->n) = (struct narrow){ .kind = kind,
+							  .address = safe(f->name),
+							  .name = name,
+							  .now = now,
+							  .could = could,
+							  .reason = reason,
+							  .fault = kind < NARROW_UPLINK };
 }
 
 static const char *rate(struct arena *a, double mbs)

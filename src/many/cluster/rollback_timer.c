@@ -278,8 +278,7 @@ static struct knob *open_knobs(struct host *h, struct arena *a, size_t *n)
 			if (j.items[i].state != TRANSACTION_OPEN ||
 			    strcmp(j.items[i].op, SETUP_OP) != 0)
 				continue;
-			out = arena_grow(a, out, *n, sizeof(*out));
-			out[(*n)++] = j.items[i].entries[k].knob;
+			ARENA_ADD(a, out, *n) = j.items[i].entries[k].knob;
 		}
 	return out;
 }

@@ -40,8 +40,7 @@ static const struct fleet_value **fleet_page_find(struct arena *a, const struct 
 	for (size_t i = 0; i < f->n_benches; i++)
 		for (size_t k = 0; k < f->benches[i]->n && f->benches[i]->n_outliers; k++)
 			if (f->benches[i]->by[k]->outlier) {
-				list = arena_grow(a, list, *n, sizeof(*list));
-				list[(*n)++] = f->benches[i]->by[k];
+				ARENA_ADD(a, list, *n) = f->benches[i]->by[k];
 			}
 	if (*n)
 		qsort(list, *n, sizeof(*list), by_distance);

@@ -116,8 +116,7 @@ const void *fleet_drifts(struct arena *a, const void *object, size_t *n)
 		for (size_t i = 0; i < it->n_answers; i++) {
 			if (it->answers[i] == wanted || !it->answers[i]->n_by)
 				continue;
-			list = arena_grow(a, list, *n, sizeof(*list));
-			list[(*n)++] = (struct fleet_drift){ it, wanted, it->answers[i] };
+			ARENA_ADD(a, list, *n) = (struct fleet_drift){ it, wanted, it->answers[i] };
 		}
 	}
 	return list ? list : arena_array(a, 1, sizeof(*list));

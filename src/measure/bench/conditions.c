@@ -16,8 +16,7 @@ enum { WATCH_MOST = 4, WATCH_THROTTLE_MOST = 64, STAT_MAX = 4 << 20 };
 
 static void add(struct arena *a, const char ***list, size_t *n, const char *path)
 {
-	*list = arena_grow(a, *list, *n, sizeof(**list));
-	(*list)[(*n)++] = path;
+	ARENA_ADD(a, *list, *n) = path;
 }
 
 static void add_throttles(struct arena *a, struct host *h, const struct machine *m,
@@ -231,8 +230,7 @@ static void pair(struct arena *a, struct record *r, const char *name, const char
 {
 	if (!value || !*value)
 		return;
-	r->fingerprint = arena_grow(a, r->fingerprint, r->n_fingerprint, sizeof(*r->fingerprint));
-	r->fingerprint[r->n_fingerprint++] = (struct record_pair){ name, value };
+	ARENA_ADD(a, r->fingerprint, r->n_fingerprint) = (struct record_pair){ name, value };
 }
 
 static void number(struct arena *a, struct record *r, const char *name, const struct fact_int *f)
@@ -303,8 +301,7 @@ static void adapter_pair(struct arena *a, const struct machine *m, struct record
 		while (i < n && (seen[i].vendor != p->vendor.v || seen[i].device != p->device.v))
 			i++;
 		if (i == n) {
-			seen = arena_grow(a, seen, n, sizeof(*seen));
-			seen[n++] = (struct adapter){ p->vendor.v, p->device.v, 0 };
+			ARENA_ADD(a, seen, n) = (struct adapter){ p->vendor.v, p->device.v, 0 };
 		}
 		seen[i].count++;
 	}

@@ -111,8 +111,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 		if (r)
 			return r;
 		t->out->warmup++;
-		t->warm = arena_grow(t->f->env.a, t->warm, n, sizeof(*t->warm));
-		t->warm[n++] = s.value[0];
+		ARENA_ADD(t->f->env.a, t->warm, n) = s.value[0];
 		frame_early(t, s.value[0], "the first sample of the warm-up");
 		if (again && n >= WARM_AGAIN)
 			return 0;
@@ -136,8 +135,7 @@ static void frame_keep(struct turn *t, const struct bench_sample *s, double at)
 		c->series[i].x = arena_grow(a, c->series[i].x, c->n, sizeof(double));
 		c->series[i].x[c->n] = s->value[i];
 	}
-	c->at_s = arena_grow(a, c->at_s, c->n, sizeof(double));
-	c->at_s[c->n++] = at - t->f->start;
+	ARENA_ADD(a, c->at_s, c->n) = at - t->f->start;
 }
 
 /* The samples of one round. *left: rounds still to come, this one included. */
@@ -195,9 +193,7 @@ static void frame_one_round(struct turn *t, unsigned left)
 		return;
 	}
 	if (warm_up(t, state, t->out->rounds > 0) == 0) {
-		t->out->first = arena_grow(t->f->env.a, t->out->first, t->out->rounds,
-					   sizeof(*t->out->first));
-		t->out->first[t->out->rounds++] = t->out->n;
+		ARENA_ADD(t->f->env.a, t->out->first, t->out->rounds) = t->out->n;
 		frame_measure(t, state, left);
 	}
 	if (!t->out->error)

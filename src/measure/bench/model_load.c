@@ -427,14 +427,14 @@ static void model_load_add(struct search *s, const char *name, const struct stat
 	set->all_bytes += size;
 	if (!room || set->n >= LOAD_FILES)
 		return;
-	set->files = arena_grow(s->a, set->files, set->n, sizeof(*set->files));
-	set->files[set->n++] = (struct load_file){ .name = name,
-						   .dev = st->st_dev,
-						   .ino = st->st_ino,
-						   .size = size,
-						   .bytes = size < room ? size : room,
-						   .base = set->bytes,
-						   .fd = -1 };
+	ARENA_ADD(s->a, set->files, set->n) =
+		(struct load_file){ .name = name,
+				    .dev = st->st_dev,
+				    .ino = st->st_ino,
+				    .size = size,
+				    .bytes = size < room ? size : room,
+				    .base = set->bytes,
+				    .fd = -1 };
 	set->bytes += size < room ? size : room;
 }
 
@@ -477,8 +477,8 @@ static void model_load_walk(struct search *s, const char *name, unsigned depth)
 		if (strcmp(it->d_name, ".") == 0 || strcmp(it->d_name, "..") == 0)
 			continue;
 		s->looks++;
-		names = arena_grow(s->a, names, n, sizeof(*names));
-		names[n++] = strcmp(name, ".") == 0 ? arena_strdup(s->a, it->d_name)
+		ARENA_ADD(s->a, names, n) = strcmp(name, ".") == 0
+						    ? arena_strdup(s->a, it->d_name)
 						    : arena_printf(s->a, "%s/%s", name, it->d_name);
 	}
 	closedir(d);

@@ -70,8 +70,7 @@ void record_note(struct arena *a, struct record *r, const char *fmt, ...)
 
 void record_skip(struct arena *a, struct record *r, const char *bench, const char *reason)
 {
-	r->skipped = arena_grow(a, r->skipped, r->n_skipped, sizeof(*r->skipped));
-	r->skipped[r->n_skipped++] = (struct record_skip){ bench, reason };
+	ARENA_ADD(a, r->skipped, r->n_skipped) = (struct record_skip){ bench, reason };
 }
 
 enum record_place record_place(const struct record_series *s)
@@ -259,8 +258,7 @@ static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 		const struct record_series *t = y && k < y->n_series ? &y->series[k] : NULL;
 		struct compare_row *row;
 
-		out->rows = arena_grow(a, out->rows, out->n, sizeof(*out->rows));
-		row = &out->rows[out->n++];
+		row = &ARENA_ADD(a, out->rows, out->n);
 		*row = (struct compare_row){ .bench = x->bench,
 					     .name = x->name,
 					     .figure = s->key,
@@ -291,9 +289,8 @@ static void note_variants(struct arena *a, struct compare *out)
 
 		if (!y || strcmp(x->variant, y->variant) == 0)
 			continue;
-		out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
-		out->differs[out->n_differs++] = arena_printf(a, "%s %s: %s, then %s", x->bench,
-							      x->name, x->variant, y->variant);
+		ARENA_ADD(a, out->differs, out->n_differs) = arena_printf(
+			a, "%s %s: %s, then %s", x->bench, x->name, x->variant, y->variant);
 	}
 }
 
@@ -302,8 +299,7 @@ static void note_busy(struct arena *a, struct compare *out, const char *which,
 {
 	if (!record_busy(&r->conditions))
 		return;
-	out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
-	out->differs[out->n_differs++] = arena_printf(
+	ARENA_ADD(a, out->differs, out->n_differs) = arena_printf(
 		a, "%s was measured while other programs used the machine (%.2f of %u CPUs)", which,
 		fmax(r->conditions.others, r->conditions.idle_others), r->conditions.cpus);
 }
@@ -326,8 +322,7 @@ static void bench_compare_differ(struct arena *a, struct compare *out, const str
 		/* What both have was said on the first side. */
 		if ((i >= nx && va) || (va && vb && strcmp(va, vb) == 0))
 			continue;
-		out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
-		out->differs[out->n_differs++] = arena_printf(
+		ARENA_ADD(a, out->differs, out->n_differs) = arena_printf(
 			a, "%s: %s, then %s", p->name, va ? va : "nothing", vb ? vb : "nothing");
 	}
 }
@@ -502,8 +497,7 @@ static int list_one(struct arena *a, struct host *h, const char *state, struct s
 		id = arena_strndup(a, names[i], strlen(names[i]) - 5);
 		if (!store_id_valid(id))
 			continue;
-		*out = arena_grow(a, *out, *n, sizeof(**out));
-		(*out)[(*n)++] = (struct stored){ id, state };
+		ARENA_ADD(a, *out, *n) = (struct stored){ id, state };
 	}
 	return 0;
 }

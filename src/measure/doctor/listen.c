@@ -136,16 +136,15 @@ static void found(struct reading *r, struct pattern *p)
 		for (size_t i = 0; i < h->n_found; i++)
 			if (strcmp(h->found[i].id, id) == 0)
 				return;
-		h->found = arena_grow(h->a, h->found, h->n_found, sizeof(*h->found));
-		h->found[h->n_found++] =
+		ARENA_ADD(h->a, h->found, h->n_found) =
 			(struct log_defect){ id, defect_text(p->defect, "title"),
 					     defect_text_of(p->defect, "fix", "says"),
 					     arena_printf(h->a, "%s, line %llu: %s", r->source,
 							  r->line, p->text) };
 		return;
 	}
-	h->lines = arena_grow(h->a, h->lines, h->n, sizeof(*h->lines));
-	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line, p->kind };
+	ARENA_ADD(h->a, h->lines, h->n) =
+		(struct log_line){ p->of, p->text, r->source, r->line, p->kind };
 }
 
 static void look_up(struct reading *r, const char *line, const char *lower, size_t n, size_t at)
@@ -228,8 +227,7 @@ static int log_input_add(struct log_input *h, const char *source, int fd, struct
 	size_t n = 0;
 	ssize_t got;
 
-	h->sources = arena_grow(h->a, h->sources, h->n_sources, sizeof(const char *));
-	h->sources[h->n_sources++] = r->source;
+	ARENA_ADD(h->a, h->sources, h->n_sources) = r->source;
 	while ((got = read(fd, buf + n, PIECE - n)) > 0 || (got < 0 && errno == EINTR)) {
 		if (got < 0)
 			continue;

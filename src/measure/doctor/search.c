@@ -255,8 +255,8 @@ static void post_phrase(struct index *x, const char *line, size_t row)
 			*s = (struct saying){ x->n_phrases, w->phrases };
 			w->phrases = s;
 		}
-	x->phrases = arena_grow(&x->a, x->phrases, x->n_phrases, sizeof(*x->phrases));
-	x->phrases[x->n_phrases++] = (struct phrase){ row, squares > 0 ? sqrt(squares) : 1 };
+	ARENA_ADD(&x->a, x->phrases, x->n_phrases) =
+		(struct phrase){ row, squares > 0 ? sqrt(squares) : 1 };
 }
 
 static void terms_make(struct index *x)
@@ -446,8 +446,7 @@ static void add(struct arena *a, struct chosen *out, const struct diagnosis *d)
 	for (size_t i = 0; i < out->n; i++)
 		if (out->items[i] == d)
 			return;
-	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
-	out->items[out->n++] = d;
+	ARENA_ADD(a, out->items, out->n) = d;
 }
 
 bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chosen *io,

@@ -217,8 +217,7 @@ static struct proof_window *new_window(struct prove_engine *g, enum proof_part p
 	struct proof *p = g->p;
 	struct proof_window *w;
 
-	p->windows = arena_grow(g->a, p->windows, p->n_windows, sizeof(*p->windows));
-	w = &p->windows[p->n_windows++];
+	w = &ARENA_ADD(g->a, p->windows, p->n_windows);
 	*w = (struct proof_window){ .part = part,
 				    .pair = pair,
 				    .state = s->name,

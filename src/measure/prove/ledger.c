@@ -81,8 +81,7 @@ static void ledger_take_line(struct arena *a, struct ledger *l, size_t number, c
 	else if (ledger_row_parse(a, line, len, &row, &e))
 		bad_line(l, number, arena_strdup(a, e.text));
 	else {
-		l->rows = arena_grow(a, l->rows, l->n, sizeof(*l->rows));
-		l->rows[l->n++] = row;
+		ARENA_ADD(a, l->rows, l->n) = row;
 	}
 }
 

@@ -208,8 +208,7 @@ static const void *words_shown_by(struct arena *a, const void *object, size_t *n
 	for (const char *at = ((const struct setting *)object)->shown_by; at && *at;) {
 		size_t len = strcspn(at, " ");
 
-		list = arena_grow(a, list, *n, sizeof(*list));
-		list[(*n)++] = arena_strndup(a, at, len);
+		ARENA_ADD(a, list, *n) = arena_strndup(a, at, len);
 		at += len + strspn(at + len, " ");
 	}
 	return list;
@@ -221,8 +220,7 @@ static const void *bits_of(struct arena *a, unsigned on, size_t *n)
 
 	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
 		if (on & 1u << bit) {
-			list = arena_grow(a, list, *n, sizeof(*list));
-			list[(*n)++] = name;
+			ARENA_ADD(a, list, *n) = name;
 		}
 	return list;
 }

@@ -64,8 +64,7 @@ static void find_items(struct items *x)
 			k++;
 		if (c->gate || (x->spare && x->spare[i]) || k < x->n)
 			continue;
-		x->s = arena_grow(x->a, x->s, x->n, sizeof(*x->s));
-		x->s[x->n++] = c->s;
+		ARENA_ADD(x->a, x->s, x->n) = c->s;
 	}
 }
 

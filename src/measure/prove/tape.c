@@ -89,8 +89,7 @@ int tape_open(struct arena *a, struct host *h, const char *file, struct tape **o
 		    result_shape_read(a, &taped_result, at, (size_t)(nl - at), &one, &ignored))
 			break;
 		one.ends = (size_t)(nl + 1 - text);
-		t->items = arena_grow(a, t->items, t->n, sizeof(*t->items));
-		t->items[t->n++] = one;
+		ARENA_ADD(a, t->items, t->n) = one;
 	}
 	return 0;
 }

@@ -26,8 +26,7 @@ static int versus_window_one(struct versus *v, double start, bool b, struct vers
 	r = v->measure(v->ctx, b, out->value, e);
 	if (r)
 		return r;
-	v->windows = arena_grow(v->a, v->windows, v->n_windows, sizeof(*v->windows));
-	w = &v->windows[v->n_windows++];
+	w = &ARENA_ADD(v->a, v->windows, v->n_windows);
 	*w = *out;
 	return 0;
 }

@@ -54,8 +54,7 @@ static void add_gpu_pids(struct attach *s, const struct machine *m)
 
 	LIST_FOR_EACH (const struct gpu, g, &m->gpu.gpus)
 		LIST_FOR_EACH (const struct gpu_process, p, &g->processes) {
-			pids = arena_grow(s->a, pids, s->n_gpu_pids, sizeof(*pids));
-			pids[s->n_gpu_pids++] = (int)p->index;
+			ARENA_ADD(s->a, pids, s->n_gpu_pids) = (int)p->index;
 		}
 	s->gpu_pids = pids;
 }
@@ -328,8 +327,7 @@ int attach_open(struct arena *a, struct host *h, const struct machine *m, int ro
 	s->values = arena_array(a, s->mon.n + 1, sizeof(*s->values));
 	s->before = arena_array(a, s->mon.n + 1, sizeof(*s->before));
 	s->rates = arena_array(a, s->mon.n + 1, sizeof(*s->rates));
-	ev->files = arena_grow(a, ev->files, ev->n_files, sizeof(*ev->files));
-	ev->files[ev->n_files++] =
+	ARENA_ADD(a, ev->files, ev->n_files) =
 		(struct evidence_file){ .path = root ? arena_printf(a, "process %d", root)
 						     : "processes on GPUs",
 					.format = "live processes" };

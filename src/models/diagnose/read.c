@@ -112,8 +112,7 @@ void evidence_figure(struct run_evidence *ev, struct metric_sample f)
 		return;
 	}
 	f.text = f.text ? evidence_once(ev, f.text) : NULL;
-	ev->figures = arena_grow(ev->arena, ev->figures, ev->n_figures, sizeof(*ev->figures));
-	ev->figures[ev->n_figures++] = f;
+	ARENA_ADD(ev->arena, ev->figures, ev->n_figures) = f;
 }
 
 void evidence_trait(struct run_evidence *ev, struct run_attribute t)
@@ -125,8 +124,7 @@ void evidence_trait(struct run_evidence *ev, struct run_attribute t)
 		return;
 	}
 	t.text = evidence_once(ev, t.text);
-	ev->traits = arena_grow(ev->arena, ev->traits, ev->n_traits, sizeof(*ev->traits));
-	ev->traits[ev->n_traits++] = t;
+	ARENA_ADD(ev->arena, ev->traits, ev->n_traits) = t;
 }
 
 /* Numbers as logs print them, and figures at a place of a file. */

@@ -75,10 +75,9 @@ static int with_format(struct run_evidence *ev, const struct evidence_format *f,
 	gzFile in;
 	int code;
 
-	ev->files = arena_grow(ev->arena, ev->files, ev->n_files, sizeof(*ev->files));
-	ev->files[ev->n_files++] = (struct evidence_file){ .path = arena_strdup(ev->arena, path),
-							   .format = f->name,
-							   .run = run };
+	ARENA_ADD(ev->arena, ev->files, ev->n_files) = (struct evidence_file){
+		.path = arena_strdup(ev->arena, path), .format = f->name, .run = run
+	};
 	if (f->open)
 		return f->open(ev, file, path, e);
 	in = gzopen(path, "rbe");

@@ -198,8 +198,7 @@ void hf_stretch(struct hf_stretches *h, const struct read_place *p, double token
 		if (h->step >= 0 && p->step > h->step)
 			read_figure(p, FIGURE_STEP_S, s.seconds / (double)(p->step - h->step),
 				    "train_runtime");
-		h->items = arena_grow(p->ev->arena, h->items, h->n, sizeof(*h->items));
-		h->items[h->n++] = s;
+		ARENA_ADD(p->ev->arena, h->items, h->n) = s;
 	}
 	h->line = p->line;
 	h->tokens = tokens;

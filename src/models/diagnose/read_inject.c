@@ -72,14 +72,12 @@ static void inject_line(void *ctx, const json_t *o)
 			s.names = NULL;
 			s.pageable = 0;
 		}
-		w->items = arena_grow(w->at.ev->arena, w->items, w->n, sizeof(*w->items));
-		w->items[w->n++] = s;
+		ARENA_ADD(w->at.ev->arena, w->items, w->n) = s;
 	}
 	if (json_array_size(devices))
 		return;
 	base.long_gaps = base.ns;
-	w->items = arena_grow(w->at.ev->arena, w->items, w->n, sizeof(*w->items));
-	w->items[w->n++] = base;
+	ARENA_ADD(w->at.ev->arena, w->items, w->n) = base;
 }
 
 /* Kernels of a forward pass and the one that each of them has in the backward pass. */

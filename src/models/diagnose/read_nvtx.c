@@ -373,8 +373,7 @@ void nvtx_read(struct sql *q, struct nvtx *out)
 		r.marks = read_range_step(name, &r.number);
 		r.kind = nvtx_kind_of(name);
 		r.name = read_range_stem(q->a, name);
-		t.items = arena_grow(q->a, t.items, t.n, sizeof(*t.items));
-		t.items[t.n++] = r;
+		ARENA_ADD(q->a, t.items, t.n) = r;
 	}
 	thread_over(q->a, out, &t);
 	sql_end(q, s);

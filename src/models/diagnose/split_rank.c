@@ -154,8 +154,7 @@ static void list_ranks(struct arena *a, const struct places *p, struct run_summa
 	for (size_t i = 0; i < p->n; i += n) {
 		for (n = 1; i + n < p->n && mine[i + n].rank == mine[i].rank;)
 			n++;
-		r->ranks = arena_grow(a, r->ranks, r->n_ranks, sizeof(*r->ranks));
-		r->ranks[r->n_ranks++] =
+		ARENA_ADD(a, r->ranks, r->n_ranks) =
 			(struct rank_summary){ .rank = mine[i].rank,
 					       .own_s = split_rank_middle_of(&mine[i], n, v, true),
 					       .wait_s =

@@ -37,8 +37,7 @@ static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
 		v.library = "NCCL";
 		v.known = nccl_knows(v.name, e->node->nccl);
 	}
-	e->vars = arena_grow(a, e->vars, e->n, sizeof(*e->vars));
-	e->vars[e->n++] = v;
+	ARENA_ADD(a, e->vars, e->n) = v;
 }
 
 void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
@@ -48,14 +47,12 @@ void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_probl
 		    strcmp(e->problems[i].node, p->node) == 0 &&
 		    strcmp(e->problems[i].says, p->says) == 0)
 			return;
-	e->problems = arena_grow(a, e->problems, e->n_problems, sizeof(*e->problems));
-	e->problems[e->n_problems++] = *p;
+	ARENA_ADD(a, e->problems, e->n_problems) = *p;
 }
 
 static void leave(struct arena *a, struct gen_envs *e, const char *name, const char *why)
 {
-	e->left = arena_grow(a, e->left, e->n_left, sizeof(*e->left));
-	e->left[e->n_left++] = (struct gen_left){ name, why };
+	ARENA_ADD(a, e->left, e->n_left) = (struct gen_left){ name, why };
 }
 
 bool gen_env_drop(struct arena *a, struct gen_envs *all, const char *text, const char *why)
@@ -373,8 +370,7 @@ void gen_word_add(struct arena *a, struct gen_command *c, const char *text, cons
 {
 	if (c->n >= GEN_WORDS_MAX)
 		return;
-	c->words = arena_grow(a, c->words, c->n, sizeof(*c->words));
-	c->words[c->n++] = (struct gen_word){ text, reason };
+	ARENA_ADD(a, c->words, c->n) = (struct gen_word){ text, reason };
 }
 
 void gen_option_add(struct arena *a, struct gen_command *c, const char *name, const char *value,
@@ -387,8 +383,7 @@ void gen_option_add(struct arena *a, struct gen_command *c, const char *name, co
 
 void gen_note_add(struct arena *a, struct gen_launch *l, const char *text)
 {
-	l->notes = arena_grow(a, l->notes, l->n_notes, sizeof(*l->notes));
-	l->notes[l->n_notes++] = text;
+	ARENA_ADD(a, l->notes, l->n_notes) = text;
 }
 
 struct gen_command *gen_command_add(struct arena *a, struct gen_launch *l,

@@ -463,8 +463,7 @@ static void gen_lint_add_word(struct reader *r)
 	r->end = false;
 	if (r->n >= LINT_WORDS_MAX)
 		return;
-	r->words = arena_grow(r->l->a, r->words, r->n, sizeof(*r->words));
-	r->words[r->n++] = w;
+	ARENA_ADD(r->l->a, r->words, r->n) = w;
 }
 
 /* A backslash with something invisible behind it does not continue the line. */

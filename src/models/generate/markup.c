@@ -410,8 +410,7 @@ int edit_add(struct arena *a, struct edits *e, const struct edit *one, struct er
 	own.line = 1;
 	for (size_t i = 0; i < one->at; i++)
 		own.line += e->text[i] == '\n';
-	e->at = arena_grow(a, e->at, e->n, sizeof(*e->at));
-	e->at[e->n++] = own;
+	ARENA_ADD(a, e->at, e->n) = own;
 	return 0;
 }
 

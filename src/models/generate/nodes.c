@@ -64,8 +64,7 @@ static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen
 
 		if (n->n_ports >= GEN_PORTS_MAX)
 			return;
-		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
-		n->ports[n->n_ports++] = (struct gen_port){
+		ARENA_ADD(a, n->ports, n->n_ports) = (struct gen_port){
 			.device = p->device,
 			.number = p->number,
 			.netdev = netdev,
@@ -111,8 +110,7 @@ static void add_links(struct arena *a, const struct machine *m, struct gen_node 
 		if (n->n_links >= GEN_PORTS_MAX || !*address || !*c->pci ||
 		    !fact_is(&c->operstate, "up"))
 			continue;
-		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
-		n->links[n->n_links++] = (struct gen_link){
+		ARENA_ADD(a, n->links, n->n_links) = (struct gen_link){
 			.name = c->name,
 			.address = address,
 			.speed_mbps = fact_or(&c->speed_mbps, 0),

@@ -451,11 +451,10 @@ void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struc
 
 static void threads(struct arena *a, const struct train_setup *s, struct gen_env *e)
 {
-	e->vars = arena_grow(a, e->vars, e->n, sizeof(*e->vars));
-	e->vars[e->n++] = (struct gen_var){ .name = "OMP_NUM_THREADS",
-					    .value = arena_printf(a, "%d", s->threads),
-					    .library = "OpenMP, PyTorch",
-					    .reason = s->threads_why };
+	ARENA_ADD(a, e->vars, e->n) = (struct gen_var){ .name = "OMP_NUM_THREADS",
+							.value = arena_printf(a, "%d", s->threads),
+							.library = "OpenMP, PyTorch",
+							.reason = s->threads_why };
 }
 
 /* In front of what is started, which is the word with this reason. */

@@ -10,8 +10,7 @@
 
 void train_item_add(struct arena *a, struct train_items *l, const struct train_item *i)
 {
-	l->at = arena_grow(a, l->at, l->n, sizeof(*l->at));
-	l->at[l->n++] = *i;
+	ARENA_ADD(a, l->at, l->n) = *i;
 }
 
 const struct train_item *train_item_find(const struct train_items *l, const char *path)

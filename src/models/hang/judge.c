@@ -175,8 +175,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 
 static void evidence(struct arena *a, struct hang_view *v, const char *text)
 {
-	v->evidence = arena_grow(a, v->evidence, v->n_evidence, sizeof(*v->evidence));
-	v->evidence[v->n_evidence++] = text;
+	ARENA_ADD(a, v->evidence, v->n_evidence) = text;
 }
 
 static const char *name_of(struct arena *a, const struct hang_process *p)

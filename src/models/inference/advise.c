@@ -135,8 +135,7 @@ static void add_together(struct adviser *v, unsigned allowed)
 	adviser_judge(v, &t, &c);
 	if (!c.after.fits)
 		return;
-	o->together = arena_grow(v->arena, o->together, o->n_together, sizeof(*o->together));
-	o->together[o->n_together++] = c;
+	ARENA_ADD(v->arena, o->together, o->n_together) = c;
 }
 
 /* The best of them at once. */

@@ -288,10 +288,8 @@ void adviser_try(struct adviser *v, const struct trial *t)
 	struct serve_change c;
 
 	adviser_judge(v, t, &c);
-	v->singles = arena_grow(v->arena, v->singles, v->n_singles, sizeof(*v->singles));
-	v->singles[v->n_singles++] = c;
+	ARENA_ADD(v->arena, v->singles, v->n_singles) = c;
 	if (!c.after.fits || (o->now.fits && c.gain[o->goal].value < WORTH))
 		return;
-	o->changes = arena_grow(v->arena, o->changes, o->n, sizeof(*o->changes));
-	o->changes[o->n++] = c;
+	ARENA_ADD(v->arena, o->changes, o->n) = c;
 }

@@ -312,8 +312,7 @@ static void add_model(struct arena *a, struct calibrate_group *g, const char *na
 	for (size_t i = 0; i < g->n_models; i++)
 		if (strcmp(g->models[i], name) == 0)
 			return;
-	g->models = arena_grow(a, g->models, g->n_models, sizeof(*g->models));
-	g->models[g->n_models++] = name;
+	ARENA_ADD(a, g->models, g->n_models) = name;
 }
 
 static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, size_t run)
@@ -329,12 +328,12 @@ static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, 
 		p = calibrate_predict(&r->q.ask, (enum log_figure)f);
 		if (!(p > 0) || !isfinite(p))
 			continue;
-		c->figures = arena_grow(a, c->figures, c->n_figures, sizeof(*c->figures));
-		c->figures[c->n_figures++] = (struct calibrate_figure){ .run = run,
-									.what = (enum log_figure)f,
-									.measured = v,
-									.built_in = p,
-									.fitted = p };
+		ARENA_ADD(a, c->figures, c->n_figures) =
+			(struct calibrate_figure){ .run = run,
+						   .what = (enum log_figure)f,
+						   .measured = v,
+						   .built_in = p,
+						   .fitted = p };
 	}
 	if (c->n_figures == before) {
 		r->skipped = "no predictable figure";

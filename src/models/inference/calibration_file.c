@@ -45,8 +45,7 @@ static void calibration_file_add(struct arena *a, struct calibration_file *out,
 {
 	struct calibration_set *s;
 
-	out->sets = arena_grow(a, out->sets, out->n_sets, sizeof(*out->sets));
-	s = &out->sets[out->n_sets++];
+	s = &ARENA_ADD(a, out->sets, out->n_sets);
 	*s = (struct calibration_set){
 		.engine = engine_names[g->engine],
 		.hardware = hardware_names[g->hardware],

@@ -66,8 +66,7 @@ struct log_run *log_add(struct log_walk *w, enum log_tool tool, const char *engi
 		return NULL;
 	}
 	w->known = true;
-	w->out->items = arena_grow(w->a, w->out->items, w->out->n, sizeof(*r));
-	r = &w->out->items[w->out->n++];
+	r = &ARENA_ADD(w->a, w->out->items, w->out->n);
 	*r = (struct log_run){ .tool = tool,
 			       .engine = engine,
 			       .model = c->model,

@@ -240,8 +240,7 @@ static struct kind *predict_page_kind_of(struct arena *a, struct kind **list, si
 		    strcmp(k->engine, r->engine) == 0 && strcmp(k->hardware, r->hardware) == 0)
 			return k;
 	}
-	*list = arena_grow(a, *list, *n, sizeof(**list));
-	k = &(*list)[(*n)++];
+	k = &ARENA_ADD(a, *list, *n);
 	*k = (struct kind){ .figure = measure_names[m],
 			    .engine = r->engine,
 			    .hardware = r->hardware,

@@ -31,8 +31,8 @@ struct roof_point *roof_point_of(struct arena *a, struct roof_profile *p, const 
 
 		*i = p->n;
 		*at = i;
-		p->points = arena_grow(a, p->points, p->n, sizeof(*p->points));
-		p->points[p->n++] = (struct roof_point){ .name = map_key(at), .math = ROOF_MATHS };
+		ARENA_ADD(a, p->points, p->n) =
+			(struct roof_point){ .name = map_key(at), .math = ROOF_MATHS };
 	}
 	return &p->points[*(size_t *)*at];
 }

@@ -254,8 +254,7 @@ static void infer_rows_add_row(void *ctx, const char **cell, long line)
 	struct rows *out = g->out;
 	struct row_result *item;
 
-	out->items = arena_grow(g->a, out->items, out->n, sizeof(*out->items));
-	item = &out->items[out->n++];
+	item = &ARENA_ADD(g->a, out->items, out->n);
 	*item = (struct row_result){ .line = line,
 				     .model = cell[C_MODEL],
 				     .hardware = cell[C_HARDWARE],

@@ -131,8 +131,7 @@ static int add_way(struct arena *a, const struct sweep *s, const struct infer_op
 		out->senseless++;
 		return 0;
 	}
-	out->v = arena_grow(a, out->v, out->n, sizeof(*out->v));
-	way = &out->v[out->n++];
+	way = &ARENA_ADD(a, out->v, out->n);
 	*way = (struct way){ .q = q, .copies = 1 };
 	return 0;
 }

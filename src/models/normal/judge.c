@@ -273,8 +273,7 @@ static void add(struct arena *a, struct normal_items *out, const struct normal_i
 {
 	if (out->n == NORMAL_ITEMS_MAX)
 		return;
-	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
-	out->items[out->n++] = *i;
+	ARENA_ADD(a, out->items, out->n) = *i;
 }
 
 /* Others' settings of an engine are not all in its output: so much beyond the interval is nothing.

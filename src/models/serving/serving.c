@@ -99,8 +99,7 @@ static double value_of(const struct serving_view *v, const char *name, size_t n)
 
 static void add_value(struct arena *a, struct serving_view *v, struct serving_value value)
 {
-	v->values = arena_grow(a, v->values, v->n, sizeof(*v->values));
-	v->values[v->n++] = value;
+	ARENA_ADD(a, v->values, v->n) = value;
 }
 
 /* Percentages that ratios need are in the unit of their parts: 100 cancels out. */
@@ -257,9 +256,9 @@ void serving_judge(struct arena *a, struct serving_view *v)
 		/* Healthy is what nothing else holds of. */
 		if (!holds(v, c->when) || (c->healthy && v->n_causes))
 			continue;
-		v->causes = arena_grow(a, v->causes, v->n_causes, sizeof(*v->causes));
-		v->causes[v->n_causes++] = (struct serving_found){ c, filled(a, v, c->says),
-								   isnan(share) ? 0 : share };
+		ARENA_ADD(a, v->causes, v->n_causes) =
+			(struct serving_found){ c, filled(a, v, c->says),
+						isnan(share) ? 0 : share };
 		v->healthy = c->healthy;
 	}
 	if (v->n_causes)

@@ -329,8 +329,7 @@ static struct kind *train_page_kind_of(struct arena *a, struct kind **list, size
 		    strcmp(k->precision, r->precision) == 0)
 			return k;
 	}
-	*list = arena_grow(a, *list, *n, sizeof(**list));
-	k = &(*list)[(*n)++];
+	k = &ARENA_ADD(a, *list, *n);
 	*k = (struct kind){ .source = r ? r->source : NULL,
 			    .hardware = r ? r->hardware : "all",
 			    .precision = r ? r->precision : "" };

@@ -202,8 +202,7 @@ static void train_rows_add_row(void *ctx, const char **cell, long line)
 	struct train_rows *out = g->out;
 	struct train_row *r;
 
-	out->items = arena_grow(g->a, out->items, out->n, sizeof(*out->items));
-	r = &out->items[out->n++];
+	r = &ARENA_ADD(g->a, out->items, out->n);
 	*r = (struct train_row){ .line = line,
 				 .source = cell[C_SOURCE],
 				 .model = cell[C_MODEL],

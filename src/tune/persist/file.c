@@ -20,8 +20,8 @@ const char *persist_backend_name(enum persist_backend k)
 void persist_add_file(struct arena *a, struct persist *p, const char *path, unsigned mode,
 		      const char *text)
 {
-	p->files = arena_grow(a, p->files, p->n_files, sizeof(*p->files));
-	p->files[p->n_files++] = (struct persist_file){ path, mode, arena_strdup(a, text) };
+	ARENA_ADD(a, p->files, p->n_files) =
+		(struct persist_file){ path, mode, arena_strdup(a, text) };
 }
 
 void persist_note(struct arena *a, struct persist *p, const char *sentence)
@@ -29,8 +29,7 @@ void persist_note(struct arena *a, struct persist *p, const char *sentence)
 	for (size_t i = 0; i < p->n_notes; i++)
 		if (strcmp(p->notes[i], sentence) == 0)
 			return;
-	p->notes = arena_grow(a, p->notes, p->n_notes, sizeof(*p->notes));
-	p->notes[p->n_notes++] = sentence;
+	ARENA_ADD(a, p->notes, p->n_notes) = sentence;
 }
 
 void persist_refuse(struct persist_entry *row, const char *sentence)

@@ -232,8 +232,7 @@ static int persist_request_add(struct reading *r, const struct persist_entry *ro
 		return bad(r, "%.60s: %s", row->id, why);
 	if (r->n == EXPANDED_MAX)
 		return bad(r, "it stands for more than %d values", EXPANDED_MAX);
-	r->rows = arena_grow(r->a, r->rows, r->n, sizeof(*r->rows));
-	r->rows[r->n++] = *row;
+	ARENA_ADD(r->a, r->rows, r->n) = *row;
 	return 0;
 }
 

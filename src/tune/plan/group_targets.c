@@ -80,8 +80,7 @@ static struct batch *batch_of(struct gather *g, const struct batch_row *row, siz
 
 	if (*at)
 		return &g->items[(size_t)*at - 1];
-	g->items = arena_grow(g->a, g->items, g->n, sizeof(*g->items));
-	b = &g->items[g->n++];
+	b = &ARENA_ADD(g->a, g->items, g->n);
 	*b = (struct batch){
 		.what = *extra ? arena_printf(g->a, "%s %s", row->id, extra) : row->id,
 		.first = i,
@@ -99,8 +98,7 @@ static void group_targets_add_target(struct gather *g, struct batch *b, const ch
 	if (*at)
 		return;
 	*at = b;
-	b->targets = arena_grow(g->a, b->targets, b->n_targets, sizeof(*b->targets));
-	b->targets[b->n_targets++] = target;
+	ARENA_ADD(g->a, b->targets, b->n_targets) = target;
 }
 
 static const struct map *objects_of(struct gather *g, const struct setting *s)

@@ -182,8 +182,7 @@ static void plan_plan_add_change(struct making *k, const struct finding *f, cons
 
 	if (is_planned(p, aim) || (seen_ok(&now.f) && strcmp(now.v, aim->value) == 0))
 		return;
-	p->changes = arena_grow(k->a, p->changes, p->n, sizeof(*p->changes));
-	c = &p->changes[p->n++];
+	c = &ARENA_ADD(k->a, p->changes, p->n);
 	*c = (struct change){ .s = f->s,
 			      .target = target,
 			      .knob = aim->knob,
@@ -210,8 +209,8 @@ static void advise(struct making *k, const struct finding *f, const char *senten
 {
 	struct plan *p = k->out;
 
-	p->advice = arena_grow(k->a, p->advice, p->n_advice, sizeof(*p->advice));
-	p->advice[p->n_advice++] = (struct advice){ .finding = f, .sentence = sentence };
+	ARENA_ADD(k->a, p->advice, p->n_advice) =
+		(struct advice){ .finding = f, .sentence = sentence };
 }
 
 static void plan_finding(struct making *k, const struct finding *f)

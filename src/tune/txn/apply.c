@@ -94,8 +94,7 @@ static int note_side_effects(struct txn_run *r, struct entry *e, struct err *why
 		code = check_before(r, &s.knob, s.before, why);
 		if (code)
 			return code;
-		e->sides = arena_grow(r->a, e->sides, e->n_sides, sizeof(*e->sides));
-		e->sides[e->n_sides++] = s;
+		ARENA_ADD(r->a, e->sides, e->n_sides) = s;
 	}
 	return 0;
 }
@@ -148,8 +147,7 @@ static struct entry *new_entry(struct txn_run *r, const struct change *c)
 	struct transaction *t = r->now;
 	struct entry *e;
 
-	t->entries = arena_grow(r->a, t->entries, t->n, sizeof(*t->entries));
-	e = &t->entries[t->n++];
+	e = &ARENA_ADD(r->a, t->entries, t->n);
 	*e = (struct entry){ .txn = t->txn,
 			     .seq = (unsigned)t->n,
 			     .id = c->s->id,

@@ -82,8 +82,7 @@ static void txn_boot_gather(struct carrying *c)
 				e->note = "lost at reboot";
 				continue;
 			}
-			of->old = arena_grow(c->a, of->old, of->n, sizeof(*of->old));
-			of->old[of->n++] = e;
+			ARENA_ADD(c->a, of->old, of->n) = e;
 		}
 }
 
@@ -96,8 +95,7 @@ static struct transaction *txn_boot_begin(struct carrying *c)
 
 	if (c->now)
 		return c->now;
-	j->items = arena_grow(c->a, j->items, j->n, sizeof(*j->items));
-	c->now = &j->items[j->n++];
+	c->now = &ARENA_ADD(c->a, j->items, j->n);
 	*c->now = (struct transaction){ .txn = j->next++,
 					.op = TXN_BOOT,
 					.boot_id = c->boot_id,
@@ -116,8 +114,7 @@ static struct entry *txn_boot_add(struct carrying *c, const struct persist_entry
 	struct transaction *t = txn_boot_begin(c);
 	struct entry *e;
 
-	t->entries = arena_grow(c->a, t->entries, t->n, sizeof(*t->entries));
-	e = &t->entries[t->n++];
+	e = &ARENA_ADD(c->a, t->entries, t->n);
 	*e = (struct entry){ .txn = t->txn,
 			     .seq = (unsigned)t->n,
 			     .id = row->id,

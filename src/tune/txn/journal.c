@@ -159,8 +159,7 @@ static struct transaction *add_transaction(struct arena *a, struct journal *out,
 {
 	struct transaction *t;
 
-	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
-	t = &out->items[out->n++];
+	t = &ARENA_ADD(a, out->items, out->n);
 	*at = out->n;
 	*t = (struct transaction){ .txn = head->txn,
 				   .op = text_of(a, j, "op"),
@@ -209,8 +208,7 @@ static int side_effects_of(struct arena *a, const json_t *j, struct entry *e)
 
 		if (!s.before || knob_of(a, json_object_get(one, "knob"), &s.knob))
 			return -EINVAL;
-		e->sides = arena_grow(a, e->sides, e->n_sides, sizeof(*e->sides));
-		e->sides[e->n_sides++] = s;
+		ARENA_ADD(a, e->sides, e->n_sides) = s;
 	}
 	return 0;
 }

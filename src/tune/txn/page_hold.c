@@ -145,8 +145,7 @@ const char *verify_name(enum verify_state s)
 
 static void add(struct arena *a, struct verify *v, const struct verify_row *row)
 {
-	v->rows = arena_grow(a, v->rows, v->n, sizeof(*v->rows));
-	v->rows[v->n++] = *row;
+	ARENA_ADD(a, v->rows, v->n) = *row;
 	v->count[row->state]++;
 }
 

@@ -197,8 +197,7 @@ struct outcome_row *run_row(struct txn_run *r, const struct entry *e)
 	struct txn_report *out = r->report;
 	struct outcome_row *row;
 
-	out->rows = arena_grow(r->a, out->rows, out->n, sizeof(*out->rows));
-	row = &out->rows[out->n++];
+	row = &ARENA_ADD(r->a, out->rows, out->n);
 	*row = (struct outcome_row){
 		.id = e->id, .target = e->target, .knob = e->knob, .from = e->before, .to = e->after
 	};
@@ -588,9 +587,7 @@ static void open_row_note(struct txn_run *r, const char *sentence)
 {
 	struct txn_report *out = r->report;
 
-	out->leftovers =
-		arena_grow(r->a, out->leftovers, out->n_leftovers, sizeof(*out->leftovers));
-	out->leftovers[out->n_leftovers++] = sentence;
+	ARENA_ADD(r->a, out->leftovers, out->n_leftovers) = sentence;
 }
 
 /* NULL, or why it is still there. */

@@ -68,9 +68,7 @@ static bool roll_back_open(struct txn_run *r, struct transaction *t)
 	r->report = own;
 	run_add_leftovers(r, &rows);
 	for (size_t i = 0; own && i < rows.n; i++) {
-		own->recovery =
-			arena_grow(r->a, own->recovery, own->n_recovery, sizeof(*own->recovery));
-		own->recovery[own->n_recovery++] = rows.rows[i];
+		ARENA_ADD(r->a, own->recovery, own->n_recovery) = rows.rows[i];
 	}
 	t->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
 	write_end(&r->writer, t->txn, t->state);
@@ -194,8 +192,7 @@ void run_begin(struct txn_run *r, const char *op, const char *profile, size_t ch
 {
 	struct journal *j = &r->journal;
 
-	j->items = arena_grow(r->a, j->items, j->n, sizeof(*j->items));
-	r->now = &j->items[j->n++];
+	r->now = &ARENA_ADD(r->a, j->items, j->n);
 	*r->now = (struct transaction){ .txn = j->next++,
 					.op = op,
 					.boot_id = r->boot_id,

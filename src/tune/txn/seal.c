@@ -176,8 +176,7 @@ static void seal_split(struct arena *a, struct seal_file f, struct lines *l)
 		struct line *one;
 
 		end = line_end(f, at);
-		l->v = arena_grow(a, l->v, l->n, sizeof(*l->v));
-		one = &l->v[l->n++];
+		one = &ARENA_ADD(a, l->v, l->n);
 		*one = (struct line){ .s = f.text + at, .n = end - at };
 		one->good = seal_matches(one->s, one->n, &one->p, &one->c);
 		/* Whole, with something else in the place of its newline. */
@@ -188,8 +187,7 @@ static void seal_split(struct arena *a, struct seal_file f, struct lines *l)
 		}
 		if (!one->good)
 			continue;
-		l->order = arena_grow(a, l->order, l->n_order, sizeof(*l->order));
-		l->order[l->n_order++] = l->n - 1;
+		ARENA_ADD(a, l->order, l->n_order) = l->n - 1;
 	}
 	if (l->n_order)
 		qsort_r(l->order, l->n_order, sizeof(*l->order), by_p, l);

@@ -130,8 +130,7 @@ int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_r
 			    strcmp(t->op, "persist") == 0)
 				continue;
 			row.hold = e->unread ? HOLD_UNKNOWN : txn_status_judge(h, a, j, e, &row);
-			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
-			(*rows)[(*n)++] = row;
+			ARENA_ADD(a, *rows, *n) = row;
 		}
 	return 0;
 }

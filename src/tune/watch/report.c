@@ -69,8 +69,7 @@ static void watch_report_add_target(struct arena *a, struct line *l, const struc
 
 	if (!name)
 		return;
-	l->targets = arena_grow(a, l->targets, l->n, sizeof(*l->targets));
-	l->targets[l->n++] = utf8_clean(a, name);
+	ARENA_ADD(a, l->targets, l->n) = utf8_clean(a, name);
 }
 
 static bool is_noticed_by_event(const char *via)
@@ -287,8 +286,8 @@ void report_events(struct reporter *r, long long time_s, const struct event *lis
 		while (k < n_lines && !is_same_change(lines[k].e, &list[i]))
 			k++;
 		if (k == n_lines) {
-			lines = arena_grow(&a, lines, n_lines, sizeof(*lines));
-			lines[n_lines++] = (struct line){ .e = &list[i], .item = list[i].item };
+			ARENA_ADD(&a, lines, n_lines) =
+				(struct line){ .e = &list[i], .item = list[i].item };
 		}
 		watch_report_add_target(&a, &lines[k], &list[i]);
 	}

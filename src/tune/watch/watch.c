@@ -27,8 +27,7 @@ static struct event *watcher_report(struct watcher *g, enum event_kind kind,
 	struct event *e;
 	int limit;
 
-	g->events = arena_grow(&g->round, g->events, g->n_events, sizeof(*g->events));
-	e = &g->events[g->n_events++];
+	e = &ARENA_ADD(&g->round, g->events, g->n_events);
 	*e = (struct event){ .kind = kind,
 			     .item = it,
 			     .from = from ? arena_strdup(&g->round, from) : NULL,

@@ -35,8 +35,7 @@ static const struct machine *node_look(struct ask_node *n, bool full)
 	struct probe p = { .a = n->arena, .m = m, .lean = true, .config = full };
 
 	if (!n->captured) {
-		l->opened = arena_grow(l->d->arena, l->opened, l->n, sizeof(struct host *));
-		n->h = l->opened[l->n++] = l->d->live(l->d->ctx);
+		n->h = ARENA_ADD(l->d->arena, l->opened, l->n) = l->d->live(l->d->ctx);
 	}
 	p.h = n->h;
 	probe_machine(&p);

@@ -33,8 +33,7 @@ static struct machine *look_and_close(struct door *d, struct host *h)
 static void add(struct door *d, struct gen_cluster *c, const struct machine *m, const char *name,
 		const char *from)
 {
-	c->nodes = arena_grow(d->arena, c->nodes, c->n, sizeof(*c->nodes));
-	gen_node_of(d->arena, m, name, from, &c->nodes[c->n++]);
+	gen_node_of(d->arena, m, name, from, &ARENA_ADD(d->arena, c->nodes, c->n));
 }
 
 /* "NAME=CAPTURE", or NAME for this machine. */
@@ -167,8 +166,7 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 	const char *address = first_address(p);
 
 	if (seen_ok(&p->rdma_device.f) && n->n_ports < GEN_PORTS_MAX) {
-		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
-		n->ports[n->n_ports++] = (struct gen_port){
+		ARENA_ADD(a, n->ports, n->n_ports) = (struct gen_port){
 			.device = p->rdma_device.v,
 			.number = (unsigned)fact_or(&p->rdma_port, 1),
 			.netdev = p->name,
@@ -183,8 +181,7 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 		};
 	}
 	if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
-		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
-		n->links[n->n_links++] = (struct gen_link){
+		ARENA_ADD(a, n->links, n->n_links) = (struct gen_link){
 			.name = p->name,
 			.address = address,
 			.speed_mbps = fact_or(&p->nic.speed_mbps, 0),

@@ -427,15 +427,14 @@ static void verb_persist_files_add_change(struct persisting *s, const struct set
 {
 	struct plan *p = &s->plan;
 
-	p->changes = arena_grow(s->d->arena, p->changes, p->n, sizeof(*p->changes));
-	p->changes[p->n++] = (struct change){ .s = of,
-					      .target = target,
-					      .knob = *k,
-					      .before = before,
-					      .after = after,
-					      .why = of->title,
-					      .risk = of->risk,
-					      .effect = of->effect };
+	ARENA_ADD(s->d->arena, p->changes, p->n) = (struct change){ .s = of,
+								    .target = target,
+								    .knob = *k,
+								    .before = before,
+								    .after = after,
+								    .why = of->title,
+								    .risk = of->risk,
+								    .effect = of->effect };
 }
 
 static struct persist_view_file *add_file(struct persisting *s, const char *path)
@@ -491,8 +490,7 @@ void persist_stays(struct persisting *s, const struct knob *k, const char *value
 {
 	struct plan *p = &s->plan;
 
-	p->stays = arena_grow(s->d->arena, p->stays, p->n_stays, sizeof(*p->stays));
-	p->stays[p->n_stays++] = (struct stays){ *k, value };
+	ARENA_ADD(s->d->arena, p->stays, p->n_stays) = (struct stays){ *k, value };
 }
 
 /* One file or link that shall be; true when it is somebody else's. */
@@ -526,9 +524,7 @@ static bool verb_persist_files_compare(struct persisting *s, const char *path, c
 		verb_persist_files_add_folders(s, path);
 		verb_persist_files_add_change(s, &for_files, "", &k, now, want);
 	} else {
-		s->plan.stays =
-			arena_grow(a, s->plan.stays, s->plan.n_stays, sizeof(*s->plan.stays));
-		s->plan.stays[s->plan.n_stays++] = (struct stays){ k, now };
+		ARENA_ADD(a, s->plan.stays, s->plan.n_stays) = (struct stays){ k, now };
 	}
 	return false;
 }

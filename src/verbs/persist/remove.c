@@ -48,13 +48,12 @@ static void verb_persist_find(struct persisting *s, const struct persist_entry *
 		if (strcmp(rows[i].t->op, TXN_BOOT) != 0 || !is_of(only, n_only, &e->knob) ||
 		    (rows[i].hold != HOLD_OURS && rows[i].hold != HOLD_UNKNOWN))
 			continue;
-		found = arena_grow(a, found, v->n_in_effect, sizeof(*found));
-		found[v->n_in_effect++] = (struct persist_entry){ .id = e->id,
-								  .target = e->target,
-								  .knob = e->knob,
-								  .value = e->after,
-								  .before = e->before,
-								  .by = "" };
+		ARENA_ADD(a, found, v->n_in_effect) = (struct persist_entry){ .id = e->id,
+									      .target = e->target,
+									      .knob = e->knob,
+									      .value = e->after,
+									      .before = e->before,
+									      .by = "" };
 	}
 	v->in_effect = found;
 }
@@ -385,8 +384,7 @@ static void find_needless(struct persisting *s, const struct parted *p, struct t
 			if (strcmp(s->journal.items[i].op, "persist") != 0 || !entry_is_active(e) ||
 			    layer_above(&s->journal, e) || is_needed(s, p, &e->knob))
 				continue;
-			knobs = arena_grow(s->d->arena, knobs, out->n_knobs, sizeof(*knobs));
-			knobs[out->n_knobs++] = e->knob;
+			ARENA_ADD(s->d->arena, knobs, out->n_knobs) = e->knob;
 		}
 	out->knobs = knobs;
 }
@@ -457,8 +455,7 @@ static void add_rewritten(struct persisting *s, struct txn_report *out,
 							.outcome = OUTCOME_DONE };
 	}
 	for (size_t i = 0; i < n; i++) {
-		out->rows = arena_grow(s->d->arena, out->rows, out->n, sizeof(*out->rows));
-		out->rows[out->n++] = rows[i];
+		ARENA_ADD(s->d->arena, out->rows, out->n) = rows[i];
 	}
 	out->txn = done->txn ? done->txn : out->txn;
 }

@@ -69,8 +69,7 @@ static void verb_persist_rows_place(struct persisting *s, const struct persist_e
 		}
 	}
 	if (!placed) {
-		rows = arena_grow(s->d->arena, rows, n, sizeof(*rows));
-		rows[n++] = *row;
+		ARENA_ADD(s->d->arena, rows, n) = *row;
 	}
 	s->wish.rows = rows;
 	s->wish.n = n;
@@ -81,8 +80,7 @@ static void verb_persist_rows_skip(struct persisting *s, const char *id, const c
 {
 	struct persist_view *v = &s->view;
 
-	v->skipped = arena_grow(s->d->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
-	v->skipped[v->n_skipped++] = (struct persist_entry){
+	ARENA_ADD(s->d->arena, v->skipped, v->n_skipped) = (struct persist_entry){
 		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
 	};
 }
@@ -229,8 +227,7 @@ static void verb_persist_rows_add_source(struct persisting *s, const char *path)
 	if (s->wish.n_sources >= SOURCES_MAX || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
 	    strlen(text) != len)
 		return;
-	list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
-	list[s->wish.n_sources++] = (struct persist_source){ path, text };
+	ARENA_ADD(a, list, s->wish.n_sources) = (struct persist_source){ path, text };
 	s->wish.sources = list;
 }
 

@@ -90,8 +90,7 @@ static int override_value(struct proving *g, const struct word *w)
 		return door_refuse(
 			g->d, EXIT_USAGE,
 			s ? "%s has no knob to set a value on" : "unknown setting \"%s\"", w->id);
-	p->overrides = arena_grow(g->d->arena, p->overrides, p->n_overrides, sizeof(*p->overrides));
-	p->overrides[p->n_overrides++] = (struct profile_override){
+	ARENA_ADD(g->d->arena, p->overrides, p->n_overrides) = (struct profile_override){
 		.s = s,
 		.has_want = true,
 		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by the proof" }
@@ -299,8 +298,7 @@ static bool note_word(struct proving *g, const char *word)
 	for (size_t i = 0; i < g->n_words; i++)
 		if (strcmp(g->words[i].word, word) == 0)
 			return false;
-	g->words = arena_grow(g->d->arena, g->words, g->n_words, sizeof(*g->words));
-	g->words[g->n_words++] = (struct proving_word){ word, n };
+	ARENA_ADD(g->d->arena, g->words, g->n_words) = (struct proving_word){ word, n };
 	return false;
 }
 

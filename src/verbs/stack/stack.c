@@ -52,8 +52,7 @@ static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_v
 		if (scan_tree(d->arena, ask->paths.items[i], how, 0, &some, &n, &e))
 			return door_fail(d, EXIT_USAGE, &e);
 		for (size_t k = 0; k < n; k++) {
-			all = arena_grow(d->arena, all, out->n, sizeof(*all));
-			all[out->n++] = some[k];
+			ARENA_ADD(d->arena, all, out->n) = some[k];
 		}
 	}
 	out->files = all;

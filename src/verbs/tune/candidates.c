@@ -114,8 +114,7 @@ static void add_change(struct tuning *t, const struct change *c)
 {
 	struct plan *p = &t->g.planned.plan;
 
-	p->changes = arena_grow(t->g.d->arena, p->changes, p->n, sizeof(*p->changes));
-	p->changes[p->n++] = *c;
+	ARENA_ADD(t->g.d->arena, p->changes, p->n) = *c;
 }
 
 static void refuse(struct change *c, const char *gate, const char *why)
@@ -267,8 +266,7 @@ static struct rival *add_rival(struct tuning *t)
 {
 	struct prove_engine *e = &t->g.engine;
 
-	e->rivals = arena_grow(t->g.d->arena, e->rivals, e->n_rivals, sizeof(*e->rivals));
-	return &e->rivals[e->n_rivals++];
+	return &ARENA_ADD(t->g.d->arena, e->rivals, e->n_rivals);
 }
 
 static void value_rivals(struct tuning *t, size_t first)
@@ -567,8 +565,7 @@ static void setting_items(struct tuning *t)
 static void note(struct tuning *t, struct tune_note **list, size_t *n, const char *id,
 		 const char *says)
 {
-	*list = arena_grow(t->g.d->arena, *list, *n, sizeof(**list));
-	(*list)[(*n)++] = (struct tune_note){ id, says };
+	ARENA_ADD(t->g.d->arena, *list, *n) = (struct tune_note){ id, says };
 }
 
 static void manual_notes(struct tuning *t)
