@@ -548,7 +548,7 @@ static bool ask_schema_row(void *ctx, const struct ask_row *r, const struct ask_
 		[ASK_KIND_NUMBERS] = "array",
 	};
 	json_t *out = json_object(), *names = NULL;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	(void)s;
 	(void)member;
@@ -569,7 +569,6 @@ static bool ask_schema_row(void *ctx, const struct ask_row *r, const struct ask_
 	if (r->fallback)
 		json_object_set_new(out, "default", json_string(r->fallback));
 	json_object_set_new(ctx, ask_key(&a, r), out);
-	arena_free(&a);
 	return true;
 }
 

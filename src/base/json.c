@@ -14,12 +14,11 @@
 
 json_t *json_text(const char *s)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	json_t *j = s ? json_string(s) : json_null();
 
 	if (!j) /* it is not UTF-8 */
 		j = json_string(utf8_clean(&a, s));
-	arena_free(&a);
 	return j;
 }
 

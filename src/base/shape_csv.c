@@ -146,12 +146,11 @@ static void csv_items(struct csv *c, struct arena *a, const struct shape *s, con
 void shape_csv(struct text *out, const struct shape *s, const char *key, const void *object)
 {
 	struct csv c = { .out = out };
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	csv_heads(&c, &a, s, key);
 	text_add(out, "\r\n");
 	csv_items(&c, &a, s, key, object, NULL);
-	arena_free(&a);
 }
 
 bool result_shape_csv(struct text *out, const struct result_shape *r, const void *object)

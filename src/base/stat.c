@@ -106,7 +106,7 @@ static double off_hull(const struct hull *h, const double *x, size_t lo, size_t 
 
 double stat_dip(const double *x, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct hull g = { .at = arena_array(&a, n, sizeof(size_t)) },
 		    l = { .at = arena_array(&a, n, sizeof(size_t)) };
 	size_t lo = 0, hi = n - 1;
@@ -128,7 +128,6 @@ double stat_dip(const double *x, size_t n)
 		lo = new_lo;
 		hi = new_hi;
 	}
-	arena_free(&a);
 	return dip / (2 * (double)n);
 }
 

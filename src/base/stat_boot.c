@@ -86,7 +86,7 @@ static double normal_two_sided(double level)
 
 static void rank_interval(const double *x, size_t n, double level, struct stat_interval *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *s = arena_array(&a, n, sizeof(*s)), half, median;
 
 	memcpy(s, x, n * sizeof(*s));
@@ -98,7 +98,6 @@ static void rank_interval(const double *x, size_t n, double level, struct stat_i
 	stat_sort(s, n);
 	out->low = stat_quantile(s, n, fmax(0.5 - half, 0));
 	out->high = stat_quantile(s, n, fmin(0.5 + half, 1));
-	arena_free(&a);
 }
 
 int stat_median_interval(const double *x, size_t n, double level, uint64_t seed,

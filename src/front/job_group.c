@@ -224,7 +224,7 @@ void job_group_look(struct host *h, const struct job_group *g, struct job_group_
 
 void job_group_signal(struct host *h, const struct job_group *g, int signal)
 {
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	char *text;
 
 	/* Since Linux 5.14 the kernel ends a whole tree by itself. */
@@ -240,7 +240,6 @@ void job_group_signal(struct host *h, const struct job_group *g, int signal)
 				kill((pid_t)pid, signal);
 			end += *end == '\n';
 		}
-	arena_free(&own);
 }
 
 void job_group_end(struct host *h, const struct job_group *g)

@@ -97,14 +97,13 @@ static bool events(struct trace_look *l, const char *text, size_t n, const char 
 	s = s ? memchr(s, '[', (size_t)(end - s)) : NULL;
 	for (s = s ? s + 1 : NULL; s && json_next(&s, end, &p, false);) {
 		for (size_t i = 0; cats[i]; i++) {
-			json_t *o = memmem(p.value, p.size, cats[i], strlen(cats[i]))
-					    ? json_piece_load(&p)
-					    : NULL;
+			json_auto_t *o = memmem(p.value, p.size, cats[i], strlen(cats[i]))
+						 ? json_piece_load(&p)
+						 : NULL;
 			const char *cat = json_string_value(json_object_get(o, "cat"));
 
 			if (cat && strcmp(cat, cats[i]) == 0)
 				on_event(l, o, cat);
-			json_decref(o);
 		}
 	}
 	return s != NULL;
@@ -134,7 +133,7 @@ static void collect(struct kineto *k, struct asker *p)
 	static const char *const moment[] = { "Trace", NULL }, *const work[] = { "kernel",
 										 "gpu_memcpy",
 										 NULL };
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *path = arena_printf(&a, "%s/look_%d.json", k->folder, (int)p->pid);
 	size_t n;
 	char *text = whole(path, &n);
@@ -151,7 +150,6 @@ static void collect(struct kineto *k, struct asker *p)
 	if (text)
 		unlink(path);
 	free(text);
-	arena_free(&a);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

@@ -169,7 +169,7 @@ static const struct {
 static const struct verb *find_verb(const char *name)
 {
 	const struct verb *v = verb_find(name);
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct err e = { 0 };
 	const char *meant;
 
@@ -184,7 +184,6 @@ static const struct verb *find_verb(const char *name)
 	if (!e.hint[0])
 		err_hint(&e, "\"gputune help all\" lists them");
 	complain(EXIT_USAGE, &e);
-	arena_free(&a);
 	return NULL;
 }
 

@@ -82,7 +82,7 @@ static json_t *keys_of_choices(const json_t *choices, const json_t *defs, int de
 
 	json_array_foreach(choices, i, choice)
 	{
-		json_t *keys = keys_of(choice, defs, depth);
+		json_auto_t *keys = keys_of(choice, defs, depth);
 
 		if (json_is_object(keys) && all)
 			json_object_update(all, keys);
@@ -90,7 +90,6 @@ static json_t *keys_of_choices(const json_t *choices, const json_t *defs, int de
 			json_decref(all);
 			all = NULL;
 		}
-		json_decref(keys);
 	}
 	return all ? all : json_null();
 }
@@ -128,11 +127,9 @@ static json_t *keys_of(const json_t *schema, const json_t *defs, int depth)
 
 static json_t *result_keys(const struct result_shape *r)
 {
-	json_t *schema = result_shape_schema(r);
-	json_t *keys = keys_of(schema, json_object_get(schema, "$defs"), 0);
+	json_auto_t *schema = result_shape_schema(r);
 
-	json_decref(schema);
-	return keys;
+	return keys_of(schema, json_object_get(schema, "$defs"), 0);
 }
 
 /* path: NULL at its end. An empty list and null may have anything below them. */
@@ -186,7 +183,7 @@ static int no_field(struct arena *a, const json_t *const *results, size_t n, con
 {
 	const char *dot = strrchr(field, '.');
 	struct nearest near = { a, field, dot ? dot + 1 : field, NULL, 2 + strlen(field) / 3 };
-	struct text keys = { 0 };
+	TEXT_AUTO keys = { 0 };
 	const char *key;
 	json_t *v;
 
@@ -200,7 +197,6 @@ static int no_field(struct arena *a, const json_t *const *results, size_t n, con
 	json_object_foreach((json_t *)(uintptr_t)results[0], key, v)
 		text_printf(&keys, "%s%s", keys.len ? ", " : "", key);
 	err_hint(e, "fields: %.200s", keys.len ? keys.s : "none");
-	text_free(&keys);
 	return -EINVAL;
 }
 

@@ -81,11 +81,9 @@ const char *run_capture(const struct run *r)
 bool run_overlay(const struct run *r)
 {
 	const struct machine_ask *m = machine_asked(r);
-	struct arena a = { 0 };
-	bool is = m && door_overlay(&a, m);
+	ARENA_AUTO a = { 0 };
 
-	arena_free(&a);
-	return is;
+	return m && door_overlay(&a, m);
 }
 
 /* Results on their way out: terminal, Markdown, HTML or JSON. */
@@ -230,11 +228,10 @@ int run_add_json(struct run *r, json_t *j, bool line, struct text *out)
 	if (r->print.compact)
 		result_compact(&r->arena, j, all || fields);
 	if (r->print.budget || r->print.top) {
-		json_t *whole = j;
+		json_auto_t *whole = j;
 
 		j = result_bounded(whole, (struct result_bound){ .top = r->print.top,
 								 .tokens = r->print.budget });
-		json_decref(whole);
 	}
 	json_add(out, j,
 		 (line || r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2)) |
@@ -429,7 +426,7 @@ static int check_result_file(const struct run *r)
 static int write_result_file(struct run *r, const void *answer, int code)
 {
 	const char *path = r->print.json;
-	struct host *h = run_live(r);
+	HOST_AUTO *h = run_live(r);
 	char here[PATH_MAX];
 	TEXT_AUTO t = { 0 };
 	json_t *j = verb_answer_json(r->verb, r->ask, answer, (long long)time(NULL), code);
@@ -440,7 +437,6 @@ static int write_result_file(struct run *r, const void *answer, int code)
 	if (path[0] != '/' && getcwd(here, sizeof(here)))
 		path = arena_printf(&r->arena, "%s/%s", here, path);
 	why = why ? why : host_put(h, path, t.s, t.len, 0644);
-	host_close(h);
 	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(-why)) : code;
 }
 

@@ -158,7 +158,7 @@ static void sample(struct stack_samples *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct looked_at *at = &s->at[i];
-		struct arena scratch = { 0 };
+		ARENA_AUTO scratch = { 0 };
 		struct hang_process p = { 0 };
 
 		if (!at->reader || at->over)
@@ -178,7 +178,6 @@ static void sample(struct stack_samples *s)
 			     strcmp(p.kind, "importing") != 0 && k < p.at.threads[0].n; k++)
 				count_module(s, i, p.at.threads[0].frames[k].file);
 		}
-		arena_free(&scratch);
 	}
 }
 
@@ -246,13 +245,12 @@ static size_t stack_samples_write(const struct stack_samples *s, FILE *f)
 	size_t written = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		json_t *j = s->at[i].samples ? process_json(s, i) : NULL;
+		json_auto_t *j = s->at[i].samples ? process_json(s, i) : NULL;
 
 		if (j && json_dumpf(j, f, JSON_COMPACT) == 0) {
 			fputc('\n', f);
 			written++;
 		}
-		json_decref(j);
 	}
 	return written;
 }

@@ -276,7 +276,7 @@ static double bin_width(double *x, size_t n, const struct scale *s)
 
 size_t chart_bins(const struct chart_spread *c, struct scale *axis, size_t most, size_t *count)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *x = arena_array(&a, c->n ? c->n : 1, sizeof(*x));
 	size_t n = 0, bins;
 
@@ -295,7 +295,6 @@ size_t chart_bins(const struct chart_spread *c, struct scale *axis, size_t most,
 
 		count[k]++;
 	}
-	arena_free(&a);
 	return bins;
 }
 

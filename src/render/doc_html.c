@@ -370,7 +370,7 @@ static const char *doc_html_hash(struct arena *a, const char *first, const char 
 
 static void doc_html_head(FILE *out, const char *title, bool tools)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	TEXT_AUTO t = { 0 };
 
 	text_add(&t, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -388,7 +388,6 @@ static void doc_html_head(FILE *out, const char *title, bool tools)
 	fputs(t.s, out);
 	fputs(page_css, out);
 	fputs("</style>\n</head>\n", out);
-	arena_free(&a);
 }
 
 /* The least level that any section has: those are listed. */

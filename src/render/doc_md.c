@@ -181,12 +181,11 @@ static void tree(FILE *out, const struct node *n)
 
 static void doc_md_figure(FILE *out, const struct node *n)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	const char *s =
 		n->letters(&scratch, n->what, &(struct term_style){ .width = 80, .ascii = true });
 
 	fenced(out, s ? s : "");
-	arena_free(&scratch);
 }
 
 static void doc_md_draw(FILE *out, struct text *t, const struct node *n)

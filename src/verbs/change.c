@@ -218,7 +218,6 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 	size_t n;
 	const char *const *words = door_words(d, allow, &n);
 	json_auto_t *j = NULL;
-	int code;
 
 	out->profile = (struct profile){ .name = "" };
 	if (settings->profile)
@@ -230,8 +229,7 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 		return -EXIT_USAGE;
 	if (json_from_file(file, PLAN_FILE_MAX, &j, &e))
 		return door_fail(d, EXIT_USAGE, &e);
-	code = plan_of_json(d, h, j, file, allow, out);
-	return code;
+	return plan_of_json(d, h, j, file, allow, out);
 }
 
 struct adding {

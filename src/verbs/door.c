@@ -359,10 +359,9 @@ const char *door_state(struct door *d, const struct state_ask *ask)
 	const char *own = NULL;
 
 	if (!ask->state && geteuid() != 0) {
-		struct host *h = d->live(d->ctx);
+		HOST_AUTO *h = d->live(d->ctx);
 
 		own = knowledge_home(d->arena, h, "XDG_STATE_HOME", "/.local/state", "gputune");
-		host_close(h);
 	}
 	if (!ask->state)
 		return own ? own : BENCH_STATE;

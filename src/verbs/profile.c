@@ -354,7 +354,7 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 static int profile_active_answer(struct door *d, const struct profile_verb_ask *ask,
 				 struct profile_answer *out)
 {
-	struct host *h = door_change_host(d, &ask->machine, false);
+	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
 	struct hold_row *rows;
 	struct journal j;
 	size_t n = 0;
@@ -378,7 +378,6 @@ static int profile_active_answer(struct door *d, const struct profile_verb_ask *
 					      .now = rows[i].now,
 					      .wanted = rows[i].e->after };
 	}
-	host_close(h);
 	return code;
 }
 

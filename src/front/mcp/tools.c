@@ -134,7 +134,7 @@ static void add_keys(const struct mcp_tool *t, const struct verb *v, json_t *pro
 static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 {
 	json_t *p = json_object(), *need = NULL, *kinds = strchr(t->verb, '*') ? kinds_of(t) : NULL;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	json_t *kind;
 	size_t i;
 
@@ -165,7 +165,6 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 			    json_pack("{s:s, s:i, s:i, s:s}", "type", "integer", "minimum",
 				      MCP_TOKENS_LEAST, "maximum", MCP_TOKENS_MOST, "description",
 				      "tokens, default 1500"));
-	arena_free(&a);
 	json_decref(kinds);
 	return json_pack("{s:s, s:b, s:o, s:o*}", "type", "object", "additionalProperties", 0,
 			 "properties", p, "required", need);

@@ -34,7 +34,7 @@ static void head(FILE *f, const char *name, const char *upper, const char *about
 
 static void help_options(FILE *f, const struct verb *v)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 	const struct verb_option *o = verb_options(&a, v, NULL, &n);
 
@@ -60,7 +60,6 @@ static void help_options(FILE *f, const struct verb *v)
 		roff(f, full_help(&a, &o[i]));
 		fputc('\n', f);
 	}
-	arena_free(&a);
 }
 
 static void exit_status(FILE *f)
@@ -135,7 +134,7 @@ static void page_of_verb(FILE *f, const struct verb *v)
 static void verbs_of_group(FILE *f, enum verb_group group)
 {
 	for (size_t i = 0; verbs[i]; i++) {
-		struct arena a = { 0 };
+		ARENA_AUTO a = { 0 };
 
 		if (verbs[i]->group != group)
 			continue;
@@ -144,7 +143,6 @@ static void verbs_of_group(FILE *f, enum verb_group group)
 		fputc('\n', f);
 		roff(f, verbs[i]->summary);
 		fprintf(f, "\n.BR gputune\\-%s (1)\n", verbs[i]->name);
-		arena_free(&a);
 	}
 }
 

@@ -56,10 +56,11 @@ static enum verb_effect verb_effect_of(const char *verb, const char **cost)
 
 int verbs_map(FILE *out)
 {
-	json_t *map = json_pack("{s:s, s:s, s:s}", "schema", "gputune.help/1", "usage",
-				"gputune VERB [OPTIONS]; --format json, --budget TOKENS, --top N; "
-				"help VERB shows more",
-				"rows", "verb: [what it does, cost, example]");
+	json_auto_t *map =
+		json_pack("{s:s, s:s, s:s}", "schema", "gputune.help/1", "usage",
+			  "gputune VERB [OPTIONS]; --format json, --budget TOKENS, --top N; "
+			  "help VERB shows more",
+			  "rows", "verb: [what it does, cost, example]");
 
 	for (unsigned e = 0; e < VERB_EFFECTS; e++) {
 		json_t *of = json_object();
@@ -78,6 +79,5 @@ int verbs_map(FILE *out)
 	}
 	json_print(out, map, JSON_COMPACT);
 	fputc('\n', out);
-	json_decref(map);
 	return EXIT_CLEAN;
 }

@@ -163,7 +163,7 @@ static void usage_examples(FILE *f, struct arena *a, const struct verb *v)
 
 void verb_usage(FILE *f, const struct verb *v, const char *name)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *args = verb_arguments(&a, v);
 
 	if (v->subs && !v->answer && !v->run)
@@ -184,7 +184,6 @@ void verb_usage(FILE *f, const struct verb *v, const char *name)
 		fprintf(f, "\n\"gputune %s SUBVERB --help\" lists its options.\n", name);
 	if (v->examples)
 		usage_examples(f, &a, v);
-	arena_free(&a);
 }
 
 /* The others of a group, by name alone. */

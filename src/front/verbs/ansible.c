@@ -274,8 +274,7 @@ static const struct verb *module_verb(const struct module_args *m, bool real)
 int module_ask(struct arena *a, const struct module_args *m, bool real, void **ask, struct err *e)
 {
 	const struct verb *v = module_verb(m, real);
-	json_t *j = json_copy(m->question);
-	int code;
+	json_auto_t *j = json_copy(m->question);
 
 	if (!real)
 		json_object_del(j, "update_grub");
@@ -286,9 +285,7 @@ int module_ask(struct arena *a, const struct module_args *m, bool real, void **a
 		json_object_set_new(j, "dry_run", json_true());
 	}
 	*ask = arena_alloc(a, v->ask->size);
-	code = ask_read(a, v->ask, j, *ask, e);
-	json_decref(j);
-	return code;
+	return ask_read(a, v->ask, j, *ask, e);
 }
 
 int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e)
@@ -537,7 +534,7 @@ static json_t *verb_ansible_work(struct arena *a, const struct module_args *m)
 int module_main(const char *path)
 {
 	struct module_args m;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct err e = { 0 };
 	bool failed;
 	json_t *j;
@@ -554,6 +551,5 @@ int module_main(const char *path)
 	failed = fflush(stdout) || failed;
 	json_decref(j);
 	module_args_free(&m);
-	arena_free(&a);
 	return failed;
 }

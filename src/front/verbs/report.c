@@ -266,7 +266,7 @@ static struct fact_str read_nothing(void *ctx, struct arena *a, const struct kno
 static int verb_report_facts_of(struct reporting *g, const struct report_source *from)
 {
 	struct arena *a = &g->run.arena;
-	json_t *j = json_loads(from->facts, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *j = json_loads(from->facts, JSON_REJECT_DUPLICATES, NULL);
 	const char *subject = json_string_value(json_object_get(j, "subject"));
 	struct err e = { 0 };
 	int code = 0;
@@ -283,7 +283,6 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 		code = EXIT_USAGE;
 	else
 		settings_check(a, g->p.m, &g->p.profile, read_nothing, NULL, &g->p.findings);
-	json_decref(j);
 	return code;
 }
 

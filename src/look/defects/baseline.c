@@ -33,8 +33,9 @@ const char *const baseline_verdicts[BASELINE_WHOLE + 1] = { "torn", "behind", "h
 static enum answer3 ask(struct defect_world *w, const json_t *condition, bool denied,
 			const char **proof)
 {
-	json_t *row = denied ? json_pack("{s:s, s:{s:O}}", "id", "asked", "when", "not", condition)
-			     : json_pack("{s:s, s:O}", "id", "asked", "when", condition);
+	json_auto_t *row =
+		denied ? json_pack("{s:s, s:{s:O}}", "id", "asked", "when", "not", condition)
+		       : json_pack("{s:s, s:O}", "id", "asked", "when", condition);
 	const json_t *rows[] = { row };
 	struct defect_world host = *w;
 	struct defect_matches m;
@@ -50,7 +51,6 @@ static enum answer3 ask(struct defect_world *w, const json_t *condition, bool de
 				      *proof ? "; " : "", p->text, p->from ? " (" : "",
 				      p->from ? p->from : "", p->from ? ")" : "");
 	}
-	json_decref(row);
 	return is;
 }
 
@@ -64,7 +64,7 @@ static void why_add(struct defect_world *w, struct baseline_found *f, enum basel
 /* What is there of what a simple condition asks for, whatever its version; NULL. */
 static const char *found_of(struct defect_world *w, const json_t *condition)
 {
-	json_t *any = json_copy((json_t *)(uintptr_t)condition);
+	json_auto_t *any = json_copy((json_t *)(uintptr_t)condition);
 	const char *proof = NULL;
 
 	json_object_del(any, "version");
@@ -72,7 +72,6 @@ static const char *found_of(struct defect_world *w, const json_t *condition)
 		if (json_object_get(any, i ? "kernel" : "driver"))
 			json_object_set_new(any, i ? "kernel" : "driver", json_string(">0"));
 	(void)ask(w, any, false, &proof);
-	json_decref(any);
 	return proof;
 }
 

@@ -394,10 +394,9 @@ enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, 
 	if (!*look.literal || !library_open_in(w, p, lib, &o))
 		return ANSWER_UNKNOWN;
 	if (strcmp(what, "symbols") == 0) {
-		struct arena scratch = { 0 };
+		ARENA_AUTO scratch = { 0 };
 
 		r = symbol_there(&scratch, o.in, &o.elf, pattern);
-		arena_free(&scratch);
 	} else {
 		r = rodata_each(o.in, &o.elf, text_there, &look, w->how->deep ? 0 : TEXTS_MAX, &all)
 			    ? ANSWER_YES

@@ -20,7 +20,7 @@ static void esrt_part(struct seeing *w, json_t *all)
 {
 	static const char dir[] = "/sys/firmware/efi/esrt/entries";
 	struct host *h = w->how->machine;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
@@ -35,7 +35,6 @@ static void esrt_part(struct seeing *w, json_t *all)
 				   version, sizeof(version)) == 0)
 			version_add(all, arena_printf(&scratch, "esrt:%s", guid), version);
 	}
-	arena_free(&scratch);
 }
 
 /* SMBIOS type 45, firmware inventory: the strings of name and version. */

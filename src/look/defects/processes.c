@@ -106,7 +106,7 @@ static void container_config(struct seeing *w, struct host *h, const char *id, c
 		  { "annotations", "io.podman.annotations.container-name" },
 		  { "annotations", "org.opencontainers.image.ref.name" } },
 	};
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !*image; i++) {
 		char path[256], *text;
@@ -130,7 +130,6 @@ static void container_config(struct seeing *w, struct host *h, const char *id, c
 			*image = arena_strdup(w->a, json_string_value(g));
 		json_decref(j);
 	}
-	arena_free(&scratch);
 }
 
 /* The root of a process that is not the host's. NULL: it cannot be looked into, or ended. */
@@ -289,7 +288,7 @@ static const char *process_root(struct seeing *w, const struct process *x, const
 void processes_take(struct seeing *w, struct defect_place *host)
 {
 	struct host *h = w->how->root->h;
-	struct arena names_arena = { 0 };
+	ARENA_AUTO names_arena = { 0 };
 	char **names, ours[256] = "";
 	long long until = clock_mono_ms() + WORLD_PROCESS_MS;
 	size_t n, hidden = 0;
@@ -334,5 +333,4 @@ void processes_take(struct seeing *w, struct defect_place *host)
 	}
 	if (hidden)
 		world_left_out(w, "%zu processes of other users: root sees them", hidden);
-	arena_free(&names_arena);
 }

@@ -50,7 +50,7 @@ void packages_parse(struct seeing *w, struct defect_place *p, char *text, const 
 
 static void packages_file(struct seeing *w, struct defect_place *p, const char *path)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char *text;
 	int code = host_read(root_of(p)->h, path, WORLD_PACKAGE_BYTES, &scratch, &text, NULL);
 
@@ -58,7 +58,6 @@ static void packages_file(struct seeing *w, struct defect_place *p, const char *
 		packages_parse(w, p, text, path);
 	else if (code != -ENOENT && code != -ENOTDIR && code != HOST_NOT_CAPTURED)
 		world_left_out(w, "%s%s: %s", p->prefix, path, strerror(-code));
-	arena_free(&scratch);
 }
 
 static void packages_take(struct seeing *w, struct defect_place *p)

@@ -23,7 +23,7 @@ static void stored_take(struct seeing *w)
 		{ "/var/lib/machines", "", "machine image" },
 	};
 	struct host *h = w->how->root->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	size_t left = 0;
 
 	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++) {
@@ -58,7 +58,6 @@ static void stored_take(struct seeing *w)
 	if (left)
 		world_left_out(w, "%zu stored layers and images%s", left,
 			       w->how->deep ? "" : ": --deep reads them");
-	arena_free(&scratch);
 }
 
 /* --- files of a place ------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ static void add_point(json_t *points, const struct instant *f, const struct otlp
 		      const struct monitor_gpu *g, long long time_ms)
 {
 	char target[24], when[32], id[40];
-	json_t *attributes = json_array();
+	json_auto_t *attributes = json_array();
 	bool sensor = strcmp(m->type, "temperature") == 0;
 	double v;
 
@@ -136,7 +136,6 @@ static void add_point(json_t *points, const struct instant *f, const struct otlp
 	if (isfinite(v))
 		json_array_append_new(points, json_pack("{s:O, s:s, s:f}", "attributes", attributes,
 							"timeUnixNano", when, "asDouble", v));
-	json_decref(attributes);
 }
 
 /* The points of all rows of that name. */

@@ -519,13 +519,12 @@ void monitor_page(const struct instant *f, const struct instant *first,
 		  const struct monitor_head *h, const struct term_style *how, struct text *out)
 {
 	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	look_begin(&p, &a, h);
 	look_gpu_lines(&p);
 	look_system(&p);
 	text_free(&p.line);
-	arena_free(&a);
 }
 
 /*
@@ -555,13 +554,12 @@ struct place {
 /* A word in quotes; NULL: there is none for it. */
 static const char *monitor_page_quoted(struct arena *a, const char *s)
 {
-	json_t *v = json_string(s);
+	json_auto_t *v = json_string(s);
 	TEXT_AUTO text = { 0 };
 	const char *out = NULL;
 
 	if (v && json_add(&text, v, JSON_ENCODE_ANY) == 0)
 		out = arena_strdup(a, text.s);
-	json_decref(v);
 	return out;
 }
 
@@ -687,11 +685,10 @@ static json_t *users_json(const struct monitor_processes *users)
 
 static void add_users(struct text *out, const struct monitor_processes *users)
 {
-	json_t *list = users->n ? users_json(users) : NULL;
+	json_auto_t *list = users->n ? users_json(users) : NULL;
 	text_add(out, ",\"processes\":");
 	if (!list || json_add(out, list, JSON_COMPACT | JSON_REAL_PRECISION(12)))
 		text_add(out, "[]");
-	json_decref(list);
 }
 
 void monitor_line_add(const struct monitor_line *l, const struct instant *f, long long time_ms,

@@ -265,7 +265,7 @@ void top_page(const struct instant *f, const struct instant *first, const struct
 	      const struct term_style *how, const struct top_view *v, struct text *out)
 {
 	TEXT_AUTO page = { 0 };
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct look_page p = { .f = f, .first = first, .how = how, .out = &page };
 
 	if (how->width < LEAST_COLUMNS || v->lines < LEAST_LINES) {
@@ -281,5 +281,4 @@ void top_page(const struct instant *f, const struct instant *first, const struct
 	}
 	fit(&page, v->lines, v->foot, out);
 	text_free(&p.line);
-	arena_free(&a);
 }

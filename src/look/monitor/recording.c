@@ -520,14 +520,13 @@ static int recording_put(struct recorder *r, const char *s, size_t n, ZSTD_EndDi
 static json_t *head_json(const struct monitor *mon, char *const *command, long long started_s,
 			 int interval_ms)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct recording_head h = { .started_s = started_s,
 				    .interval_ms = interval_ms,
 				    .command = (const char **)(uintptr_t)command,
 				    .machine = mon->machine,
 				    .columns = arena_array(&a, mon->n, sizeof(*h.columns)),
 				    .n_columns = mon->n };
-	json_t *o;
 
 	while (command && command[h.n_words])
 		h.n_words++;
@@ -543,9 +542,7 @@ static json_t *head_json(const struct monitor *mon, char *const *command, long l
 						  .slow = slow,
 						  .every_s = slow ? beat_seconds[c->beat] : 0 };
 	}
-	o = result_shape_json(&recording_result, &h, 0, 0);
-	arena_free(&a);
-	return o;
+	return result_shape_json(&recording_result, &h, 0, 0);
 }
 
 static int recording_put_json(struct recorder *r, json_t *o, ZSTD_EndDirective how)

@@ -254,7 +254,7 @@ static const struct rdma_port *marks_otherwise(const struct machine *m, const st
 static int uncontrolled(const struct machine *m, const struct rdma_port *p)
 {
 	const struct nic *n = machine_nic(m, fact_text(&p->netdev, ""));
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset paused = { 0 };
 	int found = -1;
 
@@ -263,7 +263,6 @@ static int uncontrolled(const struct machine *m, const struct rdma_port *p)
 		IDSET_FOR_EACH (priority, &paused)
 			if (found < 0 && idset_has(&p->ecn_off.v, priority))
 				found = (int)priority;
-	arena_free(&a);
 	return found;
 }
 

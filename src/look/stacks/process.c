@@ -141,7 +141,7 @@ static bool open_mapped(struct stack_reader *r, const struct mapped *m, struct i
 static unsigned long long runtime_at(struct stack_reader *r, const struct mapped *m)
 {
 	unsigned long long at = 0;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	struct err e = { 0 };
 	struct input_file f;
 	struct elf elf;
@@ -154,7 +154,6 @@ static unsigned long long runtime_at(struct stack_reader *r, const struct mapped
 			at += m->from;
 	}
 	input_close(&f);
-	arena_free(&scratch);
 	return at;
 }
 
@@ -448,7 +447,7 @@ void stacks_read(struct stack_reader *r, struct arena *a, bool main_only, struct
 
 size_t stacks_tree(pid_t pid, pid_t *out, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t found = 0;
 
 	if (n)
@@ -475,6 +474,5 @@ size_t stacks_tree(pid_t pid, pid_t *out, size_t n)
 		if (tasks)
 			closedir(tasks);
 	}
-	arena_free(&a);
 	return found;
 }

@@ -29,14 +29,13 @@ static int api_book_value_of(const json_t *v, struct answer *out)
 static json_t *member_of(const json_t *o, const char *key)
 {
 	json_t *v = json_object_get(o, key);
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *clean;
 
 	if (v)
 		return v;
 	clean = utf8_clean(&a, key);
 	v = clean == key ? NULL : json_object_get(o, clean);
-	arena_free(&a);
 	return v;
 }
 

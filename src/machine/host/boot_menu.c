@@ -224,11 +224,9 @@ static enum boot_menu menu_of(struct host *h, struct arena *a, const char **why)
 
 enum boot_menu host_boot_menu_why(struct host *h, const char **why)
 {
-	struct arena a = { 0 };
-	enum boot_menu out = menu_of(h, &a, why);
+	ARENA_AUTO a = { 0 };
 
-	arena_free(&a);
-	return out;
+	return menu_of(h, &a, why);
 }
 
 enum boot_menu host_boot_menu(struct host *h)

@@ -548,7 +548,7 @@ static int captured_write_file(struct host *h, const char *path, long long offse
 {
 	struct captured *c = (struct captured *)h;
 	char phys[HOST_PATH_MAX], name[HOST_PATH_MAX], *old, *text;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 	int r = place_of_file(c, path, phys, name, sizeof(name));
 
@@ -567,7 +567,6 @@ static int captured_write_file(struct host *h, const char *path, long long offse
 		if (r == 0)
 			r = overlay_put(c->overlay, name, f.now, strlen(f.now), 0644);
 	}
-	arena_free(&a);
 	return r;
 }
 

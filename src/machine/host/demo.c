@@ -90,7 +90,7 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 	const char *name = path + strlen("demo:");
 	char folder[HOST_PATH_MAX], **names;
 	struct near_word near;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 
 	if (!str_starts(path, "demo:"))
@@ -107,6 +107,5 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 		near_word_try(&near, names[i], arena_printf(&a, "demo:%s", names[i]));
 	err_hint_near(e, near.word,
 		      n ? "\"gputune list demos\" lists all" : "no demos are installed");
-	arena_free(&a);
 	return NULL;
 }

@@ -214,14 +214,11 @@ static int overlay_begin(struct overlay *o)
 /* Not there, but where it can be made. */
 static bool is_to_come(const char *folder)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct stat st;
-	bool yes;
 
-	yes = lstat(folder, &st) < 0 && errno == ENOENT &&
-	      stat(path_folder(&a, folder), &st) == 0 && S_ISDIR(st.st_mode);
-	arena_free(&a);
-	return yes;
+	return lstat(folder, &st) < 0 && errno == ENOENT &&
+	       stat(path_folder(&a, folder), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 struct overlay *overlay_open(struct store *lower, const char *folder, struct err *e)

@@ -91,7 +91,7 @@ static int post(void *curl, const char *url, void *headers, const char *text, si
 int post_json(const char *url, const char *headers, const char *text, size_t len, int limit_ms,
 	      struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	void *curl, *list;
 	int r;
 
@@ -112,6 +112,5 @@ int post_json(const char *url, const char *headers, const char *text, size_t len
 	r = post(curl, url, list, text, len, limit_ms, e);
 	post_calls.curl_slist_free_all(list);
 	post_calls.curl_easy_cleanup(curl);
-	arena_free(&a);
 	return r;
 }

@@ -555,7 +555,7 @@ static int save_page(struct saving *s, const char *api, json_t *page)
 static int save_meta(struct saving *s, const struct host_identity *id, const char *about)
 {
 	const char *nodename = s->redact ? "host" : id->nodename;
-	json_t *j = json_pack(
+	json_auto_t *j = json_pack(
 		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s, s:b}",
 		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
 		about ? "posted" : "captured", "about",
@@ -565,10 +565,8 @@ static int save_meta(struct saving *s, const struct host_identity *id, const cha
 		id->machine, "euid", (json_int_t)id->euid, "page_size", (json_int_t)id->page_size,
 		"time_s", (json_int_t)id->time_s, "redacted", s->redact != NULL, "unlisted",
 		"unknown", "partial", about != NULL);
-	int r = save_json(s, "meta.json", j);
 
-	json_decref(j);
-	return r;
+	return save_json(s, "meta.json", j);
 }
 
 /* Serial numbers are known before any text is written in which they may stand. */

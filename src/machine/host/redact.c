@@ -268,7 +268,6 @@ static size_t redact_named(struct redactor *r, const char *s, size_t left, bool 
 char *redact_text(struct redactor *r, const char *s, size_t *len)
 {
 	TEXT_AUTO out = { 0 };
-	char *copy;
 
 	/* Binary data have no words: a configuration space could hold any shape by chance. */
 	if (memchr(s, '\0', *len))
@@ -291,8 +290,7 @@ char *redact_text(struct redactor *r, const char *s, size_t *len)
 		}
 	}
 	*len = out.len;
-	copy = arena_strndup(r->arena, out.s ? out.s : "", out.len);
-	return copy;
+	return arena_strndup(r->arena, out.s ? out.s : "", out.len);
 }
 
 static size_t ipv4(struct redactor *r, const char *s, char with[16])

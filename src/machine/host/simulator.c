@@ -519,7 +519,7 @@ static int simulator_start(struct host *h, struct arena *a, const char *unit, co
 static int simulate_unit(struct host *h, const char *unit, const char *field,
 			 const struct answer *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int r = -EINVAL;
 
 	if (value->kind == ANSWER_TEXT && unit_name_valid(unit)) {
@@ -530,7 +530,6 @@ static int simulate_unit(struct host *h, const char *unit, const char *field,
 		else if (strcmp(field, "active") == 0 && strcmp(value->text, "inactive") == 0)
 			r = simulator_stop(h, &a, unit_cgroup(h, &a, unit));
 	}
-	arena_free(&a);
 	return r;
 }
 

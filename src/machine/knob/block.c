@@ -195,7 +195,7 @@ static int block_set(struct host *h, struct arena *a, const struct knob *k, cons
 /* Lines of printable characters, none of them a mark. */
 static bool lines_valid(const char *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *text;
 	unsigned mode;
 	size_t len;
@@ -205,7 +205,6 @@ static bool lines_valid(const char *value)
 
 	for (const char *c = good ? text : ""; *c; c++)
 		good = good && ((*c >= ' ' && *c < 0x7f) || *c == '\n' || *c == '\t');
-	arena_free(&a);
 	return good;
 }
 

@@ -51,13 +51,11 @@ static bool is_value(const char *s)
 
 static bool is_token(const char *s)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *equals = strchr(s, '=');
-	bool good = is_name(equals ? arena_strndup(&a, s, (size_t)(equals - s)) : s) &&
-		    (!equals || is_value(equals + 1));
 
-	arena_free(&a);
-	return good;
+	return is_name(equals ? arena_strndup(&a, s, (size_t)(equals - s)) : s) &&
+	       (!equals || is_value(equals + 1));
 }
 
 /* Exactly what format() makes; -EBADMSG for anything else. */

@@ -319,12 +319,11 @@ static bool parts_are_names(const char *path)
 
 static bool sysctl_valid(const char *name, const char **why)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct knob k = { .kind = KNOB_SYSCTL, .name = name, .object = "" };
 	bool good = knob_is_word(name, NAME_LONGEST, "_.-/:@") && strchr(name, '.') &&
 		    parts_are_names(knob_path(&a, &k));
 
-	arena_free(&a);
 	return good || knob_unsound(why, "expected a sysctl name such as vm.swappiness");
 }
 

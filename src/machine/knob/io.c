@@ -35,13 +35,12 @@ struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
 /* Names from a plan or a journal never get further than here when they are not valid. */
 static int knob_io_unsound(const struct knob *k, const char *value, struct err *e)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *why = "";
 
 	if (knob_valid(k, value, &why))
 		return 0;
 	err_set(e, -EINVAL, "invalid knob %s: %s", knob_text(&a, k), why);
-	arena_free(&a);
 	return -EINVAL;
 }
 

@@ -302,7 +302,7 @@ static bool in_range(const struct bound *b, const char *value, long long *n)
 
 static bool are_three(const struct bound *b, const char *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	long long n = 0, before = b->least;
 	size_t words = 0;
 	bool good = true;
@@ -315,7 +315,6 @@ static bool are_three(const struct bound *b, const char *value)
 		p += len;
 		p += strspn(p, " ");
 	}
-	arena_free(&a);
 	return good && words == 3;
 }
 

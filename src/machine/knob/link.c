@@ -122,12 +122,11 @@ static int irq_set(struct host *h, struct arena *a, const struct knob *k, const 
 
 static bool irq_valid(const char *value, const char **why)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset cpus = { 0 };
 	bool good = strspn(value, "0123456789,-") == strlen(value) &&
 		    idset_parse(&a, value, &cpus) == 0 && cpus.n > 0;
 
-	arena_free(&a);
 	return good || knob_unsound(why, "the value is not a list of CPUs such as 2-5,8");
 }
 

@@ -328,21 +328,18 @@ static int own_file_own_set(struct host *h, struct arena *a, const struct knob *
 
 static bool value_valid(const char *name, const char *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *text;
 	unsigned mode;
 	size_t len;
-	bool good;
 
 	if (strcmp(value, absent) == 0)
 		return true;
 	if (str_starts(value, link_start))
 		return !is_folder(name) && value[strlen(link_start)] == '/' &&
 		       strlen(value) - strlen(link_start) < HOST_PATH_MAX;
-	good = knob_file_parse(&a, value, &mode, &text, &len) && len <= CONTENT_MAX &&
+	return knob_file_parse(&a, value, &mode, &text, &len) && len <= CONTENT_MAX &&
 	       (!is_folder(name) || len == 0);
-	arena_free(&a);
-	return good;
 }
 
 static bool own_file_valid(const struct knob *k, const char *value, const char **why)

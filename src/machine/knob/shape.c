@@ -159,14 +159,13 @@ static const char *knob_shape_reason(int r)
 
 int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *why = knob_shape_reason(r);
 
 	err_set(e, r, "could not %s %s: %s%s%s", verb, knob_text(&a, k), why ? why : "",
 		why ? "" : "error ", why ? "" : errno_name(r));
 	if (r == -EACCES || r == -EPERM)
 		err_hint(e, "changing the machine requires root");
-	arena_free(&a);
 	return r;
 }
 

@@ -49,10 +49,9 @@ const struct result_shape cluster_node_result = {
 
 char *node_line_text(const struct node_line *l)
 {
-	json_t *j = result_shape_json(&cluster_node_result, l, 0, 0);
+	json_auto_t *j = result_shape_json(&cluster_node_result, l, 0, 0);
 	char *text = json_dumps(j, JSON_COMPACT);
 
-	json_decref(j);
 	json_decref(l->body);
 	return text;
 }

@@ -397,7 +397,7 @@ static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len
 
 static void rsh_on_line(struct rsh *r, struct rsh_node *n, const char *line, size_t len)
 {
-	json_t *j = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *j = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 
 	if (!n->greeting)
 		on_greeting(r, n, j, len);
@@ -408,7 +408,6 @@ static void rsh_on_line(struct rsh *r, struct rsh_node *n, const char *line, siz
 		n->message = json_incref(j);
 		n->seconds = clock_mono_s() - n->asked;
 	}
-	json_decref(j);
 }
 
 static void on_output(struct rsh *r, struct rsh_node *n)

@@ -421,14 +421,12 @@ static const char *text_of(const json_t *j, const char *key)
 
 const char *setup_rdma_users(struct arena *a, const char *json, const char *device)
 {
-	json_t *list = json_loads(json, 0, NULL);
+	json_auto_t *list = json_loads(json, 0, NULL);
 	TEXT_AUTO out = { 0 };
 	size_t shown = 0;
 
-	if (!json_is_array(list)) {
-		json_decref(list);
+	if (!json_is_array(list))
 		return NULL;
-	}
 	text_add(&out, "");
 	for (size_t i = 0; i < json_array_size(list) && shown < SHOWN; i++) {
 		const json_t *qp = json_array_get(list, i);
@@ -445,14 +443,13 @@ const char *setup_rdma_users(struct arena *a, const char *json, const char *devi
 		text_printf(&out, "%s%s", out.len ? ", " : "", who);
 		shown++;
 	}
-	json_decref(list);
 	return arena_strdup(a, out.s);
 }
 
 /* Descriptors of one process are forgotten before the next is looked at: a machine has millions. */
 static bool opens_rdma(struct host *h, const char *pid)
 {
-	struct arena own = { 0 };
+	ARENA_AUTO own = { 0 };
 	const char *folder = arena_printf(&own, "/proc/%s/fd", pid);
 	char path[HOST_PATH_MAX], target[HOST_PATH_MAX], **fds;
 	bool found = false;
@@ -464,7 +461,6 @@ static bool opens_rdma(struct host *h, const char *pid)
 		found = snprintf(path, sizeof(path), "%s/%s", folder, fds[i]) < (int)sizeof(path) &&
 			host_link(h, path, target, sizeof(target)) == 0 &&
 			str_starts(target, "/dev/infiniband/uverbs");
-	arena_free(&own);
 	return found;
 }
 

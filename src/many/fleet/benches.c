@@ -230,8 +230,8 @@ int benches_add(struct fleet *f, const struct read_from *from, const char **at, 
 	struct fleet_machine *m = NULL;
 	struct taking t;
 	json_error_t why;
-	json_t *j = json_loadb(*at, (size_t)(end - *at),
-			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	json_auto_t *j = json_loadb(*at, (size_t)(end - *at),
+				    JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
 	int code;
 
 	if (!j)
@@ -251,7 +251,6 @@ int benches_add(struct fleet *f, const struct read_from *from, const char **at, 
 	} else if (code == 0) {
 		code = *e->text ? -EINVAL : err_set(e, -EINVAL, "machine not given");
 	}
-	json_decref(j);
 	arena_free(a);
 	return code;
 }
@@ -329,7 +328,7 @@ static void benches_judge(struct fleet *f, struct fleet_bench *b, double *x)
 
 static void settle_bench(struct fleet *f, struct fleet_bench *b)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *x = arena_array(&a, b->n, sizeof(*x));
 
 	qsort(b->by, b->n, sizeof(struct fleet_value *), by_machine);
@@ -338,7 +337,6 @@ static void settle_bench(struct fleet *f, struct fleet_bench *b)
 	if (b->n && stat_median(x, b->n, &b->median) == 0 && stat_mad(x, b->n, &b->mad) == 0 &&
 	    b->n >= FLEET_PEERS_MIN)
 		benches_judge(f, b, x);
-	arena_free(&a);
 }
 
 /* 2: somebody stands alone; 1: there are two states; 0: neither. */

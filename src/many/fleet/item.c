@@ -169,7 +169,7 @@ static const char *target_of(struct fleet *f, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "targets"), *one;
 	const char *target = get(j, "target"), *out;
-	struct text t = { 0 };
+	TEXT_AUTO t = { 0 };
 	size_t i;
 
 	if (target || f->store->kind != FLEET_CHECK || (list && !json_is_array(list)))
@@ -181,7 +181,6 @@ static const char *target_of(struct fleet *f, const json_t *j)
 		text_printf(&t, "%s%s", t.len ? ", " : "", json_string_value(one));
 	}
 	out = store_text(f, t.s ? t.s : "");
-	text_free(&t);
 	return out;
 }
 

@@ -49,7 +49,7 @@ int history_csv(struct history *h, void (*line)(void *ctx, const char *text, siz
 		return sql_broken(&h->sql);
 	line(ctx, head, sizeof(head) - 1);
 	while (sql_row(&h->sql, s)) {
-		struct arena row = { 0 };
+		ARENA_AUTO row = { 0 };
 		struct arena *kept = h->sql.a;
 
 		h->sql.a = &row;
@@ -61,7 +61,6 @@ int history_csv(struct history *h, void (*line)(void *ctx, const char *text, siz
 				csv_field(&t, sql_text(&h->sql, s, c), c == 9);
 		line(ctx, t.s, t.len);
 		h->sql.a = kept;
-		arena_free(&row);
 	}
 	code = sql_finish(&h->sql, s);
 	sql_end(&h->sql, s);

@@ -318,8 +318,8 @@ static int add_document(void *ctx, const struct read_from *from, const char **at
 {
 	struct take *k = ctx;
 	json_error_t why;
-	json_t *j = json_loadb(*at, (size_t)(end - *at),
-			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	json_auto_t *j = json_loadb(*at, (size_t)(end - *at),
+				    JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
 	int code;
 
 	if (!j)
@@ -327,7 +327,6 @@ static int add_document(void *ctx, const struct read_from *from, const char **at
 	*at += why.position;
 	code = take_document(k, j, from, e);
 	k->read.stop = k->failed;
-	json_decref(j);
 	return code;
 }
 

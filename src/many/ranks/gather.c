@@ -135,7 +135,7 @@ static void gather_report(const struct gather *g, const char *line)
 static void take_bundle(struct gather *g, const struct message_in *m, struct message_in *answer)
 {
 	struct err e = { 0 };
-	struct text t = { 0 };
+	TEXT_AUTO t = { 0 };
 	int r = bundle_merge(g->b, m->body, m->n, &e);
 
 	answer->kind = r == -EBADMSG ? MESSAGE_NO : MESSAGE_OK;
@@ -144,7 +144,6 @@ static void take_bundle(struct gather *g, const struct message_in *m, struct mes
 		text_printf(&t, "rank %u: %s", m->rank, e.text);
 		gather_report(g, t.s);
 	}
-	text_free(&t);
 }
 
 static void take_register(struct gather *g, int fd, const struct message_in *m)

@@ -393,14 +393,13 @@ static void read_at(struct read_ask *ask, const char *path, int depth)
 		ask->refuse(ask->owner, path,
 			    n < 0 ? strerror(errno) : "folders are nested too deep");
 	for (int i = 0; i < n; i++) {
-		struct text child = { 0 };
+		TEXT_AUTO child = { 0 };
 
 		ask->at = from + part * i / n;
 		ask->part = part / n;
 		text_printf(&child, "%s/%s", path, names[i]->d_name);
 		if (!ask->stop)
 			read_at(ask, child.s, depth + 1);
-		text_free(&child);
 		free(names[i]);
 	}
 	free(names);

@@ -288,7 +288,7 @@ static void index_make(struct index *x)
 {
 	size_t n = doctor_background.n, k = 0;
 	double total = 0, often = 0;
-	struct arena line = { 0 };
+	ARENA_AUTO line = { 0 };
 
 	terms_make(x);
 	DIAGNOSIS_FOR_EACH (d)
@@ -319,7 +319,6 @@ static void index_make(struct index *x)
 		for (const char *s = x->of[i]->said; s && *s; s += strcspn(s, "\n"), s += *s != 0)
 			post_phrase(x, arena_strndup(&line, s, strcspn(s, "\n")), i);
 	}
-	arena_free(&line);
 }
 
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -103,7 +103,7 @@ static void processes_look(struct job_watch *w)
 	double memory = 0, pinned = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct arena a = { 0 };
+		ARENA_AUTO a = { 0 };
 		char path[64], *text = NULL;
 
 		snprintf(path, sizeof(path), "/proc/%ld/status", pids[i]);
@@ -116,7 +116,6 @@ static void processes_look(struct job_watch *w)
 			for (size_t k = 0; k < n_job_vars && k < 64; k++)
 				if (job_vars[k].library && maps_library(text, job_vars[k].library))
 					w->seen.libraries |= 1ULL << k;
-		arena_free(&a);
 	}
 	w->seen.memory = fmax(w->seen.memory, memory);
 	w->seen.pinned = fmax(w->seen.pinned, pinned);

@@ -264,7 +264,6 @@ static double attach_cpus_allowed(struct attach *s)
 	ARENA_AUTO own = { 0 };
 	struct idset all = { 0 }, one;
 	char path[64], *text, *at;
-	double count;
 
 	for (size_t i = 0; i < s->n_processes; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/status", s->processes[i].pid);
@@ -279,8 +278,7 @@ static double attach_cpus_allowed(struct attach *s)
 		IDSET_FOR_EACH (id, &one)
 			idset_add(&own, &all, id);
 	}
-	count = all.n ? (double)idset_count(&all) : (double)NAN;
-	return count;
+	return all.n ? (double)idset_count(&all) : (double)NAN;
 }
 
 static void attach_environment(struct attach *s, int pid)

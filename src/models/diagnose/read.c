@@ -271,14 +271,13 @@ int read_json_lines(struct read_place *at, const char *text, size_t size,
 	const char *s = text, *end = text + size, *nl;
 
 	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))); s = nl + 1) {
-		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
+		json_auto_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
 
 		at->line++;
 		if (!o)
 			return err_set(e, -EBADMSG, "%s:%zu: not JSON",
 				       at->ev->files[at->file].path, at->line);
 		line(ctx, o);
-		json_decref(o);
 	}
 	return 0;
 }

@@ -275,12 +275,11 @@ static size_t history(struct read_place *p, const struct json_piece *list, const
 
 	p->line = 1;
 	while (*list->value == '[' && json_next(&s, end, &item, false)) {
-		json_t *o = *item.value == '{' ? json_piece_load(&item) : NULL;
+		json_auto_t *o = *item.value == '{' ? json_piece_load(&item) : NULL;
 
 		p->line += (size_t)csv_lines(counted, item.value);
 		counted = item.value;
 		told += o && recording_entry(p, o, &stretches);
-		json_decref(o);
 	}
 	hf_stretches_end(&stretches, p, (double)NAN);
 	return told;

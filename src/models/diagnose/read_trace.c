@@ -577,12 +577,11 @@ static int trace_events(struct stream *s)
 		found = c == '{' ? marks_find(s->marks, p.value, p.size) : 0;
 		s->t.events++;
 		if (found & 1 || (found & 2 && s->t.host_only)) {
-			json_t *o = json_piece_load(&p);
+			json_auto_t *o = json_piece_load(&p);
 
 			if (!o)
 				return broken(s);
 			trace_event(&s->t, o);
-			json_decref(o);
 		}
 		step_over(s, p.size);
 	}

@@ -462,7 +462,6 @@ int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 {
 	json_error_t bad;
 	json_auto_t *root = NULL;
-	int r;
 
 	if (len > MOST_BYTES)
 		return err_set(e, -EINVAL, "header larger than %u MiB", MOST_BYTES >> 20);
@@ -470,6 +469,5 @@ int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 	if (!json_is_object(root))
 		return err_set(e, -EINVAL, "header is not a JSON object (line %d: %.160s)",
 			       bad.line, bad.text);
-	r = safetensors_sum(root, bytes, e);
-	return r;
+	return safetensors_sum(root, bytes, e);
 }

@@ -244,7 +244,7 @@ static void plan_shell_left_out(FILE *out, struct arena *a, const struct plan *p
 
 void plan_shell(FILE *out, const struct machine *m, const struct plan *p)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct step *steps = arena_array(&a, p->n, sizeof(*steps));
 
 	for (size_t i = 0; i < p->n; i++)
@@ -267,5 +267,4 @@ void plan_shell(FILE *out, const struct machine *m, const struct plan *p)
 			call(out, &a, &steps[i - 1], i);
 	fputs("}\n", out);
 	fputs(end, out);
-	arena_free(&a);
 }

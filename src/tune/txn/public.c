@@ -107,11 +107,11 @@ static void add_public(void *ctx, const char *line, size_t n)
 
 void public_write(struct host *h)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct journal_store s;
 	struct err ignored = { 0 };
 	struct public_file *f = ARENA_NEW(&a, struct public_file);
-	struct text first = { 0 };
+	TEXT_AUTO first = { 0 };
 	char *now = NULL;
 	size_t len = 0;
 
@@ -131,7 +131,5 @@ void public_write(struct host *h)
 		    len != f->lines.len || memcmp(now, f->lines.s, len) != 0)
 			(void)host_put(h, TXN_PUBLIC, f->lines.s, f->lines.len, 0644);
 	}
-	text_free(&first);
 	text_free(&f->lines);
-	arena_free(&a);
 }

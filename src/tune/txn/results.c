@@ -215,12 +215,10 @@ struct history_answer history_answer_of(struct arena *a, const struct journal *j
 json_t *history_json(const struct machine *m, const struct journal *j,
 		     const struct transaction *only, int exit_code)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const struct history_answer answer = history_answer_of(&a, j, only);
-	json_t *out = machine_result_json(&history_result, m, &answer, exit_code);
 
-	arena_free(&a);
-	return out;
+	return machine_result_json(&history_result, m, &answer, exit_code);
 }
 
 /* --- journal --- */

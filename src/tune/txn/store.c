@@ -37,7 +37,7 @@ static long long number_after(const char *line, size_t n, const char *key)
 /* Below 0: not known. */
 static long long journal_bytes(struct host *h)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct host_stat st;
 	size_t len = 0;
 	char *text;
@@ -48,7 +48,6 @@ static long long journal_bytes(struct host *h)
 		    : host_read(h, TXN_JOURNAL, FILE_BYTES_MAX, &a, &text, &len) == 0
 			    ? (long long)len
 			    : -1;
-	arena_free(&a);
 	return n;
 }
 
@@ -301,7 +300,7 @@ struct writing {
  */
 static void add_first(struct writing *w, const struct journal_store *s)
 {
-	struct text line = { 0 };
+	TEXT_AUTO line = { 0 };
 	unsigned long next = s->next > w->scan.last ? s->next : w->scan.last + 1;
 
 	text_printf(&line,
@@ -315,25 +314,22 @@ static void add_first(struct writing *w, const struct journal_store *s)
 		    "\"target\":\"\",\"after\":\"use a newer gputune\"}",
 		    TXN_MAX, STORE_FORMAT);
 	seal_line(&w->journal, line.s, line.len, &w->chain);
-	text_free(&line);
 }
 
 static bool is_json(const char *line, size_t n)
 {
 	json_error_t why;
-	json_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
-	bool is = json_is_object(j) && json_object_size(j);
+	json_auto_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 
-	json_decref(j);
-	return is;
+	return json_is_object(j) && json_object_size(j);
 }
 
 /* A line of the earlier format that is none: its bytes are kept, each as one character. */
 static void add_unread(struct text *out, unsigned long txn, const char *line, size_t n,
 		       uint32_t *chain)
 {
-	struct text bytes = { 0 };
-	json_t *j = json_object();
+	TEXT_AUTO bytes = { 0 };
+	json_auto_t *j = json_object();
 	char *text;
 
 	for (size_t i = 0; i < n; i++) {
@@ -351,8 +347,6 @@ static void add_unread(struct text *out, unsigned long txn, const char *line, si
 		abort();
 	seal_line(out, text, strlen(text), chain);
 	free(text);
-	json_decref(j);
-	text_free(&bytes);
 }
 
 /* Whether the line says something where it stands. What it says nothing of is not known to the

@@ -276,7 +276,7 @@ static void print_line(struct reporter *r, struct arena *a, long long time_s, co
 
 void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct line *lines = NULL;
 	size_t n_lines = 0;
 
@@ -295,5 +295,4 @@ void report_events(struct reporter *r, long long time_s, const struct event *lis
 		print_line(r, &a, time_s, &lines[i]);
 	if (r->out && n)
 		fflush(r->out);
-	arena_free(&a);
 }

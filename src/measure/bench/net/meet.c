@@ -86,7 +86,7 @@ static void add_addresses(struct text *t, const struct net_address *listening)
 static int meet_lead(struct meet *out, struct err *e)
 {
 	char secret[2 * SECRET + 1];
-	struct text t = { 0 };
+	TEXT_AUTO t = { 0 };
 	int r = listen_any(&out->address);
 
 	if (r < 0)
@@ -99,7 +99,6 @@ static int meet_lead(struct meet *out, struct err *e)
 	r = pmix_put(key, t.s);
 	explicit_bzero(t.s, t.len);
 	explicit_bzero(secret, sizeof(secret));
-	text_free(&t);
 	return r ? err_set(e, r, "PMIx does not accept the address of rank 0") : 0;
 }
 
@@ -136,14 +135,14 @@ static int own_token(struct token *out, struct err *e)
 {
 	const char *home = getenv("HOME");
 	char hex[2 * SECRET + 1];
-	struct text path = { 0 };
+	TEXT_AUTO path = { 0 };
 	int fd, r = 0;
 
 	if (!home || home[0] != '/')
 		return err_set(e, -EINVAL, "ranks on several machines require --token FILE");
 	text_printf(&path, "%s/.gputune-ranks.token", home);
 	if (access(path.s, F_OK)) {
-		struct text mine = { 0 };
+		TEXT_AUTO mine = { 0 };
 
 		secret_make(hex);
 		text_printf(&mine, "%s.%.8s%d", path.s, hex, (int)getpid());
@@ -156,12 +155,10 @@ static int own_token(struct token *out, struct err *e)
 			close(fd);
 			unlink(mine.s);
 		}
-		text_free(&mine);
 	}
 	r = r ? r : token_load(path.s, out, e);
 	if (r)
 		err_hint(e, "--token FILE: a secret that only the ranks can read");
-	text_free(&path);
 	return r;
 }
 
