@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 
 /* Values as they stand in our JSON. */

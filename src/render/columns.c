@@ -2,9 +2,6 @@
 /* Tables, and names with values, out of shapes. Knows no subject. */
 #include "render/columns.h"
 
-#include <string.h>
-
-#include "render/figure.h"
 #include "render/shape_page.h"
 
 /* NULL: the cell is made of several facts. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A distribution as SVG: how many lie in each bin, and below it which part lies under a value. */
 #include <math.h>
-#include <string.h>
 
 #include "render/figure.h"
 #include "render/svg_shape.h"

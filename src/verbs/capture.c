@@ -8,7 +8,6 @@
 #include "measure/doctor/observations.h"
 #include "render/doc.h"
 #include "verbs/door.h"
-#include "verbs/verbs.h"
 
 struct capture_ask {
 	struct machine_ask machine;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pwd.h>
-#include <unistd.h>
 #include <errno.h>
 
 #include "verbs/change.h"

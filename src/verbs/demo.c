@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune demo: captured machines that come with the program, to try everything on. */
-#include <unistd.h>
 
 #include "look/settings/findings.h"
 #include "verbs/door.h"

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "look/settings/findings.h"
 #include "measure/bench/conditions.h"
 #include "measure/doctor/listen.h"
 #include "tune/txn/txn.h"

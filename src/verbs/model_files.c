@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "models/inference/gguf.h"
-#include "models/inference/predict.h"
 
 /* A safetensors header holds every tensor's name. */
 #define MOST_CONFIG (4u << 20)

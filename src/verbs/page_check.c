@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/page_check.h"
-#include "verbs/page_plan.h"
 #include "knowledge/health.h"
 #include "look/settings/predicates.h"
 #include "look/settings/settings.h"

@@ -2,8 +2,6 @@
 /* The page of a plan: changes in order, refusals, who fights, what is left to do by hand. */
 #include "verbs/page_plan.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/text.h"
 #include "tune/plan/plan.h"

@@ -7,7 +7,6 @@
 #include "tune/txn/page_txn.h"
 #include "verbs/change.h"
 #include "verbs/page_plan.h"
-#include "verbs/verbs.h"
 
 struct propose_ask {
 	struct machine_ask machine;

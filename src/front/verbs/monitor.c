@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "front/terminal.h"
 #include "machine/host/post.h"
-#include "verbs/verbs.h"
 
 enum { POST_MS = 5000 };
 

@@ -4,8 +4,6 @@
  * tars, of which names and the package database are read in one pass each. Nothing is unpacked to
  * disk and nothing is run; the insides of libraries and files are not looked at.
  */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

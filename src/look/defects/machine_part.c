@@ -9,7 +9,6 @@
 #include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "look/settings/check.h"
-#include "look/settings/predicates.h"
 #include "look/stack/archive.h"
 #include "machine/knob/io.h"
 

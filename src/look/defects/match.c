@@ -2,7 +2,6 @@
 /* Conditions: what joins leaves, what a leaf may say, and rows in places. */
 #include "look/defects/match.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

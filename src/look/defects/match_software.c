@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves of conditions: packages, libraries, processes, files. */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

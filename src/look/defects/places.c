@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rows ask for, and the places that it is kept in. */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

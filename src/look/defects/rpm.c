@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "machine/host/sqlite.h"
 

@@ -2,7 +2,6 @@
 /* All places of a machine or a root: the host, containers, stored images; and files of a place. */
 #include "look/defects/world.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

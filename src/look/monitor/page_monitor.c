@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The live page: plain lines, so that a slow line needs to carry only those that changed. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/model/gpu.h"

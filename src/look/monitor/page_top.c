@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "knowledge/health.h"
-#include "render/display_text.h"
 
 enum { BAR_COLUMNS = 20, LEAST_COLUMNS = 40, LEAST_LINES = 8, REST_LINES = 12 };
 

@@ -2,8 +2,6 @@
 /* Who sets what: what the lines of each kind of file mean. */
 #include "look/probe/config.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

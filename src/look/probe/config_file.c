@@ -2,7 +2,6 @@
 /* What the probes of configuration files share: which files are read and in which order, their
  * lines, and what one line becomes. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block devices: what they are, by which way they are reached, what they hold, and their queues. */
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

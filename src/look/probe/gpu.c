@@ -6,7 +6,6 @@
  * a deep probe only. Answers that share a call to the firmware stand together.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

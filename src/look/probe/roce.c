@@ -5,7 +5,6 @@
  */
 #include "look/probe/probe.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { PRIORITIES = 8 };

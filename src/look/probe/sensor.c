@@ -5,7 +5,6 @@
  * that a lean probe of a machine with many GPUs asks none.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -2,7 +2,6 @@
 /* The head of results about a machine; findings for monitors and collectors; the list of what there
  * is. */
 #include <string.h>
-#include <time.h>
 
 #include "look/settings/findings.h"
 #include "base/text.h"

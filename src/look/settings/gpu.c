@@ -2,7 +2,6 @@
 /* GPU settings: modes, BAR1, clocks, power. The driver is in gpu_driver.c, health in
  * gpu_health.c. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"

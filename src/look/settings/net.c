@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* System-wide network settings. What belongs to one interface is in nic.c. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "look/settings/predicates.h"
 #include "look/settings/settings.h"

@@ -8,7 +8,6 @@
 #include "render/figure.h"
 #include "look/settings/findings.h"
 #include "machine/model/topology.h"
-#include "base/json.h"
 
 const struct page pages[] = {
 	{ "", "", "this machine on one screen", NULL, page_overview },

@@ -14,7 +14,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "look/stack/wheelhouse.h"
 #include "machine/host/command.h"
 
 /*

@@ -2,7 +2,6 @@
 /* The system's loader cache and the CUDA toolkits; and the GPU code of everything found. */
 #include <ctype.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "look/stack/inventory.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which version a library is: by what it is called, by the package it came in, by its own words. */
-#include <ctype.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,7 +12,6 @@
 #include "look/stack/elf.h"
 #include "look/stack/inventory.h"
 #include "look/stack/rodata.h"
-#include "base/clock.h"
 #include "machine/host/apart.h"
 #include "machine/host/vendor.h"
 

@@ -2,7 +2,6 @@
 /* Frames of CPython's threads, from outside. */
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 

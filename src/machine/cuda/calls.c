@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "machine/cuda/cusparselt.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

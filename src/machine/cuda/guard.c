@@ -5,7 +5,6 @@
  */
 #include "machine/cuda/guard.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

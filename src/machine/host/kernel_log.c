@@ -6,7 +6,6 @@
  * as xid.h describes them. Counts and ages alone leave this file, so that a capture holds nothing
  * of the log itself. Who may not read the log is refused, as by dmesg(1).
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

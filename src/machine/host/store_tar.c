@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +17,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "machine/host/captured.h"
 #include "machine/host/libraries.h"
 #include "machine/host/store.h"
 #include "base/text.h"

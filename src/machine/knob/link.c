@@ -3,7 +3,6 @@
  * priorities they pause; which CPUs serve their interrupts. */
 #include <errno.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/idset.h"

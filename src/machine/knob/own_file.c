@@ -9,7 +9,6 @@
  *                   in it, so that it cannot go
  */
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -2,14 +2,12 @@
 /* What a discovery and a check of a cluster say, a row a figure, and back: of a discovery the nodes
  * are read, the rest follows. Keys and meanings are API. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "machine/host/host.h"
 #include "many/cluster/links.h"
 #include "many/cluster/page_cluster.h"
-#include "render/shape_page.h"
 
 enum { FILE_MAX = 64 << 20 };
 

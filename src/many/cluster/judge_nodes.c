@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: their codes, their order, and who looks for them. */
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>

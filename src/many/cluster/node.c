@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
 
 #include <string.h>
 

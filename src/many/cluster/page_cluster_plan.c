@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages of cluster plan: subnets and ports, what each node changes, what stands against it, and
  * what came of it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "many/cluster/page_cluster.h"

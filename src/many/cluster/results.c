@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What planning a cluster's links and undoing it say, a row a figure; and of the same rows what
  * nodes answer about it. Keys and meanings are API. */
-#include "many/cluster/messages.h"
 #include "many/cluster/page_cluster.h"
 #include "render/shape_page.h"
 

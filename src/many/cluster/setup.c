@@ -8,7 +8,6 @@
 
 #include "many/cluster/setup.h"
 #include "base/text.h"
-#include "many/cluster/ask.h"
 #include "machine/knob/io.h"
 #include "machine/host/command.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "many/fleet/fleet.h"
-#include "base/clock.h"
 
 struct fleet *fleet_new(struct arena *a, bool values)
 {

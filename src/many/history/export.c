@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the file holds, for other programs: CSV, and documents that a fleet compares. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* What documents say, as facts and figures of their machine. */
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

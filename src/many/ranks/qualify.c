@@ -3,7 +3,6 @@
 #include "many/ranks/qualify.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links between nodes: rails, how much a test moves, what is usual, groups, pairs, blame. */
-#include <errno.h>
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
@@ -8,7 +7,6 @@
 #include "base/clock.h"
 #include "base/stat.h"
 #include "machine/host/libraries.h"
-#include "many/cluster/messages.h"
 #include "many/cluster/node.h"
 #include "many/ranks/qualify_links.h"
 #include "many/ranks/suspects.h"

@@ -3,7 +3,6 @@
  * unit. And what is read of a record: nothing in it is believed but samples. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "look/settings/findings.h"

@@ -4,7 +4,6 @@
  * the devices' own events, and afterwards one product more over a poisoned result whose bits have
  * to be those of the first one. Of several GPUs, the slowest is the figure.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

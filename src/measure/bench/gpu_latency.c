@@ -4,8 +4,6 @@
  * through its caches and memory, through pinned memory of the host, and through other GPUs'.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <stdio.h>
 
 #include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_common.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured, for people. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "measure/bench/page_bench.h"

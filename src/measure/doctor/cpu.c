@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processors that are slow, late or busy with something else. */
-#include <string.h>
 
 #include "measure/doctor/rule.h"
 

@@ -2,8 +2,6 @@
 /* From evidence to one diagnosis with its causes, most telling first. */
 #include "measure/doctor/rule.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "look/settings/predicates.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU that is slow, hot, gone or broken. */
-#include <stdio.h>
 #include <string.h>
 
 #include "measure/bench/gpu_load.h"

@@ -3,7 +3,6 @@
  * What was found, with its causes and what mends them; what was tested and is fine; what was not
  * tested, and why. The three are kept apart: silence is no good news.
  */
-#include <string.h>
 
 #include "measure/doctor/page_doctor.h"
 #include "base/text.h"

@@ -4,8 +4,6 @@
 #include "knowledge/nccl_vars.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

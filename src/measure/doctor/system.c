@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine as a whole: kernels known to be bad, power-offs, settings that do not stay. */
-#include <string.h>
 
 #include "base/text.h"
 #include "knowledge/health.h"

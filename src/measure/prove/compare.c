@@ -2,7 +2,6 @@
 /* From pairs to a verdict: looks, guards, time, and what ends a proof early. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "measure/prove/engine.h"
 #include "measure/prove/proof.h"

@@ -2,7 +2,6 @@
 /* The file of verdicts, through the host interface: read as a whole, added to line by line. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

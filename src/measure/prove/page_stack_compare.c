@@ -4,7 +4,6 @@
 
 #include "measure/prove/page_prove.h"
 #include "measure/prove/page_stack_compare.h"
-#include "measure/prove/proof.h"
 
 /* The median of a side's windows; NAN without any. */
 static double compare_median(const struct versus *v, size_t figure, bool b)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "measure/prove/window.h"

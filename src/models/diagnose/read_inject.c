@@ -5,7 +5,6 @@
  * run.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/stat.h"

@@ -4,7 +4,6 @@
  * large: the list of events streams through a window, and only events that could tell something are
  * parsed.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

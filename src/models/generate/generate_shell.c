@@ -4,7 +4,6 @@
  * word of a command stays one word, whatever it holds; what a format cannot say is refused.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

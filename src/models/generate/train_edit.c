@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a user's file, and reading out of it how he trains now. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 

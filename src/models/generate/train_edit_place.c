@@ -2,7 +2,6 @@
 /* Single changes in JSON and YAML by place: the bytes around keep their form. */
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items as nested JSON, and as YAML with the reason of each above it. */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What processes wait in, and which of them holds the others. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

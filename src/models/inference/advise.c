@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/inference/rows.h"
-
 /*
  * The best changes at once. What each brings alone does not multiply: with smaller weights there is
  * less to split, and guesses are worth less where steps multiply. So all mixtures of the single

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of runs, each fitted and tried on what it had not seen: runs, and whole models. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/inference/calibrate.h"

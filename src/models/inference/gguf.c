@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "models/inference/gguf.h"
 

@@ -2,7 +2,6 @@
 /* What ranks tell each other in a step: which collectives, how large, and what computation hides.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/training/work.h"
 

@@ -4,7 +4,6 @@
  * definition, NetworkManager by a default for the interface, networkd by a drop-in of the file that
  * matches it. Where nobody does, the boot-time unit sets it.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "machine/host/boot_menu.h"
 

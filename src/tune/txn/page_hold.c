@@ -8,8 +8,6 @@
 #include "tune/plan/plan.h"
 #include "render/figure.h"
 #include "tune/txn/page_txn.h"
-#include "look/settings/findings.h"
-#include "base/json.h"
 
 static const struct {
 	const char *text;

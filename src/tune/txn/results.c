@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "look/settings/findings.h"
-#include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 
 /* clang-format off */

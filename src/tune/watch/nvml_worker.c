@@ -2,24 +2,17 @@
 /* A child of the watcher that opens NVML, answers through a pipe, and ends without tidying up. */
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tune/watch/guard.h"
-#include "base/clock.h"
-#include "base/fd.h"
 #include "machine/host/apart.h"
-#include "machine/host/command.h"
 #include "base/text.h"
 #include "tune/watch/event.h"
 

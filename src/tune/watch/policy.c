@@ -3,7 +3,6 @@
  * named with its line. */
 #include "tune/watch/policy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/ini_file.h"

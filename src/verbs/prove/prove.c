@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "look/settings/findings.h"
 #include "look/settings/settings.h"
 #include "measure/prove/page_prove.h"
 #include "verbs/page_plan.h"

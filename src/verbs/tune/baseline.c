@@ -4,7 +4,6 @@
 #include <math.h>
 #include <regex.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/stat.h"
 #include "base/text.h"

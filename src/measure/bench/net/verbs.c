@@ -10,7 +10,6 @@
 
 #include "measure/bench/net/verbs.h"
 #include "machine/host/vendor.h"
-#include "measure/bench/net/handshake.h"
 
 enum { PORTS_MAX = 8, GIDS_MAX = 256 };
 
