@@ -58,6 +58,8 @@ static void test_names(void **state)
 		{ "maker/Qwen3-8B-Q5_1-GGUF", "q5_1" },
 		{ "Qwen3-8B.IQ3_XXS", "iq3_xxs" },
 		{ "Qwen3-8B-MXFP8", "mxfp8" },
+		{ "mlx-community/Qwen3-4B-4bit", "int4" },
+		{ "microsoft/Phi-4-4-bit", "int4" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -67,6 +69,8 @@ static void test_names(void **state)
 			fail_msg("%s is in %s, not %s", names[i][0], f ? f->name : "nothing",
 				 names[i][1]);
 	}
+	assert_null(format_in_name("google/gemma-3-4b-it", false)); /* instruction-tuned */
+	assert_null(format_in_name("google/gemma-4-26B-A4B-it", true));
 	assert_null(format_in_name("fp8-makers/Qwen3-8B", false));
 	(void)state;
 }

@@ -32,12 +32,15 @@ static void squeeze(struct squeezed *to, const char *s)
 /*
  * Names of GGUF types are short: they begin where a word begins ("awq-4bit" is no Q4), and one that
  * does not tell its kind ("q5") ends where it ends ("q5_9" is none that is known). Others stand
- * anywhere, but a number is not part of a longer one.
+ * anywhere, but a number is not part of a longer one, and "4B-it" is no "4bit".
  */
 static bool stands_alone(const struct squeezed *s, size_t at, size_t len, bool gguf)
 {
 	char before = s->before[at], after = s->before[at + len];
 
+	if (len > 3 && memcmp(s->text + at + len - 3, "bit", 3) == 0 &&
+	    !isalpha((unsigned char)s->before[at + len - 2]))
+		return false;
 	if (!gguf)
 		return !isdigit((unsigned char)s->text[at]) || !isdigit((unsigned char)before);
 	if (isalnum((unsigned char)before))

@@ -121,17 +121,19 @@ static const struct format *format_untold(struct arena *a, const struct infer_op
 				 : w->model ? format_in_name(w->model, experts)
 					    : NULL;
 
-	return f ? f
-		 : format_find(q->arch.format ? q->arch.format
-			       : llama	      ? "q4_k_m"
-					      : "bf16",
-			       experts);
+	if (f)
+		return f;
+	/* Of what is published llama.cpp reads MXFP4 alone as it is. */
+	if (llama && !(q->arch.format && strcmp(q->arch.format, "mxfp4") == 0))
+		return format_find("q4_k_m", experts);
+	return format_find(q->arch.format ? q->arch.format : "bf16", experts);
 }
 
 static int find_format(struct arena *a, const struct infer_options *w, struct query *q,
 		       struct err *e)
 {
-	bool llama = w->engine && engine_parse(w->engine) == ENGINE_LLAMACPP;
+	bool gguf = w->model && !w->file && strcasestr(w->model, "gguf");
+	bool llama = w->engine && *w->engine ? engine_parse(w->engine) == ENGINE_LLAMACPP : gguf;
 	bool told = w->weights && *w->weights;
 	const struct format *f;
 
