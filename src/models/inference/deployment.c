@@ -15,6 +15,8 @@
 #define GB 1e9
 /* What vLLM takes of a card's memory unless it is told otherwise. */
 #define VLLM_PART 0.9
+/* What TensorRT-LLM takes for its cache of what is free behind the weights. */
+#define TRTLLM_PART 0.9
 
 /* Libraries, driver context and allocator of one process on one GPU. */
 static double framework(const struct ask *q)
@@ -114,6 +116,9 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	now.per_sequence = cache_of(q, context - q->output / 2) + state_of(q);
 	if (q->engine == ENGINE_VLLM && !q->place.gpu->unified)
 		room += m->reserve - (1 - VLLM_PART) * m->limit;
+	if (q->engine == ENGINE_TRTLLM)
+		room *= TRTLLM_PART;
+	m->usual_cache = fmax(m->per_sequence, room);
 	m->usual_requests = now.per_sequence > 0 ? most_requests(q, &now, room) : 0;
 }
 

@@ -15,7 +15,7 @@
 const char *const fit_names[FITS] = {
 	"dense",       "expert",      "cache",	    "layer_us", "linear_us",   "step_ms",
 	"seq_us",      "math_half",   "math_fp8",   "math_fp4", "math_weight", "math_ggml",
-	"math_expert", "rows",	      "math_cache", "chunk_us", "first_ms",    "first_seq_ms",
+	"math_expert", "rows",	      "math_cache", "chunk_us", "first_ms",    "token_us",
 	"link_us",     "net_us",      "link",	    "width",	"four",	       "math_block",
 	"scan",	       "cast_us",     "touch_us",   "spread",	"host_us",     "lag",
 	"fill_us",     "expert_rows", "moe_us",	    "mla_us",	"index_us",

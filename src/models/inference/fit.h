@@ -27,21 +27,22 @@ enum fit_id {
 	FIT_MATH_HALF, /* part of the peak that a prompt's multiplications reach, by format */
 	FIT_MATH_FP8,
 	FIT_MATH_FP4,
-	FIT_MATH_WEIGHT,  /* of the BF16 peak: weights unpacked, then multiplied */
-	FIT_MATH_GGML,	  /* of the INT8 peak */
-	FIT_MATH_EXPERT,  /* what experts reach of that */
-	FIT_ROWS,	  /* tokens of one matrix at which half of it is reached */
-	FIT_MATH_CACHE,	  /* part of the BF16 peak that attention reaches */
-	FIT_CHUNK_US,	  /* a layer's time in each chunk of a prompt besides, us */
-	FIT_FIRST_MS,	  /* a request's way to the engine and back, ms */
-	FIT_FIRST_SEQ_MS, /* more for each other request at the same time, ms */
-	FIT_LINK_US,	  /* one all-reduce inside a machine, us */
-	FIT_NET_US,	  /* one all-reduce between machines, us */
-	FIT_LINK,	  /* part of the link's bandwidth that an all-reduce reaches */
-	FIT_WIDTH,	  /* hidden width at which half of the bandwidth is reached */
-	FIT_FOUR,	  /* bandwidth of 4-bit weights against others */
-	FIT_MATH_BLOCK,	  /* part of the FP8 peak with a scale for each block of a matrix */
-	FIT_SCAN,	  /* linear attention: TB/s of state that a prompt passes through */
+	FIT_MATH_WEIGHT, /* of the BF16 peak: weights unpacked, then multiplied */
+	FIT_MATH_GGML,	 /* of the INT8 peak */
+	FIT_MATH_EXPERT, /* what experts reach of that */
+	FIT_ROWS,	 /* tokens of one matrix at which half of it is reached */
+	FIT_MATH_CACHE,	 /* part of the BF16 peak that attention reaches */
+	FIT_CHUNK_US,	 /* the CPU's launches for a layer of each chunk of a prompt, us: experts, a
+			    latent cache, sparse or linear attention count as one more each */
+	FIT_FIRST_MS,	 /* a request's way to the engine and back, ms */
+	FIT_TOKEN_US,	 /* a prompt token's way through text and tokenizer, us */
+	FIT_LINK_US,	 /* one all-reduce inside a machine, us */
+	FIT_NET_US,	 /* one all-reduce between machines, us */
+	FIT_LINK,	 /* part of the link's bandwidth that an all-reduce reaches */
+	FIT_WIDTH,	 /* hidden width at which half of the bandwidth is reached */
+	FIT_FOUR,	 /* bandwidth of 4-bit weights against others */
+	FIT_MATH_BLOCK,	 /* part of the FP8 peak with a scale for each block of a matrix */
+	FIT_SCAN,	 /* linear attention: TB/s of state that a prompt passes through */
 	FIT_CAST_US,  /* a layer's more where what goes into a multiplication is made FP8 or FP4, us
 		       */
 	FIT_TOUCH_US, /* each expert that a step reaches, whatever its width, us */

@@ -132,7 +132,9 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	node_pairf(d, n, "reading weights", "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
 		   r->chunks < 2 ? "" : "s");
 	node_pairf(d, n, "attention", "%.1f ms", r->attention + r->scan);
-	node_pairf(d, n, "launches, links", "%.1f ms", r->launch + r->link);
+	if (r->link > 0)
+		node_pairf(d, n, "between GPUs", "%.1f ms", r->link);
+	node_pairf(d, n, "launches, overlapped", "%.1f ms", r->launch);
 }
 
 static void curve_table(struct doc *d, const struct prediction *p)

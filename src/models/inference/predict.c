@@ -110,13 +110,15 @@ static void predict_explain(struct arena *a, struct prediction *p)
 	parts(a, p);
 	memory_lines(a, p);
 	step_lines(a, p);
-	explain_add(a, p,
-		    "prompt of %.0f tokens in %.0f chunk%s: matrix multiplications %.3g operations "
-		    "%.1f ms (%.1f TFLOP/s) + reading weights %.1f + attention %.3g operations "
-		    "%.1f + linear attention %.1f + launches %.1f + links %.1f = %.1f ms",
-		    q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops,
-		    r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
-		    r->attention_ops, r->attention, r->scan, r->launch, r->link, r->total);
+	explain_add(
+		a, p,
+		"prompt of %.0f tokens in %.0f chunk%s: matrix multiplications %.3g operations "
+		"%.1f ms (%.1f TFLOP/s) + reading weights %.1f + attention %.3g operations "
+		"%.1f + linear attention %.1f + links %.1f, overlapped with launches of %.1f ms: "
+		"%.1f ms",
+		q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops,
+		r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
+		r->attention_ops, r->attention, r->scan, r->link, r->launch, r->total);
 	explain_add(a, p,
 		    "TTFT: %.1f ms to the engine and back + prompt + queueing (%.1f ms)%s: %.1f ms",
 		    q->fit->v[FIT_FIRST_MS], s->waiting,

@@ -153,6 +153,7 @@ static double after(const char *notes, const char *key)
 static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 {
 	const char *notes = f[C_NOTES];
+	double mean = after(notes, "lengths=");
 
 	*w = (struct infer_options){ .model = f[C_MODEL],
 				     .weights = f[C_WEIGHTS],
@@ -171,6 +172,8 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 	if (w->prompt <= 0)
 		w->prompt = 100;
 	w->chunk = after(notes, "chunk=");
+	if (mean > 0) /* uniform from this part of the stated ones */
+		w->prompt *= (1 + mean) / 2, w->output *= (1 + mean) / 2;
 	if (mentions(notes, "llama-benchy") || mentions(notes, "closed loop"))
 		w->rounds = 1;
 }

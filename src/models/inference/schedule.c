@@ -40,10 +40,10 @@ struct times {
 };
 
 struct request {
-	double arrived, first, done;
-	double left; /* tokens of its prompt that are to be taken */
-	double made; /* tokens that it had when it was preempted */
-	double out;  /* tokens of its answer */
+	double arrived, ready, first, done; /* ready: in tokens */
+	double left;			    /* tokens of its prompt that are to be taken */
+	double made;			    /* tokens that it had when it was preempted */
+	double out;			    /* tokens of its answer */
 };
 
 struct simulation {
@@ -56,9 +56,10 @@ struct simulation {
 	int n_running, n_prompts, *queue, n_queue;
 	double now, steps, context; /* context: sum over those that decode */
 	double next_end;	    /* steps at which the first of them is answered, or before */
-	double used, most, per_token, fixed, fresh, found, out;
-	double busy, area, waited; /* waited: ms until admission, of all */
-	double rates;		   /* tokens a ms of each request, mean */
+	double used, most, per_token, fixed, fresh, found, out, reserved; /* of an answer */
+	double busy, area, waited,
+		tokenized; /* waited: ms until admission; tokenized: until then */
+	double rates;	   /* tokens a ms of each request, mean */
 	int preempted, peak;
 	bool mean_alone; /* no percentiles */
 	uint64_t seed;
@@ -134,12 +135,22 @@ static void issue(struct simulation *s, double at)
 	*r = (struct request){ .arrived = at, .left = s->fresh, .out = s->out };
 	if (in_turn(s->q))
 		r->out = fmax(1, round(s->out * (1 + VARIED * (2 * uniform(s) - 1))));
+	/* One tokenizer takes them one after the other; few who begin together start together. */
+	s->tokenized = (in_turn(s->q) ? fmax(s->tokenized, at) : at) +
+		       1e-3 * s->q->fit->v[FIT_TOKEN_US] * s->q->prompt;
+	r->ready = s->tokenized;
 	s->queue[s->n_queue++] = s->issued++;
 }
 
 static double cache_of_request(const struct simulation *s, double tokens)
 {
-	return s->fixed + s->per_token * tokens;
+	return s->fixed + s->per_token * fmax(tokens, s->found + s->fresh + s->reserved);
+}
+
+/* What so many tokens more of all who decode take. */
+static double cache_of_tokens(const struct simulation *s, double tokens)
+{
+	return s->reserved > 0 ? 0 : s->per_token * tokens;
 }
 
 /* Those that have come are admitted while what they bring fits now. */
@@ -150,7 +161,7 @@ static void admit(struct simulation *s)
 		struct request *r = &s->all[i];
 		double need = cache_of_request(s, s->found + s->fresh + r->made);
 
-		if (r->arrived > s->now || (s->n_running && s->used + need > s->most))
+		if (r->ready > s->now || (s->n_running && s->used + need > s->most))
 			return;
 		s->used += need;
 		s->waited += r->first > 0 ? 0 : s->now - r->arrived;
@@ -203,7 +214,7 @@ static void pass(struct simulation *s, double steps, double ms)
 	s->area += ms * s->n_running;
 	s->busy += ms;
 	s->context += n * steps * s->t.tokens;
-	s->used += n * steps * s->t.tokens * s->per_token;
+	s->used += cache_of_tokens(s, n * steps * s->t.tokens);
 }
 
 static void leave(struct simulation *s)
@@ -234,16 +245,20 @@ static void leave(struct simulation *s)
 	s->n_running = kept;
 }
 
-/* Prompts, first come first, up to a chunk; who has no more begins to decode. */
+/* Prompts, first come first, up to a chunk, of which each who decodes takes a token; who has no
+ * more begins to decode. */
 static double prompts_taken(struct simulation *s, int *done, int *n_done)
 {
-	double taken = 0;
+	double taken = 0, chunk = fmax(s->q->chunk / 2, s->q->chunk - decoding(s));
+	bool whole = s->q->engine == ENGINE_TRTLLM; /* which splits no prompt unless told */
 
 	/* Who was admitted first has its prompt first: those without stand at the end. */
-	for (int k = decoding(s); k < s->n_running && taken < s->q->chunk - 1e-6; k++) {
+	for (int k = decoding(s); k < s->n_running && taken < chunk - 1e-6; k++) {
 		struct request *r = &s->all[s->running[k]];
-		double m = fmin(r->left, s->q->chunk - taken);
+		double m = fmin(r->left, chunk - taken);
 
+		if (whole && taken > 0 && m < r->left)
+			break;
 		r->left -= m;
 		taken += m;
 		if (r->left <= 1e-6)
@@ -264,7 +279,7 @@ static void begin_to_decode(struct simulation *s, const int *done, int n)
 		s->ends[done[k]] = s->steps + ceil(tokens / s->t.tokens - 1e-9);
 		s->next_end = fmin(s->next_end, s->ends[done[k]]);
 		s->context += s->found + s->fresh + r->out - tokens;
-		s->used += s->per_token * (r->out - tokens - r->made);
+		s->used += cache_of_tokens(s, r->out - tokens - r->made);
 		s->n_prompts--;
 	}
 }
@@ -275,14 +290,14 @@ static void decode_only(struct simulation *s)
 	int n = decoding(s);
 	double steps = s->next_end - s->steps, each, room, next;
 
-	each = n * s->t.tokens * s->per_token;
+	each = cache_of_tokens(s, n * s->t.tokens);
 	room = each > 0 && n > 1 ? floor((s->most - s->used) / each) : INFINITY;
 	if (room < 1 && steps > 1) {
 		preempt(s);
 		return;
 	}
 	steps = fmax(1, fmin(steps, room));
-	next = s->first_waiting < s->n_queue ? s->all[s->queue[s->first_waiting]].arrived : 0;
+	next = s->first_waiting < s->n_queue ? s->all[s->queue[s->first_waiting]].ready : 0;
 	if (next > s->now)
 		steps = fmin(steps, fmax(1, ceil((next - s->now) / decode_ms(s, n))));
 	{
@@ -303,7 +318,7 @@ static void one_event(struct simulation *s, int *done)
 
 	admit(s);
 	if (!s->n_running) {
-		s->now = fmax(s->now, s->all[s->queue[s->first_waiting]].arrived);
+		s->now = fmax(s->now, s->all[s->queue[s->first_waiting]].ready);
 		return;
 	}
 	if (!s->n_prompts) {
@@ -317,15 +332,21 @@ static void one_event(struct simulation *s, int *done)
 	leave(s);
 }
 
-static struct percentiles of_all(double *v, int n, bool mean_alone)
+/* Of fewer requests than were asked for, those that began together count as they would of all. */
+static struct percentiles of_all(const struct simulation *s, double *v, int n)
 {
+	double all = s->users * fmax(1, s->q->rounds), together = 1;
 	struct percentiles p = { 0 };
 
 	if (n < 1)
 		return p;
+	if (in_turn(s->q) && s->q->rate <= 0 && n > s->users && all > n)
+		together = n / all;
 	for (int i = 0; i < n; i++)
-		p.mean += v[i] / n;
-	if (mean_alone)
+		p.mean += v[i] *
+			  (i < s->users ? together : (n - together * s->users) / (n - s->users)) /
+			  n;
+	if (s->mean_alone)
 		return p;
 	stat_sort(v, (size_t)n);
 	p.p50 = v[(n - 1) / 2];
@@ -352,8 +373,7 @@ static double middle_rate(const struct simulation *s, double *v)
 static void measure(struct arena *a, struct simulation *s, struct schedule *out)
 {
 	double *v = arena_array(a, (size_t)s->n, sizeof(*v)), first = 0, last = 0, begun,
-	       extra = s->q->fit->v[FIT_FIRST_MS] +
-		       s->q->fit->v[FIT_FIRST_SEQ_MS] * fmax(0, out->running - 1);
+	       extra = s->q->fit->v[FIT_FIRST_MS];
 	int from = s->q->rate > 0 ? s->n / 10 : 0, n = 0;
 
 	if (in_turn(s->q) && out->running > 1.5)
@@ -377,9 +397,7 @@ static void measure(struct arena *a, struct simulation *s, struct schedule *out)
 			first = n == 1 ? begun : fmin(first, begun);
 			last = fmax(last, r->done);
 		}
-		*(k == 0   ? &out->ttft
-		  : k == 1 ? &out->tpot
-			   : &out->e2e) = of_all(v, n, s->mean_alone);
+		*(k == 0 ? &out->ttft : k == 1 ? &out->tpot : &out->e2e) = of_all(s, v, n);
 	}
 	out->requests = n;
 	out->rate = last > first ? 1e3 * n / (last - first) : 0;
@@ -399,8 +417,10 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->out = fmax(1, q->output);
 	s->per_token = m->per_token;
 	s->fixed = fmax(0, each - m->per_token * whole);
-	s->most = m->most_requests >= 1 ? fmax(each, m->usual_requests * each) : INFINITY;
+	s->most = m->most_requests >= 1 ? m->usual_cache : INFINITY;
 	s->users = q->batch > 1 ? q->batch : 1;
+	/* TensorRT-LLM evicts nobody unless told: it admits by whole answers. */
+	s->reserved = q->engine == ENGINE_TRTLLM ? s->out : 0;
 	s->n = (int)fmin(REQUESTS, q->rate > 0	? fmax(300, q->rate * SECONDS)
 				   : in_turn(q) ? s->users * fmax(1, q->rounds)
 						: s->users);
@@ -482,7 +502,7 @@ void serve_steady(const struct ask *q, const struct memory_footprint *m, struct 
 	s->running = n;
 	s->step = step_alone(q, n, &s->tokens_a_step);
 	s->tpot = s->step + (prompts_first(q) ? 0 : (n - 1) * each / out);
-	s->ttft = q->fit->v[FIT_FIRST_MS] + q->fit->v[FIT_FIRST_SEQ_MS] * (n - 1) +
+	s->ttft = q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
 		  (once ? all.total * (1 + 1 / n) / 2
 			: one.total + (n > 1 ? q->fit->v[FIT_LAG] * s->step : 0));
 	s->waiting = (users / n - 1) * (s->ttft + out * s->tpot);

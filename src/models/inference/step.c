@@ -323,6 +323,22 @@ static void chunk_time(const struct ask *q, double m, double *multiply, double *
 			   bandwidth_of(q, FIT_EXPERT, q->weights->experts);
 }
 
+/* Layers, with one more for each kind of kernels that a dense layer lacks. */
+static double prompt_kernels(const struct arch *a)
+{
+	return a->layers + a->moe_layers + a->linear_layers +
+	       arch_full_layers(a) * ((a->kv_lora > 0) + (a->index_top > 0));
+}
+
+/* Kernels for sparse attention multiply with the latent cache itself, 64 heads at a time. */
+static double sparse_effort(const struct ask *q)
+{
+	const struct arch *a = q->arch;
+
+	return fmax(1, 64.0 * q->tp / a->heads) * (2.0 * a->kv_lora + a->rope_dim) /
+	       (a->nope_dim + a->rope_dim + a->v_dim);
+}
+
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out)
 {
 	const struct arch *a = q->arch;
@@ -339,16 +355,17 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 	out->ops = 2 * tokens * (arch_parts(a).active - arch_parts(a).head) / q->tp;
 	out->attention_ops = count * arch_attention_ops(a, n, depth) / q->tp;
 	out->attention = 1e3 * count * arch_attention_effort(a, n, depth) / q->tp / half;
+	if (a->index_top && a->kv_lora && n + depth > a->index_top)
+		out->attention *= sparse_effort(q);
 	out->scan = tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
-	out->launch =
-		1e-3 * out->chunks *
-		(a->layers * q->fit->v[FIT_CHUNK_US] +
-		 a->moe_layers * (double)a->experts *
-			 arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US]);
+	out->launch = 1e-3 * out->chunks * prompt_kernels(a) * q->fit->v[FIT_CHUNK_US];
+	out->weights += 1e-3 * out->chunks * a->moe_layers * (double)a->experts *
+			arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US];
 	if (q->tp > 1)
 		out->link = 1e-3 * out->chunks * link_reduces(a) *
 			    link_reduce_us(q, tokens / out->chunks * a->hidden * 2);
 	out->link += out->chunks * link_stage(q, tokens / out->chunks);
-	out->total =
-		out->multiply + out->weights + out->attention + out->scan + out->launch + out->link;
+	/* Prompts are not launched as one graph: short ones wait for the CPU. */
+	out->total = side_by_side(
+		out->multiply + out->weights + out->attention + out->scan + out->link, out->launch);
 }

@@ -71,8 +71,8 @@ struct memory_footprint {
 	double per_sequence;		    /* what one more request takes */
 	double per_token;		    /* what one more token of one request takes */
 	double most_requests, most_context; /* that fit, with the others as asked */
-	double usual_requests; /* that run with the part of memory that the engine takes by itself
-				*/
+	/* That run with the part of memory that the engine takes by itself, and its cache. */
+	double usual_requests, usual_cache;
 	bool fits;
 };
 
