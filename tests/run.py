@@ -165,8 +165,9 @@ def jobs_of(step, only_changed):
             return [Job(step, "fuzz-long", ["scripts/fuzz", os.environ.get("GPUTUNE_FUZZ_SECONDS", "300")], suite=True, slots=CORES)]
         case "law-all":  # more machines, and more objects of each
             return [Job(step, "law-all", ["env", "LAW_ALL=1", "build/tests/law/test_law"], after=["build"])]
-        case "walks":  # in memory, and on the kernel that runs, whose values they change and put back
-            return [Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
+        case "walks":  # in memory, and on the kernel that runs, whose values they change and put back; all cuts of changes and proofs
+            return [Job(step, "cuts", ["sh", "-ec", "TORTURE_POINTS=1050 build/tests/torture/torture; PROVE_POINTS=500 build/tests/unit/test_prove"], after=["build"]),
+                    Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
         case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules; of planted conditions, what is judged rightly
             return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True),
