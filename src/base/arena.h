@@ -39,6 +39,8 @@ void arena_drop(char *room);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* For "%zu change%s". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 /*

@@ -354,13 +354,22 @@ size_t str_distance(const char *a, const char *b, size_t max)
 	return row[m] > max ? max + 1 : row[m];
 }
 
+/* "Llama 3.1_8B" is asked as "llama-3.1-8b". */
+static int plain_char(char c)
+{
+	return c == ' ' || c == '_' ? '-' : tolower((unsigned char)c);
+}
+
 static bool same_word(const char *a, size_t n, const char *b)
 {
 	size_t m = strlen(b);
 
 	n -= n > 1 && tolower((unsigned char)a[n - 1]) == 's';
 	m -= m > 1 && tolower((unsigned char)b[m - 1]) == 's';
-	return n == m && strncasecmp(a, b, n) == 0;
+	for (size_t i = 0; n == m && i < n; i++)
+		if (plain_char(a[i]) != plain_char(b[i]))
+			return false;
+	return n == m;
 }
 
 bool str_has_word(const char *words, const char *word)
@@ -393,7 +402,7 @@ static void lower_case(char out[static NEAR_WORD_SIZE], const char *s)
 	size_t i = 0;
 
 	for (; s[i] && i + 1 < NEAR_WORD_SIZE; i++)
-		out[i] = (char)tolower((unsigned char)s[i]);
+		out[i] = (char)plain_char(s[i]);
 	out[i] = '\0';
 }
 
@@ -417,7 +426,8 @@ void near_word_try(struct near_word *n, const char *spelling, const char *word)
 	d = str_distance(asked, other, n->distance);
 	if (d > 1 && strlen(asked) > 2 && str_starts(other, asked))
 		d = 1;
-	if (d > 2 && strlen(other) > 2 && str_starts(asked, other))
+	if (d > 2 && ((strlen(other) > 2 && str_starts(asked, other)) ||
+		      (strlen(asked) > 3 && strstr(other, asked))))
 		d = 2;
 	if (d < n->distance) {
 		n->distance = d;

@@ -135,7 +135,7 @@ const char *doc_counts(struct doc *d, const char *const *names, const size_t *co
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
 			s = arena_printf(d->arena, "%s%s%zu %s%s", s ? s : "", s ? ", " : "",
-					 counts[i], names[i], counts[i] == 1 ? "" : "s");
+					 counts[i], names[i], PLURAL(counts[i]));
 	return s;
 }
 

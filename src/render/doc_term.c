@@ -626,12 +626,17 @@ static void draw_stacked(struct term *t, const struct grid *g)
 		const struct cell *cells = g->n->rows[i].cells;
 		const struct column *name = &g->n->columns[first - 1];
 
+		struct cell *line = arena_array(&t->arena, first + 1, sizeof(*line));
+		bool figure = name->right ||
+			      isdigit((unsigned char)*(cells[first - 1].text ? cells[first - 1].text
+									     : ""));
+
 		/* A figure alone does not tell what it counts. */
-		if (name->right ||
-		    (cells[first - 1].text && isdigit((unsigned char)*cells[first - 1].text)))
-			term_line(t, (struct cell[]){ cell(name->title), cells[first - 1] }, 2);
-		else
-			term_line(t, cells, first);
+		memcpy(line, cells, first * sizeof(*line));
+		line[first] = line[first - 1];
+		if (figure)
+			line[first - 1] = cell(name->title);
+		term_line(t, line, first + figure);
 		for (size_t c = first; c < g->n->n_columns; c++)
 			if (!cell_empty(&cells[c]))
 				term_pair(t, g->n->columns[c].title, titles, &cells[c]);

@@ -325,15 +325,7 @@ static int advise_answer(struct door *d, const struct advise_ask *ask, struct ad
 	return advice->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
-static const struct result_shape *advise_other(const void *ask, const void **answer)
-{
-	const struct advise_answer *v = *answer;
-
-	if (!sweeps(ask))
-		return NULL;
-	*answer = &v->sweep;
-	return &sweep_result;
-}
+VERB_OTHER(advise_other, advise_ask, advise_answer, sweeps(x), &v->sweep, sweep_result)
 
 static const struct result_shape *const advise_others[] = { &sweep_result, NULL };
 

@@ -515,10 +515,10 @@ int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verif
 				   "nothing is kept for the next boot, so there is nothing to "
 				   "verify; see \"gputune persist install\"");
 	doc_text(shown,
-		 "This reboots the machine. %zu values are kept; at boot " PERSIST_UNIT_NAME
+		 "This reboots the machine. %zu value%s kept; at boot " PERSIST_UNIT_NAME
 		 " applies its share and writes a report of all of them. \"gputune verify --boot\" "
 		 "prints it.",
-		 n);
+		 n, n == 1 ? " is" : "s are");
 	code = door_agreed(d, shown, "Reboot now?");
 	code = code ? code : save_request(d, h);
 	if (code)

@@ -176,15 +176,8 @@ static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
 	return code;
 }
 
-static const struct result_shape *calibrate_other(const void *ask, const void **answer)
-{
-	const struct calibrate_answer *v = *answer;
-
-	if (!calibrate_reads_nothing(ask))
-		return NULL;
-	*answer = &v->stored;
-	return &calibration_show_result;
-}
+VERB_OTHER(calibrate_other, calibrate_ask, calibrate_answer, calibrate_reads_nothing(x), &v->stored,
+	   calibration_show_result)
 
 static const struct result_shape *const calibrate_others[] = { &calibration_show_result, NULL };
 

@@ -148,13 +148,10 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	return code;
 }
 
-static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
-				const struct capture_answer *c, const struct page_view *view)
+static struct doc *capture_page(struct arena *a, const struct capture_answer *c)
 {
 	struct doc *d = doc_new(a);
 
-	(void)ask;
-	(void)view;
 	doc_text(d, "%s: %zu paths and %zu kinds of answers%s%s", c->path, c->places, c->answers,
 		 c->partial ? " from posted files" : "",
 		 c->redacted ? ", redacted" : ", with all names, addresses and serial numbers");
@@ -163,7 +160,7 @@ static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
 }
 
 VERB_ANSWER(capture_answer_any, capture_answer, capture_ask, capture_answer)
-VERB_PAGE(capture_page_any, capture_page, capture_ask, capture_answer)
+VERB_PAGE_OF(capture_page_any, capture_page, capture_answer)
 
 const struct verb capture_verb = {
 	.name = "capture",

@@ -62,7 +62,7 @@ static void door_look_at_journal(struct door *d, struct host *h)
 		d->unreadable = j.bad_lines != 0 && !d->stale;
 		if (j.files.hidden)
 			door_warn(d, "%zu change%s of files that only root can read %s left out",
-				  j.files.hidden, j.files.hidden == 1 ? "" : "s",
+				  j.files.hidden, PLURAL(j.files.hidden),
 				  j.files.hidden == 1 ? "is" : "are");
 		if (d->stale)
 			door_warn(d,
@@ -72,7 +72,7 @@ static void door_look_at_journal(struct door *d, struct host *h)
 		else if (j.bad_lines)
 			door_warn(d, "%s%s: %zu line%s unreadable, so a change may be missing",
 				  TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
-				  j.bad_lines, j.bad_lines == 1 ? "" : "s");
+				  j.bad_lines, PLURAL(j.bad_lines));
 		else if (j.mended)
 			door_warn(d, "%s: %zu damaged line%s read from %s", TXN_JOURNAL, j.mended,
 				  j.mended == 1 ? " was" : "s were", TXN_COPY);

@@ -95,16 +95,7 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	return code;
 }
 
-static const struct result_shape *check_other(const void *ask, const void **answer)
-{
-	const struct check_verb_answer *c = *answer;
-
-	(void)ask;
-	if (!c->fleet)
-		return NULL;
-	*answer = c->fleet;
-	return &fleet_result;
-}
+VERB_OTHER(check_other, check_ask, check_verb_answer, v->fleet, v->fleet, fleet_result)
 
 static const struct result_shape *const check_others[] = { &fleet_result, NULL };
 

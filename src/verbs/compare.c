@@ -12,7 +12,8 @@ struct compare_ask {
 
 static const struct ask_row compare_ask_rows[] = {
 	{ "A", "the measurement before: a bench result, the id of a saved one, or a recording",
-	  ASK_TEXT(compare_ask, a), .argument = true, .required = true, .files = true },
+	  ASK_TEXT(compare_ask, a), .argument = true, .required = true, .files = true,
+	  .listed = "results" },
 	{ "B", "the measurement after", ASK_TEXT(compare_ask, b), .argument = true,
 	  .required = true, .files = true },
 	{ ASK_PART(compare_ask, state, state_ask) },
@@ -57,29 +58,17 @@ static int compare_answer(struct door *d, const struct compare_ask *ask, struct 
 	return both->n == both->count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static const struct result_shape *compare_other(const void *ask, const void **answer)
-{
-	const struct compare_answer *v = *answer;
-
-	(void)ask;
-	if (!v->recorded)
-		return NULL;
-	*answer = &v->recordings;
-	return &contrast_result;
-}
+VERB_OTHER(compare_other, compare_ask, compare_answer, v->recorded, &v->recordings, contrast_result)
 
 static const struct result_shape *const compare_others[] = { &contrast_result, NULL };
 
-static struct doc *compare_page(struct arena *a, const struct compare_ask *ask,
-				const struct compare_answer *v, const struct page_view *view)
+static struct doc *compare_page(struct arena *a, const struct compare_answer *v)
 {
-	(void)ask;
-	(void)view;
 	return v->recorded ? page_contrast(a, &v->recordings) : page_compare(a, &v->benches);
 }
 
 VERB_ANSWER(compare_ask_any, compare_answer, compare_ask, compare_answer)
-VERB_PAGE(compare_page_any, compare_page, compare_ask, compare_answer)
+VERB_PAGE_OF(compare_page_any, compare_page, compare_answer)
 
 const struct verb compare_verb = {
 	.name = "compare",

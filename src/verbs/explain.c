@@ -118,16 +118,7 @@ static struct doc *page_found(struct arena *a, const char *text, const struct li
 	return d;
 }
 
-static const struct result_shape *explain_other(const void *ask, const void **answer)
-{
-	const struct explain_verb_answer *x = *answer;
-
-	(void)ask;
-	if (!is_search(x))
-		return NULL;
-	*answer = &x->found;
-	return &list_result;
-}
+VERB_OTHER(explain_other, explain_ask, explain_verb_answer, is_search(v), &v->found, list_result)
 static const struct result_shape *const explain_others[] = { &list_result, NULL };
 
 static struct doc *explain_page(struct arena *a, const struct explain_ask *ask,

@@ -52,16 +52,13 @@ static int history_answer(struct door *d, const struct history_ask *ask,
 	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
-static struct doc *history_page(struct arena *a, const struct history_ask *ask,
-				const struct history_verb_answer *h, const struct page_view *view)
+static struct doc *history_page(struct arena *a, const struct history_verb_answer *h)
 {
-	(void)ask;
-	(void)view;
 	return page_history(a, h->m, &h->journal, h->only);
 }
 
 VERB_ANSWER(history_answer_any, history_answer, history_ask, history_verb_answer)
-VERB_PAGE(history_page_any, history_page, history_ask, history_verb_answer)
+VERB_PAGE_OF(history_page_any, history_page, history_verb_answer)
 VERB_HEAD(history_head, history_verb_answer, m)
 
 const struct verb history_verb = {

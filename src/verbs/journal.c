@@ -145,14 +145,12 @@ static int export_lines(FILE *out, const void *ask, const void *answer, int code
 
 /* --- the verbs -------------------------------------------------------------------------------- */
 
-static struct doc *journal_page(struct arena *a, const void *ask, const void *answer,
-				const struct page_view *view)
+static struct doc *journal_page_of(struct arena *a, const struct journal_verb_answer *j)
 {
-	(void)ask;
-	(void)view;
-	return page_journal(a, &((const struct journal_verb_answer *)answer)->journal);
+	return page_journal(a, &j->journal);
 }
 
+VERB_PAGE_OF(journal_page, journal_page_of, journal_verb_answer)
 VERB_ANSWER(check_answer_any, check_answer, machine_ask, journal_verb_answer)
 VERB_ANSWER(repair_answer_any, repair_answer, journal_ask, journal_verb_answer)
 VERB_ANSWER(compact_answer_any, compact_answer, journal_ask, journal_verb_answer)

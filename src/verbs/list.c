@@ -23,12 +23,13 @@ enum listed {
 	LISTED_DEMOS,
 	LISTED_CAPTURES,
 	LISTED_RECORDINGS,
+	LISTED_RESULTS,
 	LISTED,
 };
 
-static const char *const listed_names[] = { "settings",	    "facts",	     "profiles", "models",
-					    "machines",	    "engines",	     "benches",	 "demos",
-					    SAVED_CAPTURES, SAVED_RECORDINGS };
+static const char *const listed_names[] = { "settings",	    "facts",	      "profiles", "models",
+					    "machines",	    "engines",	      "benches",  "demos",
+					    SAVED_CAPTURES, SAVED_RECORDINGS, "results" };
 
 struct list_ask {
 	enum listed what;
@@ -118,6 +119,7 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 {
 	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
 	const char *const saved[] = { w.state, w.beside };
+	bool results = what == LISTED_RESULTS;
 
 	out->kind = listed_names[what];
 	if (what == LISTED_PROFILES)
@@ -130,7 +132,10 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 		list_demos(d, out);
 	/* Of this user, then of the machine. */
 	for (size_t i = 0; i < 2 && what > LISTED_DEMOS && saved[i]; i++)
-		list_folder(d, out, arena_printf(d->arena, "%s/%s", saved[i], out->kind), "", "");
+		list_folder(
+			d, out,
+			arena_printf(d->arena, "%s/%s", saved[i], results ? "bench" : out->kind),
+			results ? ".json" : "", "");
 	for (size_t i = 0; i < ENGINES && what == LISTED_ENGINES; i++)
 		list_name(d->arena, out, engine_names[i], "a value of --engine");
 	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)
@@ -187,12 +192,13 @@ const struct verb list_verb = {
 	.summary = "names to use: settings, profiles, models, machines, engines, benches",
 	.about = "Lists names that other verbs take: settings (default), facts, profiles, models, "
 		 "machines, engines, benches, demos (captured machines to try things on), or your "
-		 "saved captures and recordings.",
+		 "saved captures, recordings and results.",
 	.words = "ls names ids catalog catalogue",
 	.examples = EXAMPLES({ "list", "all settings" },
 			     { "list models", "models that predict supports by name" },
 			     { "list profiles", "profiles for check" },
 			     { "list demos", "captured machines for --host" },
+			     { "list results", "what bench saved, for compare" },
 			     { "list facts --format json", "paths of all facts, for a script" }),
 	.ask = &list_ask_shape,
 	.answer = list_answer_any,

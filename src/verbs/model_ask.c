@@ -24,6 +24,17 @@ const char *model_proposal(size_t i)
 	return i < n_model_rows ? model_rows[i].a.name : NULL;
 }
 
+const char *model_meant(const char *word)
+{
+	static const struct model_hint none;
+	ARENA_AUTO a = { 0 };
+	struct arch arch;
+	const char *taken;
+	struct err e;
+
+	return model_find(&a, NULL, word, &none, &arch, &taken, &e) == 0 ? word : NULL;
+}
+
 /* Formats that differ between models with experts and others stand one after the other. */
 const char *format_proposal(size_t i)
 {
@@ -148,6 +159,8 @@ const struct ask_shape infer_guess_shape = ASK_SHAPE(infer_options, "Load", infe
 int door_infer_options(struct door *d, struct infer_options *w, bool captured)
 {
 	struct model_file *file = ARENA_NEW(d->arena, struct model_file);
+	const char *taken;
+	struct err e = { 0 };
 	int code;
 
 	w->known = door_knowledge(d, captured);
@@ -161,6 +174,10 @@ int door_infer_options(struct door *d, struct infer_options *w, bool captured)
 	if (code > 0) {
 		w->file = file;
 		w->weight_bytes = file->bytes;
+	} else if (code == 0 && model_find(d->arena, w->known, w->model, &w->hint, &file->arch,
+					   &taken, &e) < 0) {
+		/* Before the machine is looked at. */
+		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return code < 0 ? code : 0;
 }

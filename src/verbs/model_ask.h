@@ -12,12 +12,14 @@
 
 /* For proposals: models, formats of weights, GPUs that --on takes. */
 ask_proposal model_proposal, format_proposal, gpu_proposal;
+/* The word when it names a model; NULL. */
+const char *model_meant(const char *word);
 
 #define MODEL_ROW(type, m)                                                                         \
 	{                                                                                          \
 		"model", "a model by name, or its config.json, folder or GGUF file",               \
 			ASK_TEXT(type, m), .arg = "NAME|FILE", .proposal = model_proposal,         \
-					   .listed = "models", .files = true                       \
+					   .meant = model_meant, .listed = "models", .files = true \
 	}
 
 /* --on. */

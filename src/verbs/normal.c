@@ -116,16 +116,8 @@ static int normal_answer(struct door *d, const struct normal_ask *ask, struct no
 	return normal_judged(d, out);
 }
 
-static struct doc *normal_page_of(struct arena *a, const struct normal_ask *ask,
-				  const struct normal_page *p, const struct page_view *view)
-{
-	(void)ask;
-	(void)view;
-	return page_normal(a, p);
-}
-
 VERB_ANSWER(normal_ask_any, normal_answer, normal_ask, normal_page)
-VERB_PAGE(normal_page_any, normal_page_of, normal_ask, normal_page)
+VERB_PAGE_OF(normal_page_any, page_normal, normal_page)
 
 const struct verb normal_verb = {
 	.name = "normal",

@@ -101,15 +101,7 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 	return p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
-static const struct result_shape *inference_other(const void *ask, const void **answer)
-{
-	const struct inference_answer *v = *answer;
-
-	if (!((const struct inference_ask *)ask)->rows)
-		return NULL;
-	*answer = &v->rows;
-	return &predict_rows_result;
-}
+VERB_OTHER(inference_other, inference_ask, inference_answer, x->rows, &v->rows, predict_rows_result)
 
 static const struct result_shape *const inference_others[] = { &predict_rows_result, NULL };
 
@@ -270,15 +262,7 @@ static int training_answer(struct door *d, const struct training_ask *ask,
 	return p->answer.memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
-static const struct result_shape *training_other(const void *ask, const void **answer)
-{
-	const struct training_answer *v = *answer;
-
-	if (!((const struct training_ask *)ask)->rows)
-		return NULL;
-	*answer = &v->rows;
-	return &train_rows_result;
-}
+VERB_OTHER(training_other, training_ask, training_answer, x->rows, &v->rows, train_rows_result)
 
 static const struct result_shape *const training_others[] = { &train_rows_result, NULL };
 

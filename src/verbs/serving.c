@@ -127,16 +127,8 @@ static int serving_answer(struct door *d, const struct serving_ask *ask, struct 
 	return !out->n_causes ? EXIT_BLIND : out->healthy ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
-static struct doc *serving_page(struct arena *a, const struct serving_ask *ask,
-				const struct serving_view *v, const struct page_view *view)
-{
-	(void)ask;
-	(void)view;
-	return page_serving(a, v);
-}
-
 VERB_ANSWER(serving_ask_any, serving_answer, serving_ask, serving_view)
-VERB_PAGE(serving_page_any, serving_page, serving_ask, serving_view)
+VERB_PAGE_OF(serving_page_any, page_serving, serving_view)
 
 const struct verb diagnose_serving_verb = {
 	.name = "serving",

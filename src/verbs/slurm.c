@@ -248,19 +248,16 @@ static int prolog_answer(struct door *d, const void *ask, void *answer)
 	return slurm_answer(d, ask, true, answer);
 }
 
-static struct doc *slurm_page(struct arena *a, const void *ask, const void *answer,
-			      const struct page_view *view)
+static struct doc *slurm_page_of(struct arena *a, const struct slurm_answer *s)
 {
-	const struct slurm_answer *s = answer;
 	struct doc *d = doc_new(a);
 
-	(void)ask;
-	(void)view;
 	if (s->done)
 		doc_text(d, "%s: node %s %s", s->reason ? s->reason : "gputune: healthy", s->node,
 			 s->done);
 	return d;
 }
+VERB_PAGE_OF(slurm_page, slurm_page_of, slurm_answer)
 
 static const struct verb healthcheck_verb = {
 	.name = "healthcheck",

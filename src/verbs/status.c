@@ -111,16 +111,13 @@ static int status_answer(struct door *d, const struct status_ask *ask,
 	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
-static struct doc *status_page(struct arena *a, const struct status_ask *ask,
-			       const struct status_verb_answer *s, const struct page_view *view)
+static struct doc *status_page(struct arena *a, const struct status_verb_answer *s)
 {
-	(void)ask;
-	(void)view;
 	return page_status(a, s->m, s->result.rows, s->result.n, s->sure);
 }
 
 VERB_ANSWER(status_answer_any, status_answer, status_ask, status_verb_answer)
-VERB_PAGE(status_page_any, status_page, status_ask, status_verb_answer)
+VERB_PAGE_OF(status_page_any, status_page, status_verb_answer)
 VERB_HEAD(status_head, status_verb_answer, m)
 
 const struct verb status_verb = {

@@ -160,17 +160,14 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 }
 
 /* Where there is nothing to undo, that is said already. */
-static struct doc *undo_page(struct arena *a, const struct undo_ask *ask,
-			     const struct undo_verb_answer *u, const struct page_view *view)
+static struct doc *undo_page(struct arena *a, const struct undo_verb_answer *u)
 {
-	(void)ask;
-	(void)view;
 	return u->report.n || u->report.recovered ? page_undo(a, u->m, &u->report, u->undone)
 						  : doc_new(a);
 }
 
 VERB_ANSWER(undo_answer_any, undo_answer, undo_ask, undo_verb_answer)
-VERB_PAGE(undo_page_any, undo_page, undo_ask, undo_verb_answer)
+VERB_PAGE_OF(undo_page_any, undo_page, undo_verb_answer)
 VERB_HEAD(undo_head, undo_verb_answer, m)
 
 const struct verb undo_verb = {

@@ -173,6 +173,19 @@ struct verb {
 		*time_s = of ? fact_or(&of->time_s, 0) : *time_s;                                  \
 	}
 
+/* The member of answer v to question x that is the result when that holds, and its shape. */
+#define VERB_OTHER(name, ask_type, answer_type, when, member, shape)                               \
+	static const struct result_shape *name(const void *ask, const void **answer)               \
+	{                                                                                          \
+		const struct ask_type *x = ask;                                                    \
+		const struct answer_type *v = *answer;                                             \
+		(void)x;                                                                           \
+		if (!(when))                                                                       \
+			return NULL;                                                               \
+		*answer = member;                                                                  \
+		return &shape;                                                                     \
+	}
+
 /* An answer, and a page, by their own types. */
 #define VERB_ANSWER(name, function, ask_type, answer_type)                                         \
 	static int name(struct door *d, const void *ask, void *answer)                             \

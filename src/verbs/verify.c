@@ -85,13 +85,10 @@ static int verify_answer(struct door *d, const struct verify_ask *ask,
 	return h ? look(d, h, ask, out) : -EXIT_USAGE;
 }
 
-static struct doc *verify_page(struct arena *a, const struct verify_ask *ask,
-			       const struct verify_verb_answer *v, const struct page_view *view)
+static struct doc *verify_page(struct arena *a, const struct verify_verb_answer *v)
 {
 	struct doc *d = doc_new(a);
 
-	(void)ask;
-	(void)view;
 	if (v->heading)
 		doc_text(d, "%s", v->heading);
 	doc_append(d, page_verify(a, v->m, &v->result), 1);
@@ -107,7 +104,7 @@ static bool verify_reads_now(const void *ask)
 }
 
 VERB_ANSWER(verify_answer_any, verify_answer, verify_ask, verify_verb_answer)
-VERB_PAGE(verify_page_any, verify_page, verify_ask, verify_verb_answer)
+VERB_PAGE_OF(verify_page_any, verify_page, verify_verb_answer)
 VERB_HEAD(verify_head, verify_verb_answer, m)
 
 const struct verb verify_verb = {

@@ -43,7 +43,7 @@ static void meant_values(struct meaning *g, const struct verb *v, const char *co
 					       : arena_printf(g->a, "%s --%s", command, row->name),
 			   *word;
 
-		if (row->argument != (way != BY_OPTION))
+		if (way != BY_SENSE && row->argument != (way != BY_OPTION))
 			continue;
 		for (size_t k = 0; way != BY_SENSE && (word = ask_proposed(row, k)); k++)
 			meant_try(g, word, arena_printf(g->a, "%s %s", of, word));

@@ -72,7 +72,9 @@ static int take_argument(struct parsing *g, const struct verb_option *o, const c
 
 static const char *listed_hint(struct arena *a, const struct ask_row *row)
 {
-	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all", row->listed) : "";
+	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all %s", row->listed,
+					  row->listed)
+			   : "";
 }
 
 /* What a word is that the verb does not take, as a hint: a demonstration machine, a part of names
@@ -81,7 +83,7 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 				  const char *word)
 {
 	enum { SHOWN = 4 };
-	const char *name;
+	const char *name, *listed = "";
 	bool writes = false;
 
 	for (size_t i = 0; i < n; i++) {
@@ -101,10 +103,11 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 			return arena_printf(a, "; did you mean --%s %s%s?%s", row->name, all.s,
 					    found > SHOWN ? ", ..." : "", listed_hint(a, row));
 		writes = writes || row->letter == 'o';
+		listed = row->listed ? listed_hint(a, row) : listed;
 	}
 	if (writes && (str_ends(word, ".tar") || str_ends(word, ".html")))
 		return arena_printf(a, "; did you mean \"-o %s\"?", word);
-	return "";
+	return listed;
 }
 
 /* The words in front of "--", then those behind it, in the order of the rows. */

@@ -140,7 +140,7 @@ static void report_part_benches(struct reporting *g)
 	if (n) {
 		d = report_benches(a, items, n, report_id(g, "benches"));
 		p = report_add(g, "benches", "Measurements", d,
-			       cell_printf(d, STYLE_MUTED, "%zu result%s", n, n == 1 ? "" : "s"));
+			       cell_printf(d, STYLE_MUTED, "%zu result%s", n, PLURAL(n)));
 		p->open = g->alone;
 	} else {
 		p = report_add(g, "benches", "Measurements", NULL,

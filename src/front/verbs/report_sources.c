@@ -657,7 +657,7 @@ int report_part_recordings(struct reporting *g)
 			return complain(EXIT_USAGE, &e);
 	report_add(g, "recordings", "During a job", d,
 		   cell_printf(d, STYLE_MUTED, "%zu recording%s", g->given->n_recordings,
-			       g->given->n_recordings == 1 ? "" : "s"))
+			       PLURAL(g->given->n_recordings)))
 		->open = true;
 	return 0;
 }

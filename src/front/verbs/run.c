@@ -337,8 +337,7 @@ static void release_note(const struct run_ask *ask, const struct reclaim *x)
 	fprintf(stderr,
 		"gputune: page cache was released: %lld MiB were free, now %lld MiB; %.2f s, %zu "
 		"step%s\n",
-		x->before_kb / 1024, x->after_kb / 1024, x->took_s, x->steps,
-		x->steps == 1 ? "" : "s");
+		x->before_kb / 1024, x->after_kb / 1024, x->took_s, x->steps, PLURAL(x->steps));
 	openlog("gputune", LOG_PID, LOG_USER);
 	syslog(LOG_NOTICE, "page cache released: free %lld MiB before, %lld MiB after, %.2f s%s%s",
 	       x->before_kb / 1024, x->after_kb / 1024, x->took_s,

@@ -156,7 +156,7 @@ enum answer3 leaf_gpu(struct leaf_look *l, const json_t *c)
 	snprintf(text, sizeof(text), "%zu", n);
 	if (!n || (range && order_in(ORDER_NUMBERS, json_string_value(range), text) <= 0))
 		return ANSWER_NO;
-	prove(l, arena_printf(l->a, "%zu GPU%s of %s", n, n == 1 ? "" : "s", which), NULL);
+	prove(l, arena_printf(l->a, "%zu GPU%s of %s", n, PLURAL(n), which), NULL);
 	return ANSWER_YES;
 }
 

@@ -331,5 +331,9 @@ void processes_take(struct seeing *w, struct defect_place *host)
 		arena_free(&scratch);
 	}
 	if (hidden)
-		world_left_out(w, "%zu processes of other users: root sees them", hidden);
+		world_left_out(w,
+			       h->id.euid
+				       ? "%zu processes of other users: run as root to include them"
+				       : "%zu processes that refuse to be inspected, even by root",
+			       hidden);
 }

@@ -509,7 +509,7 @@ void look_system(struct look_page *p)
 	monitor_page_traffic(p, "Disk", "disk.read", "disk.written", 1, "B/s");
 	if (p->cut) {
 		look_addf(p, STYLE_MUTED, "omitted: %zu cell%s beyond %d columns", p->cut,
-			  p->cut == 1 ? "" : "s", p->how->width);
+			  PLURAL(p->cut), p->how->width);
 		look_end_line(p);
 	}
 }

@@ -124,7 +124,7 @@ int findings_nagios(FILE *out, const struct findings *f)
 		fprintf(out, "%zu health checks failed", unfit);
 		findings_names(out, f, VERDICT_FAIL, true);
 	} else if (fail) {
-		fprintf(out, "%zu settings not at target value", fail);
+		fprintf(out, "%zu setting%s not at target value", fail, PLURAL(fail));
 		findings_names(out, f, VERDICT_FAIL, false);
 	} else if (unknown) {
 		fprintf(out, "%zu unreadable", unknown);
@@ -132,7 +132,8 @@ int findings_nagios(FILE *out, const struct findings *f)
 	} else if (f->score < 0) {
 		fputs("no setting could be judged", out);
 	} else {
-		fprintf(out, "%zu settings at target value", f->count[VERDICT_PASS]);
+		fprintf(out, "%zu setting%s at target value", f->count[VERDICT_PASS],
+			PLURAL(f->count[VERDICT_PASS]));
 	}
 	fprintf(out, " | unfit=%zu;;0;0 fail=%zu;0;;0 unknown=%zu;;;0 pass=%zu;;;0 na=%zu;;;0",
 		unfit, fail, unknown, f->count[VERDICT_PASS], f->count[VERDICT_NA]);

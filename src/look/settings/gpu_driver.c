@@ -433,8 +433,9 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 	}
 	want = (long long)health_figure(q->s->id, "speed", fact_text(&g->name, NULL),
 					(double)fastest);
-	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, total %.0f GB/s one way", up,
-				  (double)least / 1000, (double)least * (double)up / 1000);
+	v->current =
+		arena_printf(q->a, "%zu link%s, slowest %.1f GB/s, total %.0f GB/s one way", up,
+			     PLURAL(up), (double)least / 1000, (double)least * (double)up / 1000);
 	/* The driver rounds the figure to a MB/s. */
 	if (least + 1 < want)
 		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),

@@ -479,7 +479,7 @@ static void rule_nic_subnets(const struct rule_ctx *q, struct verdict *v)
 	for (size_t i = 0; i < all; i++)
 		for (size_t k = i + 1; k < all; k++)
 			pairs += nics_collide(&n[i], &n[k]);
-	v->current = arena_printf(q->a, "%zu pairs", pairs);
+	v->current = arena_printf(q->a, "%zu pair%s", pairs, PLURAL(pairs));
 	if (pairs)
 		verdict_fail(v, "0 pairs",
 			     "two interfaces in one subnet answer for each other and send through "

@@ -157,8 +157,8 @@ static struct cell cpu_cell(struct doc *d, const struct machine *m)
 	if (seen_ok(&c->model.f))
 		show_page_part(&t, "%s", c->model.v);
 	if (seen_ok(&c->sockets.f) && seen_ok(&c->cores.f))
-		show_page_part(&t, "%lld socket%s, %lld cores", c->sockets.v,
-			       c->sockets.v == 1 ? "" : "s", c->cores.v);
+		show_page_part(&t, "%lld socket%s, %lld cores", c->sockets.v, PLURAL(c->sockets.v),
+			       c->cores.v);
 	if (seen_ok(&c->threads.f))
 		show_page_part(&t, "%lld threads", c->threads.v);
 	if (c->nodes.n > 1)

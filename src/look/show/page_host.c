@@ -14,7 +14,7 @@ static struct cell host_page_threads(struct doc *d, const struct machine *m, con
 	if (!seen_ok(&c->threads.f) || !seen_ok(&c->cores.f) || !seen_ok(&c->sockets.f))
 		return cell_int(d, &c->threads, NULL);
 	return cellf(d, "%lld: %lld socket%s, %lld cores, %s", c->threads.v, c->sockets.v,
-		     c->sockets.v == 1 ? "" : "s", c->cores.v,
+		     PLURAL(c->sockets.v), c->cores.v,
 		     !seen_ok(&c->threads_per_core.f) ? "threads per core unknown"
 		     : c->threads_per_core.v > 1      ? "SMT on"
 						      : "one thread per core");

@@ -113,7 +113,7 @@ static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t 
 		bytes += v->files[i].size;
 		opened += v->files[i].opened;
 	}
-	doc_text(d, "%zu file%s, %.1f GB; %zu with GPU code.", v->n, v->n == 1 ? "" : "s",
+	doc_text(d, "%zu file%s, %.1f GB; %zu with GPU code.", v->n, PLURAL(v->n),
 		 (double)bytes / 1e9, with_code);
 	if (v->how->deep)
 		doc_text(d, "%zu entries were unpacked and match their headers.", opened);

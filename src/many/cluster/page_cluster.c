@@ -524,7 +524,7 @@ static void draw_wire(struct svg_canvas *v, const struct cluster_wire *wire, int
 			    : wire->way == CLUSTER_UNSURE ? "tight"
 							  : "nvlink";
 	const char *text = arena_printf(v->a, "%s, %zu path%s", cluster_wire_text(v->a, v->c, wire),
-					wire->n_paths, wire->n_paths == 1 ? "" : "s");
+					wire->n_paths, PLURAL(wire->n_paths));
 	int low = v->width, high = 0;
 
 	for (size_t i = 0; i < wire->n_cages; i++) {

@@ -731,8 +731,8 @@ struct doc *page_since(struct arena *a, const struct since_answer *s)
 		hurts += strcmp(s->costs[i].verdict, "hurts") == 0;
 	doc_verdict(d, hurts ? STYLE_BAD : STYLE_GOOD,
 		    arena_printf(a, "%zu change%s on %zu of %zu machine%s since %s; %zu cost speed",
-				 s->n_items, s->n_items == 1 ? "" : "s", s->n_changed, s->machines,
-				 s->machines == 1 ? "" : "s", shown_time(a, s->from_s), hurts),
+				 s->n_items, PLURAL(s->n_items), s->n_changed, s->machines,
+				 PLURAL(s->machines), shown_time(a, s->from_s), hurts),
 		    NULL);
 	node_drop_empty(shape_table(d, "What changed", &since_change_shape, s->items, n));
 	if (n < s->n_items)

@@ -275,7 +275,7 @@ int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify
 					    &(struct self_ask){ .seconds = seconds });
 	}
 	if (how->say)
-		how->say(how->ctx, "each node separately");
+		how->say(how->ctx, SELF_MS / 1e3 + 1.5 * seconds, "each node separately");
 	/* A case of a bench may take longer than it is given, by its set-up. */
 	r = c->ask(c->ctx, "self", with, SELF_MS + (int)(1500 * seconds), replies);
 	for (size_t i = 0; i < c->n && r == 0; i++)

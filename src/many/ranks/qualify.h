@@ -104,8 +104,9 @@ struct qualify {
 struct qualify_how {
 	double budget_s; /* 0: QUALIFY_BUDGET_S */
 	bool no_bench, no_links;
-	const struct qualify *before;		  /* of qualify_load; NULL */
-	void (*say)(void *ctx, const char *line); /* NULL: not called */
+	const struct qualify *before; /* of qualify_load; NULL */
+	/* What is under way, and the most seconds that it takes; NULL: not called. */
+	void (*say)(void *ctx, double left_s, const char *line);
 	void *ctx;
 };
 

@@ -592,8 +592,7 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
 		return l.error;
 	find_rails(&l);
 	for (size_t i = 0; i < out->n_rails && !l.error; i++) {
-		if (how->say)
-			how->say(how->ctx, arena_printf(a, "links: %s", out->rails[i].name));
+		l.line = arena_printf(a, "links: %s", out->rails[i].name);
 		test_rail(&l, i);
 	}
 	if (!how->no_bench)

@@ -17,6 +17,7 @@ struct links {
 	struct addresses_answer *addresses; /* by node */
 	struct rsh_reply *replies;
 	json_t **with;
+	const char *line; /* what is tested, for how->say */
 	long long end_ns;
 	long long test; /* number of the next */
 	struct stat_random random;

@@ -24,8 +24,12 @@ enum {
 
 int links_ask(struct links *l, const char *what, int ms)
 {
-	int r = l->c->ask(l->c->ctx, what, l->with, ms, l->replies);
+	int r;
 
+	if (l->how->say && l->line)
+		l->how->say(l->how->ctx, fmax(0, (double)(l->end_ns - clock_mono_ns()) / 1e9),
+			    l->line);
+	r = l->c->ask(l->c->ctx, what, l->with, ms, l->replies);
 	memset(l->with, 0, l->c->n * sizeof(*l->with));
 	l->error = l->error ? l->error : r;
 	return r;

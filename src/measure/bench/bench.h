@@ -190,7 +190,8 @@ struct frame {
 };
 
 void frame_start(struct frame *f);
-/* About how long it still takes, in seconds: by what it took so far, at first by the plan. */
+/* About how long it still takes, in seconds: by what it took so far, at first by the plan. Below 0:
+ * not known, the plan is over. */
 double frame_left(const struct frame *f);
 /* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
  * Errors of a case go into the case. -ENOENT: no case has that name. -ENODATA (-EINVAL: because of

@@ -22,6 +22,7 @@ struct bench_list {
 	size_t n_benches;
 	const struct record *kept;
 	size_t n;
+	bool unreadable; /* a folder of saved results is */
 };
 extern const struct result_shape bench_list_result;
 /* Of a struct compare. */

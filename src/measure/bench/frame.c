@@ -289,9 +289,10 @@ static size_t frame_choose(const struct bench_cases *all, const char *name, stru
 
 double frame_left(const struct frame *f)
 {
-	double took = now(f) - f->start, part = f->part > 0 ? f->part : 1;
+	double took = now(f) - f->start, part = f->part > 0 ? f->part : 1,
+	       planned = f->planned_s / part - took;
 
-	return f->at > 0 ? took * (1 - f->at) / f->at : fmax(0, f->planned_s / part - took);
+	return f->at > 0 ? took * (1 - f->at) / f->at : planned > 0 ? planned : -1;
 }
 
 static void frame_rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)

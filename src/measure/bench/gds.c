@@ -531,7 +531,7 @@ static void gds_add(const struct bench_env *env, struct bench_cases *out, struct
 			.name = name,
 			.setup = arena_printf(env->a, "%llu MiB in %zu file%s, %d KiB per read; %s",
 					      (unsigned long long)s->set.bytes >> 20, s->set.n,
-					      s->set.n == 1 ? "" : "s", LOAD_BLOCK >> 10,
+					      PLURAL(s->set.n), LOAD_BLOCK >> 10,
 					      disk_place_text(env->a, &s->place)),
 			.placement = arena_printf(env->a, "%d threads, %s", GDS_THREADS,
 						  gpu_place_text(env->a, p)),

@@ -320,7 +320,7 @@ static void gpu_memory_add(const struct bench_env *env, struct bench_cases *out,
 		       (struct bench_case){
 			       .name = arena_printf(env->a, "%s:gpu%u", w->name, p->index),
 			       .setup = arena_printf(env->a, "%u array%s of %zu MiB%s", w->arrays,
-						     w->arrays > 1 ? "s" : "", arg->bytes >> 20,
+						     PLURAL(w->arrays), arg->bytes >> 20,
 						     p->gpu->integrated
 							     ? ", in memory shared with the CPUs"
 							     : ""),

@@ -321,8 +321,7 @@ static void bandwidth_cases(const struct bench_env *env, struct bench_cases *out
 		IDSET_FOR_EACH (id, &some)
 			idset_add(env->a, &copy, id);
 		memory_bandwidth_add(env, out, MEMORY_TRIAD,
-				     arena_printf(env->a, ":%zu-thread%s", n, n > 1 ? "s" : ""),
-				     copy, -1);
+				     arena_printf(env->a, ":%zu-thread%s", n, PLURAL(n)), copy, -1);
 	}
 }
 

@@ -113,8 +113,8 @@ static const char *setup_text(const struct bench_env *env, const struct shared *
 				   : "";
 
 	return arena_printf(env->a, "the first %llu MiB in %zu file%s%s%s; %s",
-			    (unsigned long long)set->bytes >> 20, set->n, set->n == 1 ? "" : "s",
-			    more, left, disk_place_text(env->a, &s->place));
+			    (unsigned long long)set->bytes >> 20, set->n, PLURAL(set->n), more,
+			    left, disk_place_text(env->a, &s->place));
 }
 
 static void cases(const struct bench_env *env, struct bench_cases *out)

@@ -437,7 +437,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 	struct node *t;
 
 	if (!n) {
-		doc_text(d, "No result is saved yet.");
+		doc_text(d, items ? "No result is saved yet." : "Saved results cannot be read.");
 		return d;
 	}
 	t = DOC_TABLE(d, "Saved results", "Result", "~Benches", ">Cases", "Settings", "");

@@ -239,8 +239,8 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, fmax(share, 0),
 			"rank %d takes %.3g s longer, but only %zu step%s can be compared, and "
 			"some rank is always last. %d steps are required, %d for certainty",
-			s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
-			DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+			s->slowest, s->slowest_s, s->steps, PLURAL(s->steps), DIAGNOSE_STEPS_LEAST,
+			STEPS_SURE);
 		return;
 	}
 	/* By chance one of n is last in every n-th step. */

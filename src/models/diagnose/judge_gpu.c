@@ -389,7 +389,7 @@ static bool confined(const struct judging *j, struct judged_cause *out)
 	if (may.median < ranks)
 		judged_set_text(j, out, IS_CERTAIN, 1 - may.median / ranks,
 				"%.0f ranks may use only %.0f CPU%s, and used %.2f", ranks,
-				may.median, may.median > 1 ? "s" : "", used);
+				may.median, PLURAL(may.median), used);
 	else if (used > 0.97 * may.median)
 		judged_set_text(j, out, IS_LIKELY, NAN, "the job uses %.2f of its %.0f CPUs", used,
 				may.median);

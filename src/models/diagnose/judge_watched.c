@@ -125,7 +125,7 @@ void watched_small_batch(const struct judging *j, struct judged_cause *out)
 	judged_set_text(j, out, IS_LIKELY, idle,
 			"%.0f sequence%s per GPU and step: the GPU idles for %.0f %% of the time "
 			"while its process works, and %.0f %% of its memory is in use",
-			each, each > 1 ? "s" : "", 100 * idle, 100 * used);
+			each, PLURAL(lround(each)), 100 * idle, 100 * used);
 	judged_cite_trait(j, out, r->traits[TRAIT_GLOBAL_BATCH]);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	judged_cite_sum(j, out, FIGURE_CPU_BUSY);

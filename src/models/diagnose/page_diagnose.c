@@ -39,7 +39,7 @@ static void step_time(struct doc *d, struct node *n, const struct run_summary *r
 		s = arena_printf(d->arena, "%s (measured, mean over %.4g s)", s, f->at->over_s);
 	else
 		s = arena_printf(d->arena, "%s, 95th percentile %s (measured, %zu step%s)", s, high,
-				 r->steps, r->steps == 1 ? "" : "s");
+				 r->steps, PLURAL(r->steps));
 	if (isfinite(r->drift))
 		s = arena_printf(d->arena, "%s; last quarter %+.1f %% relative to the first", s,
 				 100 * r->drift);

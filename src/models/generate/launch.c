@@ -148,7 +148,7 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 						? arena_printf(a,
 							       "exactly the %zu fast port%s; %zu "
 							       "other%s slower or without address",
-							       used, used == 1 ? "" : "s", left_out,
+							       used, PLURAL(used), left_out,
 							       left_out == 1 ? " that is up is"
 									     : "s that are up are")
 						: exactly });

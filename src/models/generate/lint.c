@@ -241,7 +241,7 @@ static void judge_slots(struct lint *l, const char *host, const char *line_text,
 	else if (l->on->node && l->on->node->gpus && n != l->on->node->gpus)
 		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, NULL, NULL,
 			 "slots=%llu, but a machine like this one has %zu GPU%s", n,
-			 l->on->node->gpus, l->on->node->gpus == 1 ? "" : "s");
+			 l->on->node->gpus, PLURAL(l->on->node->gpus));
 }
 
 /* lint.c */

@@ -301,7 +301,7 @@ static void judge_gpus(struct engine_options *t)
 	lint_add(t->l, LINT_ERROR, "too-many-gpus", t->line, "parallelism", NULL, NULL,
 		 "%d x %d requires %lld GPUs; %d machine%s like this one ha%s %lld",
 		 t->tp ? t->tp : 1, t->pp ? t->pp : 1, need, t->nodes ? t->nodes : 1,
-		 t->nodes > 1 ? "s" : "", t->nodes > 1 ? "ve" : "s", have);
+		 PLURAL(t->nodes), t->nodes > 1 ? "ve" : "s", have);
 }
 
 /* A fraction by itself: of what this machine has, can so much be had? */

@@ -603,8 +603,8 @@ static void lint_torch_judge(struct lint *l, const struct batch *b)
 	else if (!b->gpus && have && b->per_node > (long long)have)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
-			 "%lld processes per machine, but this one has %zu GPUs", b->per_node,
-			 have);
+			 "%lld processes per machine, but this one has %zu GPU%s", b->per_node,
+			 have, PLURAL(have));
 }
 
 /* "accelerate launch": its processes are those of all machines. */
@@ -634,8 +634,8 @@ static void lint_torch_accelerate(struct lint *l, const struct lint_word *w, siz
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_processes",
 			 arena_printf(l->a, "%lld", (long long)have * machines),
 			 "Accelerate's sources (commands/launch.py)",
-			 "%lld processes on %lld machine%s, but this one has %zu GPUs", all,
-			 machines, machines == 1 ? "" : "s", have);
+			 "%lld processes on %lld machine%s, but this one has %zu GPU%s", all,
+			 machines, PLURAL(machines), have, PLURAL(have));
 }
 
 /* "deepspeed": --num_gpus of each machine, which its launcher does not compare with what is there.
@@ -657,9 +657,9 @@ static void lint_torch_deepspeed(struct lint *l, const struct lint_word *w, size
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_gpus",
 			 arena_printf(l->a, "%zu", have),
 			 "DeepSpeed's sources (launcher/runner.py)",
-			 "%lld processes per machine, but this one has %zu GPUs: DeepSpeed starts "
+			 "%lld processes per machine, but this one has %zu GPU%s: DeepSpeed starts "
 			 "all, and the excess processes find no GPU",
-			 each, have);
+			 each, have, PLURAL(have));
 }
 
 enum launcher { LAUNCH_NONE, LAUNCH_TORCH, LAUNCH_ACCELERATE, LAUNCH_DEEPSPEED };

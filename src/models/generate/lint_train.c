@@ -487,8 +487,8 @@ static void lint_train_machines(const struct train_doc *d)
 	else if (n >= 1 && gpus && all / n > (double)gpus)
 		train_finding(d, LINT_ERROR, "too-many-processes", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			      "%g processes on each of %g machines, but this one has %zu GPUs",
-			      all / n, n, gpus);
+			      "%g processes on each of %g machines, but this one has %zu GPU%s",
+			      all / n, n, gpus, PLURAL(gpus));
 	else if (n > 1 && gpus > 1 && all == (double)gpus)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,

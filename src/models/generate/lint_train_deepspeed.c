@@ -38,8 +38,8 @@ static void lint_deepspeed_batches(const struct train_doc *d)
 	if (gpus && fmod(world, (double)gpus) != 0 && fmod((double)gpus, world) != 0)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "train_batch_size", NULL, source,
 			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, but this machine "
-			      "has %zu GPUs: DeepSpeed fails if they differ",
-			      all, micro, steps, world, gpus);
+			      "has %zu GPU%s: DeepSpeed fails if they differ",
+			      all, micro, steps, world, gpus, PLURAL(gpus));
 }
 
 static bool any_auto(const struct markup_node *map, const struct markup_node **at, int depth)

@@ -361,9 +361,8 @@ static void looked(struct doc *d, const struct lint_view *v)
 	doc_text(d,
 		 "Checked %zu file%s: %zu variable%s, %zu engine command%s, %zu hostfile line%s, "
 		 "%zu training configuration%s. %s%s%s.",
-		 v->n, v->n == 1 ? "" : "s", l->variables, l->variables == 1 ? "" : "s",
-		 l->commands, l->commands == 1 ? "" : "s", l->hosts, l->hosts == 1 ? "" : "s",
-		 l->configs, l->configs == 1 ? "" : "s",
+		 v->n, PLURAL(v->n), l->variables, PLURAL(l->variables), l->commands,
+		 PLURAL(l->commands), l->hosts, PLURAL(l->hosts), l->configs, PLURAL(l->configs),
 		 v->on->nccl ? "NCCL " : "NCCL release unknown (--nccl)",
 		 v->on->nccl ? v->on->nccl : "",
 		 v->on->nccl ? arena_printf(d->arena, " (%s)", v->on->nccl_from) : "");

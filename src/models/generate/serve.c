@@ -224,8 +224,8 @@ static int try_all(struct arena *a, const struct serve_ask *ask, const struct ta
 		return err_set(err, -EINVAL,
 			       "tensor parallelism %d requires %d GPUs, but there %s %d", asked_tp,
 			       asked_tp, gpus == 1 ? "is" : "are", gpus);
-	return err_set(err, -EINVAL, "%d GPU%s cannot share this model%s%s", gpus,
-		       gpus == 1 ? "" : "s", out->n_tries ? ": " : "",
+	return err_set(err, -EINVAL, "%d GPU%s cannot share this model%s%s", gpus, PLURAL(gpus),
+		       out->n_tries ? ": " : "",
 		       out->n_tries && out->tries[out->n_tries - 1].not_possible
 			       ? out->tries[out->n_tries - 1].not_possible
 			       : "");

@@ -238,7 +238,7 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 	return arena_printf(a,
 			    "needs %.1f GB of %s; %d request%s of %.0f tokens would fit, or %.0f "
 			    "of %.0f tokens",
-			    serve_needs(m) / 1e9, there, q->batch, q->batch == 1 ? "" : "s",
+			    serve_needs(m) / 1e9, there, q->batch, PLURAL(q->batch),
 			    m->most_context, m->most_requests, q->prompt + q->output);
 }
 

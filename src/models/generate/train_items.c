@@ -302,7 +302,7 @@ static void train_items_machines(struct arena *a, const struct train_setup *s,
 
 	fsdp_add(a, out, "num_machines", arena_printf(a, "%d", p->nodes),
 		 arena_printf(a, "%d machine%s with %d GPU%s in total, as requested", p->nodes,
-			      p->nodes == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s"));
+			      PLURAL(p->nodes), p->gpus, PLURAL(p->gpus)));
 	fsdp_add(a, out, "num_processes", arena_printf(a, "%d", p->gpus),
 		 "total of all machines, one per GPU");
 	fsdp_add(a, out, "machine_rank", "0",

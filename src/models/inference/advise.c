@@ -236,9 +236,9 @@ static void try_users(struct adviser *v)
 		adviser_try(v, &(struct trial){
 				       .kind = CHANGE_USERS,
 				       .way = way,
-				       .what = arena_printf(
-					       v->arena, "%d concurrent request%s instead of %d",
-					       list[i], list[i] == 1 ? "" : "s", before),
+				       .what = arena_printf(v->arena,
+							    "%d concurrent request%s instead of %d",
+							    list[i], PLURAL(list[i]), before),
 				       .options = arena_printf(v->arena, "--batch %d", list[i]) });
 	}
 }
@@ -273,7 +273,7 @@ static void try_guesses(struct adviser *v)
 			t.best = with_guesses(v, depths[i], ADVISE_ACCEPT_HIGH);
 		}
 		t.what = arena_printf(v->arena, "%d speculative token%s, %.0f %% accepted%s",
-				      depths[i], depths[i] == 1 ? "" : "s", 100 * q->accept,
+				      depths[i], PLURAL(depths[i]), 100 * q->accept,
 				      v->facts->accept_told ? "" : " (50 to 85 evaluated)");
 		t.options =
 			arena_printf(v->arena, "--draft %d --accept %.2g", depths[i], q->accept);

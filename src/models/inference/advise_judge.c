@@ -158,7 +158,7 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 			: CONFIDENCE_MEDIUM;
 	c->known_from = arena_printf(
 		v->arena, "%d pairs of measurements of %d model%s that differ only in this%s",
-		s->pairs, s->families, s->families == 1 ? "" : "s",
+		s->pairs, s->families, PLURAL(s->families),
 		s->hardware == h ? "" : ", most or all of them on other hardware");
 }
 

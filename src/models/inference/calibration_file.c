@@ -21,7 +21,7 @@ const char *calibration_from(struct arena *a, const struct calibration *c)
 	for (size_t g = 0; g < c->n_groups; g++)
 		for (int k = 0; k < FITS; k++)
 			moved += c->groups[g].constants[k].state == CONSTANT_EXPECTED;
-	text = arena_printf(a, "%zu run%s", c->used, c->used == 1 ? "" : "s");
+	text = arena_printf(a, "%zu run%s", c->used, PLURAL(c->used));
 	for (int t = 0; t < LOG_TOOLS; t++)
 		if (count[t])
 			text = arena_printf(a, "%s, %s %zu", text, log_tool_names[t], count[t]);

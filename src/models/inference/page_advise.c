@@ -188,7 +188,7 @@ struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbo
 		 "Goal: %s (--goal). %s, tensor parallelism %d, pipeline stages %d, replicas %d, "
 		 "%d request%s of %.0f + %.0f tokens. All figures are predicted.",
 		 goal_text(o->goal), engine_names[q->engine], q->tp, q->pp, o->base->copies,
-		 q->batch, q->batch == 1 ? "" : "s", q->depth + q->prompt, q->output);
+		 q->batch, PLURAL(q->batch), q->depth + q->prompt, q->output);
 	now_pairs(d, o);
 	if (o->n)
 		change_table(d, o, "Changes, best first", o->changes, n);

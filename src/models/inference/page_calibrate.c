@@ -112,7 +112,7 @@ static void calibrate_page_group(struct doc *d, const struct calibrate_group *g,
 	node_span(d, n, g->kept ? cell_as(STYLE_GOOD, "Used") : cell_as(STYLE_WARN, "Not used"));
 	node_span(d, n,
 		  cellf(d, ": %s. %zu figure%s of %zu run%s.", g->why, g->figures,
-			g->figures == 1 ? "" : "s", g->runs, g->runs == 1 ? "" : "s"));
+			PLURAL(g->figures), g->runs, PLURAL(g->runs)));
 	if (g->runs)
 		doc_text(d,
 			 "Median and 90th-percentile error: built-in %.1f and %.1f %%, fitted %.1f "

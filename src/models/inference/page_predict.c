@@ -193,8 +193,8 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 	doc_text(d,
 		 "%s, tensor parallelism %d, pipeline stages %d, %d request%s of %.0f + %.0f "
 		 "tokens.",
-		 engine_names[q->engine], q->tp, q->pp, q->batch, q->batch == 1 ? "" : "s",
-		 q->prompt, q->output);
+		 engine_names[q->engine], q->tp, q->pp, q->batch, PLURAL(q->batch), q->prompt,
+		 q->output);
 	predict_page_verdict(d, p);
 	predict_page_figures(d, p);
 	schedule_table(d, &p->schedule);

@@ -183,8 +183,7 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p, bool v
 	const struct roof_profile *f = p->profile;
 
 	doc_heading(d, 1, arena_printf(a, "Roofline on %s", p->roof->machine));
-	doc_text(d, "%s (%s): %zu kind%s of kernel%s.", p->source, f->source, f->n,
-		 f->n == 1 ? "" : "s",
+	doc_text(d, "%s (%s): %zu kind%s of kernel%s.", p->source, f->source, f->n, PLURAL(f->n),
 		 f->separate ? ""
 			     : arena_printf(a, ", %s ms of GPU time", figure_number(a, f->all_ms)));
 	if (f->gpu && !strstr(p->roof->machine, f->gpu))

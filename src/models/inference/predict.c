@@ -340,7 +340,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 			"GB/s; the data sheet has %.0f GB/s. Impossible with these weights, unless "
 			"a step yields more than %.3g token%s",
 			tokens_s, bytes / 1e9, tokens_s, needed, k->place.gpu->bandwidth,
-			p->served.tokens_a_step, p->served.tokens_a_step > 1 ? "s" : "");
+			p->served.tokens_a_step, PLURAL(p->served.tokens_a_step));
 		return "impossible";
 	}
 	*why = arena_printf(a,

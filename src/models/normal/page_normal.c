@@ -81,7 +81,7 @@ static void normal_finding(struct doc *d, struct node *found, const struct norma
 	if (i->source)
 		node_more(d, found, "usual values",
 			  cell(i->n ? arena_printf(a, "%s; %u result%s", i->source, i->n,
-						   i->n > 1 ? "s" : "")
+						   PLURAL(i->n))
 				    : i->source));
 	node_more(d, found, "from", cell(arena_printf(a, "%s, %s", i->tool, i->where)));
 }

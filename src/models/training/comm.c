@@ -83,10 +83,9 @@ static void by_sheet(struct arena *a, const struct train_config *q, enum train_c
 		us += NET_START_US +
 		      f->v[TFIT_HOP_US] *
 			      (what == TRAIN_ALL_REDUCE ? 2 * log2(nodes) : fmin(nodes, 64) - 1);
-		l->from =
-			arena_printf(a, "%.4g GB/s per direction of %.0f adapter%s, %.0f %% of it",
-				     train_network_gbs(q) * lanes, lanes, lanes > 1 ? "s" : "",
-				     100 * f->v[TFIT_NET]);
+		l->from = arena_printf(
+			a, "%.4g GB/s per direction of %.0f adapter%s, %.0f %% of it",
+			train_network_gbs(q) * lanes, lanes, PLURAL(lanes), 100 * f->v[TFIT_NET]);
 	} else {
 		l->from = arena_printf(a, "%.4g GB/s link bandwidth per direction, %.0f %% of it",
 				       train_link_gbs(q), 100 * f->v[TFIT_LINK]);

@@ -148,7 +148,7 @@ static void train_page_asked(struct doc *d, const struct train_answer *p)
 		cut = arena_printf(a, "%s, tensor parallelism %d", cut, q->tp);
 	if (q->pp > 1)
 		cut = arena_printf(a, "%s, %d pipeline stages of %d chunk%s", cut, q->pp,
-				   q->interleave, q->interleave > 1 ? "s" : "");
+				   q->interleave, PLURAL(q->interleave));
 	if (q->cp > 1)
 		cut = arena_printf(a, "%s, context parallelism %d", cut, q->cp);
 	if (q->ep > 1)
@@ -156,11 +156,10 @@ static void train_page_asked(struct doc *d, const struct train_answer *p)
 	doc_text(d,
 		 "%.4g G parameters. %s over %d rank%s%s; micro-batch %d x accumulation %d = "
 		 "global batch %d of %d tokens; %s, %s, checkpointing %s%s.",
-		 p->parameters / 1e9, train_way_names[q->way], q->dp * q->cp,
-		 q->dp * q->cp > 1 ? "s" : "", cut, q->micro_batch, q->accumulation,
-		 q->global_batch, q->sequence, train_precision_names[q->precision],
-		 train_optimizer_names[q->optimizer], train_recompute_names[q->recompute],
-		 q->compile ? ", fused kernels" : "");
+		 p->parameters / 1e9, train_way_names[q->way], q->dp * q->cp, PLURAL(q->dp * q->cp),
+		 cut, q->micro_batch, q->accumulation, q->global_batch, q->sequence,
+		 train_precision_names[q->precision], train_optimizer_names[q->optimizer],
+		 train_recompute_names[q->recompute], q->compile ? ", fused kernels" : "");
 }
 
 static void train_page_notes(struct doc *d, const struct train_page *p)

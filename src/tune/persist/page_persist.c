@@ -4,6 +4,7 @@
 
 #include "tune/persist/page_persist.h"
 #include "base/text.h"
+#include "render/figure.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"
@@ -72,9 +73,11 @@ static void settings_table(struct doc *d, const struct machine *m, const struct 
 	b = persist_page_batches(d->arena, m, rows, n, false, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct persist_entry *k = &rows[b[i].first];
+		const char *value = *k->value ? k->value : "set";
 
-		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on),
-			 cell(*k->value ? k->value : "set"), backend_cell(k), boot_cell(d, k));
+		figure_values(d->arena, knob_unit(&k->knob), &value, &(const char *){ NULL });
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(value),
+			 backend_cell(k), boot_cell(d, k));
 	}
 	node_drop_empty(t);
 }
@@ -185,9 +188,11 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 	b = persist_page_batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct persist_entry *k = &v->in_effect[b[i].first];
+		const char *now = k->value, *before = k->before;
 
-		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(k->value),
-			 k->before ? cell(k->before) : cell_as(STYLE_UNKNOWN, "unknown"));
+		figure_values(d->arena, knob_unit(&k->knob), &now, &before);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(now),
+			 before ? cell(before) : cell_as(STYLE_UNKNOWN, "unknown"));
 	}
 	doc_text(d, "\"gputune undo --only SETTING\" undoes one of them; \"persist remove --now\" "
 		    "undoes all at once.");

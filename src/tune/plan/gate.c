@@ -372,8 +372,7 @@ static const char *plan_gate_sentence(struct gates *g, const struct change *c,
 	return arena_printf(g->a,
 			    "gpu%u runs %zu program%s (%s) that would be disturbed: wait or stop "
 			    "%s, or give --allow %s",
-			    gpu->index, n, n == 1 ? "" : "s", who.s, n == 1 ? "it" : "them",
-			    c->s->id);
+			    gpu->index, n, PLURAL(n), who.s, n == 1 ? "it" : "them", c->s->id);
 }
 
 static const char *gate_gpu_busy(struct gates *g, const struct change *c)

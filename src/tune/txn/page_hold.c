@@ -63,8 +63,7 @@ static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		counts[rows[i].hold]++;
-	node_span(d, line,
-		  cell_printf(d, STYLE_STRONG, "%zu change%s of gputune:", n, n == 1 ? "" : "s"));
+	node_span(d, line, cell_printf(d, STYLE_STRONG, "%zu change%s of gputune:", n, PLURAL(n)));
 	for (size_t h = 0, shown = 0; h <= HOLD_UNKNOWN; h++)
 		if (counts[h])
 			node_span(d, line,

@@ -168,7 +168,7 @@ void page_recovered(struct doc *d, const struct machine *m, const struct txn_rep
 
 const char *changes_text(struct arena *a, size_t n)
 {
-	return arena_printf(a, "%zu change%s", n, n == 1 ? "" : "s");
+	return arena_printf(a, "%zu change%s", n, PLURAL(n));
 }
 
 /* What was written of boot arguments is a file that the boot menu is made from. */
@@ -441,7 +441,7 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 		doc_text(d, "gputune has changed nothing on this machine.");
 	if (j->bad_lines)
 		doc_text(d, "%zu unreadable line%s in the journal: the history may be incomplete.",
-			 j->bad_lines, j->bad_lines == 1 ? "" : "s");
+			 j->bad_lines, PLURAL(j->bad_lines));
 	if (j->torn)
 		doc_text(d, "The journal's last line was truncated by a crash.");
 	return d;

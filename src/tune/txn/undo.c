@@ -126,7 +126,9 @@ static int undo_nothing(const struct txn_select *s, const struct journal *j, str
 		return -ENOENT;
 	}
 	if (s->txn)
-		return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
+		return err_set(e, -ENOENT,
+			       "transaction %lu has nothing to undo: see \"gputune history\"",
+			       s->txn);
 	return err_set(e, -ENOENT, "nothing to undo");
 }
 

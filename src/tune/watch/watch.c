@@ -156,7 +156,7 @@ static void report_bad_lines(struct watcher *g, const struct journal *j)
 
 	if (j->bad_lines && j->bad_lines != g->bad_lines) {
 		err_set(&e, 0, "%s: %zu line%s unreadable, whose changes are not watched",
-			TXN_JOURNAL, j->bad_lines, j->bad_lines == 1 ? "" : "s");
+			TXN_JOURNAL, j->bad_lines, PLURAL(j->bad_lines));
 		trouble(g, &e);
 	}
 	g->bad_lines = j->bad_lines;
@@ -357,7 +357,7 @@ static void watch_watch_give_up(struct watcher *g, struct watched_knob *it, cons
 		&g->round,
 		"re-applied %d time%s within an hour, and reverted each time by: %s. The watcher "
 		"stops re-applying it until it is applied again or the watcher is reloaded",
-		n, n == 1 ? "" : "s", watch_watch_blame_text(g, it));
+		n, PLURAL(n), watch_watch_blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
 }

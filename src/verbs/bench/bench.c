@@ -42,7 +42,8 @@ static void bench_progress(void *ctx, const struct record_case *c, size_t done, 
 	if (n) {
 		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
 		value = stat_median_in_place(last, n);
-		snprintf(so_far, sizeof(so_far), "%zu samples, %.4g %s", c->n, value, unit);
+		snprintf(so_far, sizeof(so_far), "%zu sample%s, %.4g %s", c->n, PLURAL(c->n), value,
+			 unit);
 	} else if (c->early.known) {
 		snprintf(so_far, sizeof(so_far), "%.4g %s so far, %s", c->early.last, unit,
 			 c->early.how);
@@ -82,19 +83,30 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-/* A wrong name is found before anything is measured. */
-static int check_names(struct door *d, const struct ask_texts *names)
+/* A wrong name is found before anything is measured. "memory" stands for all whose names begin
+ * with it: memory-bandwidth and memory-latency. */
+static int take_names(struct door *d, const struct ask_texts *names, struct ask_texts *out)
 {
+	const char **items = arena_array(d->arena, names->n * (bench_count + 1), sizeof(*items));
+	struct err e = { 0 };
+
+	*out = (struct ask_texts){ .items = items };
 	for (size_t i = 0; i < names->n; i++) {
 		const char *name = names->items[i];
-		const char *word = arena_strndup(d->arena, name, strcspn(name, "/"));
+		size_t n = strcspn(name, "/"), before = out->n;
+		const char *word = arena_strndup(d->arena, name, n);
 
-		struct err e = { 0 };
+		bool known = strcmp(word, "all") == 0 || bench_find(word);
 
-		if (strcmp(word, "all") == 0 || bench_find(word))
-			continue;
-		bench_unknown(&e, word);
-		return door_fail(d, EXIT_USAGE, &e);
+		if (known)
+			items[out->n++] = name;
+		for (size_t k = 0; k < bench_count && !known && !name[n]; k++)
+			if (str_starts(benches[k]->name, word) && benches[k]->name[n] == '-')
+				items[out->n++] = benches[k]->name;
+		if (out->n == before) {
+			bench_unknown(&e, word);
+			return door_fail(d, EXIT_USAGE, &e);
+		}
 	}
 	return 0;
 }
@@ -287,14 +299,15 @@ static int bench_all(struct measuring *g)
 
 static int bench_answer(struct door *d, const struct bench_verb_ask *ask, struct bench_answer *out)
 {
+	struct bench_verb_ask own = *ask;
 	struct measuring g = { .d = d,
-			       .ask = ask,
+			       .ask = &own,
 			       .record = &out->record,
 			       .frame = { .seconds = ask->seconds,
 					  .samples = ask->runs,
 					  .env = { .ask = ask->on,
 						   .cpus = door_cpus(d, ask->cpus) } } };
-	int code = check_names(d, &ask->names);
+	int code = take_names(d, &ask->names, &own.names);
 
 	if (code)
 		return code;
@@ -351,8 +364,10 @@ const struct verb bench_verb = {
 	.common = true,
 	.summary = "measure memory, GPUs, disks and network",
 	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and "
-		 "saves it. NAME/CASE is one case; \"all\" is a short run of each bench. Ctrl-C "
-		 "keeps the results so far. \"bench serve\" is the other end of network benches.",
+		 "saves it. NAME/CASE is one case, \"memory\" all benches of memory, \"all\" a "
+		 "short "
+		 "run of each. Ctrl-C keeps the results so far. \"bench serve\" is the other end "
+		 "of network benches.",
 	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
 	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
 		 "nccl-tests bandwidth speedtest",

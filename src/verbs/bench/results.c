@@ -16,11 +16,13 @@ static int bench_list_answer(struct door *d, const struct state_ask *ask, struct
 	struct stored *ids;
 	char *text;
 
-	if (store_list(d->arena, h, &where, &ids, &n, &e))
-		/* What can be measured is worth listing all the same. */
+	*out = (struct bench_list){ .benches = benches, .n_benches = bench_count };
+	/* What can be measured is worth listing all the same. */
+	if (store_list(d->arena, h, &where, &ids, &n, &e)) {
 		d->say(d->ctx, 0, &e);
-	kept = arena_array(d->arena, n, sizeof(*kept));
-	*out = (struct bench_list){ benches, bench_count, kept, 0 };
+		out->unreadable = true;
+	}
+	out->kept = kept = arena_array(d->arena, n + 1, sizeof(*kept));
 	for (size_t i = 0; i < n; i++) {
 		if (store_get(d->arena, h, &(struct store_where){ ids[i].state, NULL }, ids[i].id,
 			      &text, &e) ||
@@ -32,14 +34,11 @@ static int bench_list_answer(struct door *d, const struct state_ask *ask, struct
 	return EXIT_CLEAN;
 }
 
-static struct doc *bench_list_page(struct arena *a, const struct state_ask *ask,
-				   const struct bench_list *v, const struct page_view *view)
+static struct doc *bench_list_page(struct arena *a, const struct bench_list *v)
 {
 	struct record_pair *names = arena_array(a, v->n_benches, sizeof(*names));
-	struct doc *d = page_bench_list(a, v->kept, v->n);
+	struct doc *d = page_bench_list(a, v->unreadable ? NULL : v->kept, v->n);
 
-	(void)ask;
-	(void)view;
 	for (size_t i = 0; i < v->n_benches; i++)
 		names[i] = (struct record_pair){ v->benches[i]->name, v->benches[i]->title };
 	page_bench_names(d, names, v->n_benches);
@@ -47,7 +46,7 @@ static struct doc *bench_list_page(struct arena *a, const struct state_ask *ask,
 }
 
 VERB_ANSWER(bench_list_any, bench_list_answer, state_ask, bench_list)
-VERB_PAGE(bench_list_page_any, bench_list_page, state_ask, bench_list)
+VERB_PAGE_OF(bench_list_page_any, bench_list_page, bench_list)
 
 const struct verb bench_list_verb = {
 	.name = "list",

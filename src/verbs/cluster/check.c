@@ -25,9 +25,9 @@ static const struct ask_row cluster_check_ask_rows[] = {
 static const struct ask_shape cluster_check_ask_shape =
 	ASK_SHAPE(cluster_check_ask, NULL, cluster_check_ask_rows);
 
-void cluster_progress(void *ctx, const char *text)
+void cluster_progress(void *ctx, double left_s, const char *text)
 {
-	door_progress(ctx, -1, false, "%s", text);
+	door_progress(ctx, left_s, true, "%s", text);
 }
 
 /* Node programs as a channel. */

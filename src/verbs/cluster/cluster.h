@@ -79,6 +79,6 @@ void cluster_run_close(struct cluster_run *c);
 extern const struct verb *const cluster_programs[];
 extern const struct verb cluster_check_verb, cluster_plan_verb, cluster_undo_verb;
 /* A line of what goes on; ctx: the door. */
-void cluster_progress(void *ctx, const char *text);
+void cluster_progress(void *ctx, double left_s, const char *text);
 
 #endif

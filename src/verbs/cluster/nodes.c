@@ -183,6 +183,8 @@ static int look(struct door *d, const struct cluster_links_ask *links, double ai
 	how.before = links->against ? &before : NULL;
 	if (air_s > AIR_MOST_S)
 		return door_refuse(d, EXIT_USAGE, "--for takes at most %dm here", AIR_MOST_S / 60);
+	door_progress(d, how.answer_ms / 1e3 + air_s, true, "asking %zu node%s", c->n,
+		      PLURAL(c->n));
 	if (cluster_discover(d->arena, c->rsh, c->targets, &how, &c->cluster, &e))
 		return door_fail(d, EXIT_BLIND, &e);
 	return 0;

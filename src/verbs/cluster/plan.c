@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/text.h"
 #include "many/cluster/page_cluster.h"
 #include "many/cluster/rollback_timer.h"
 #include "verbs/change.h"
@@ -165,12 +166,33 @@ static int plan_or_make(struct planning *p)
 	return !can || !p->run.rsh || changes ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
+/* Of an earlier discovery its nodes, unless others are named. */
+static const struct cluster_nodes_ask *named_nodes(const struct planning *p,
+						   struct cluster_nodes_ask *out)
+{
+	const struct cluster *c = &p->run.cluster;
+	TEXT_AUTO all = { 0 };
+
+	*out = p->ask->nodes;
+	for (size_t i = 0; i < c->n_nodes; i++)
+		text_printf(&all, "%s%s", i ? "," : "", c->nodes[i].address);
+	if (all.len && !out->reach.nodes && !out->reach.nodes_file)
+		out->reach.nodes = arena_strdup(p->d->arena, all.s);
+	return out;
+}
+
 static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *ask,
 			       struct cluster_plan_view *out)
 {
 	struct planning *p = ARENA_NEW(d->arena, struct planning);
+	struct cluster_nodes_ask nodes;
 	int code;
 
+	if (ask->apply && ask->from && str_starts(ask->from, "demo:"))
+		return door_refuse(d, EXIT_USAGE,
+				   "%s is a captured cluster: nothing to change; without --apply "
+				   "its plan is shown",
+				   ask->from);
 	if (ask->confirm_s < DEADMAN_LEAST_S || ask->confirm_s > DEADMAN_MOST_S)
 		return door_refuse(d, EXIT_USAGE, "--confirm-within takes %ds to %dm",
 				   DEADMAN_LEAST_S, DEADMAN_MOST_S / 60);
@@ -179,9 +201,10 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 	p->d = d;
 	p->ask = ask;
 	p->out = out;
-	code = ask->from && !ask->apply
-		       ? cluster_run_stored(d, ask->from, &ask->links, &p->run)
-		       : cluster_run_open(d, &ask->nodes, &ask->links, ask->air_s, &p->run);
+	code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, &p->run) : 0;
+	if (!code && (!ask->from || ask->apply))
+		code = cluster_run_open(d, named_nodes(p, &nodes), &ask->links, ask->air_s,
+					&p->run);
 	if (code)
 		return code;
 	p->how = (struct apply_run){ .a = d->arena,
@@ -195,17 +218,13 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 }
 
 /* The plan was shown before it was made. */
-static struct doc *cluster_plan_page(struct arena *a, const struct cluster_plan_ask *ask,
-				     const struct cluster_plan_view *v,
-				     const struct page_view *view)
+static struct doc *cluster_plan_page(struct arena *a, const struct cluster_plan_view *v)
 {
-	(void)ask;
-	(void)view;
 	return v->applied ? page_cluster_applied(a, v) : page_cluster_plan(a, v);
 }
 
 VERB_ANSWER(cluster_plan_answer_any, cluster_plan_answer, cluster_plan_ask, cluster_plan_view)
-VERB_PAGE(cluster_plan_page_any, cluster_plan_page, cluster_plan_ask, cluster_plan_view)
+VERB_PAGE_OF(cluster_plan_page_any, cluster_plan_page, cluster_plan_view)
 
 const struct verb cluster_plan_verb = {
 	.name = "plan",

@@ -330,13 +330,7 @@ static int generate_answer(struct door *d, const struct kind *k, const struct ge
 	return code ? code : generate_exit_code(&g->view);
 }
 
-static struct doc *generate_page(struct arena *a, const void *ask, const void *answer,
-				 const struct page_view *view)
-{
-	(void)ask;
-	(void)view;
-	return page_generate(a, answer);
-}
+VERB_PAGE_OF(generate_page, page_generate, generate_view)
 
 /* --- the file itself -------------------------------------------------------------------------- */
 

@@ -214,14 +214,10 @@ PERSIST_ANSWER("status", status, false)
 PERSIST_ANSWER("diff", diff, false)
 PERSIST_ANSWER("remove", persist_remove, true)
 
-static struct doc *persist_page(struct arena *a, const void *ask, const void *answer,
-				const struct page_view *view)
+static struct doc *persist_page_of(struct arena *a, const struct persist_verb_answer *p)
 {
-	const struct persist_verb_answer *p = answer;
 	struct doc *d;
 
-	(void)ask;
-	(void)view;
 	if (p->removed)
 		return page_persist_removed(a, p->s.m, &p->s.view, &p->report, p->files);
 	if (!p->report.n)
@@ -233,14 +229,9 @@ static struct doc *persist_page(struct arena *a, const void *ask, const void *an
 			 machine_command(a, p->s.m, false, "persist remove"));
 	return d;
 }
+VERB_PAGE_OF(persist_page, persist_page_of, persist_verb_answer)
 
-static void persist_head(const void *answer, const void **host, long long *time_s)
-{
-	const struct machine *m = ((const struct persist_verb_answer *)answer)->s.m;
-
-	*host = m;
-	*time_s = fact_or(&m->time_s, 0);
-}
+VERB_HEAD(persist_head, persist_verb_answer, s.m)
 
 /* clang-format off */
 #define OF_ALL                                                                                     \

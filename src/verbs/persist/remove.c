@@ -80,7 +80,7 @@ static bool is_asked_for(struct persisting *s)
 			   arena_printf(s->d->arena,
 					"%zu value%s that the files have set at boot %s still in "
 					"effect (%s). Undo %s now?",
-					v->n_in_effect, v->n_in_effect == 1 ? "" : "s",
+					v->n_in_effect, PLURAL(v->n_in_effect),
 					v->n_in_effect == 1 ? "is" : "are", named(s->d->arena, v),
 					v->n_in_effect == 1 ? "it" : "them")) == 0;
 }

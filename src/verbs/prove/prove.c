@@ -439,7 +439,7 @@ static const char *prove_question(struct proving *g)
 	return arena_printf(a,
 			    "Switch %zu change%s on and off, measured with %s: at most %zu "
 			    "pairs%s, and at most %.0f s?",
-			    p->n_changes, p->n_changes == 1 ? "" : "s", p->window.name, pairs,
+			    p->n_changes, PLURAL(p->n_changes), p->window.name, pairs,
 			    p->window.seconds > 0
 				    ? arena_printf(a, " of %.3g s plus set-up time",
 						   2 * (p->window.seconds + p->settle_s))
@@ -622,16 +622,7 @@ static int prove_answer(struct door *d, const struct prove_ask *ask, struct prov
 	return code;
 }
 
-static const struct result_shape *prove_other(const void *ask, const void **answer)
-{
-	const struct proving *g = *answer;
-
-	(void)ask;
-	if (!g->dry)
-		return NULL;
-	*answer = &g->plan_result;
-	return &plan_result;
-}
+VERB_OTHER(prove_other, prove_ask, proving, v->dry, &v->plan_result, plan_result)
 
 static const struct result_shape *const prove_others[] = { &plan_result, NULL };
 
@@ -643,17 +634,14 @@ static void prove_head(const void *answer, const void **host, long long *time_s)
 	*time_s = g->dry ? g->planned.plan.time_s : fact_or(&g->planned.m->time_s, 0);
 }
 
-static struct doc *prove_page(struct arena *a, const struct prove_ask *ask, const struct proving *g,
-			      const struct page_view *view)
+static struct doc *prove_page(struct arena *a, const struct proving *g)
 {
-	(void)ask;
-	(void)view;
 	/* Why nothing can be proven was said. */
 	return g->failed ? doc_new(a) : g->dry ? plan_page(a, g) : page_prove(a, &g->proof);
 }
 
 VERB_ANSWER(prove_answer_any, prove_answer, prove_ask, proving)
-VERB_PAGE(prove_page_any, prove_page, prove_ask, proving)
+VERB_PAGE_OF(prove_page_any, prove_page, proving)
 
 const struct verb prove_verb = {
 	.name = "prove",

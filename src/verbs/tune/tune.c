@@ -424,13 +424,7 @@ static int tune_answer(struct door *d, const struct tune_ask *ask, struct tuning
 	return code;
 }
 
-static void tune_answer_head(const void *answer, const void **host, long long *time_s)
-{
-	const struct tuning *t = answer;
-
-	*host = t->g.planned.m;
-	*time_s = t->g.planned.m ? fact_or(&t->g.planned.m->time_s, 0) : *time_s;
-}
+VERB_HEAD(tune_answer_head, tuning, g.planned.m)
 
 static struct doc *tune_page(struct arena *a, const struct tune_ask *ask, const struct tuning *t,
 			     const struct page_view *view)

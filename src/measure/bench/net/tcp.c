@@ -278,7 +278,7 @@ static void rate_cases(const struct bench_env *env, struct bench_cases *out)
 		net_case_add(env, out, &p,
 			     arena_printf(env->a, "%s:%u", down ? "receive" : "send", t.streams),
 			     arena_printf(env->a, "%u stream%s %s the peer, %d KiB per call",
-					  t.streams, t.streams > 1 ? "s" : "", down ? "from" : "to",
+					  t.streams, PLURAL(t.streams), down ? "from" : "to",
 					  STREAM_BUFFER >> 10),
 			     &t, false);
 	}

@@ -44,7 +44,7 @@ const char *world_text(struct arena *a, const struct world *w)
 {
 	size_t n = world_machines(w);
 
-	return arena_printf(a, "%u processes on %zu machine%s", w->ranks, n, n > 1 ? "s" : "");
+	return arena_printf(a, "%u processes on %zu machine%s", w->ranks, n, PLURAL(n));
 }
 
 const char *world_placement(struct arena *a, const struct world *w)
@@ -53,7 +53,7 @@ const char *world_placement(struct arena *a, const struct world *w)
 
 	for (unsigned i = 0; i < w->ranks; i++)
 		text = arena_printf(a, "%s%srank %u: %u GPU%s of %s", text, i ? "; " : "", i,
-				    w->member[i].join.gpus, w->member[i].join.gpus > 1 ? "s" : "",
+				    w->member[i].join.gpus, PLURAL(w->member[i].join.gpus),
 				    w->member[i].join.text);
 	return text;
 }
