@@ -18,7 +18,7 @@ SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
 
 
 refuses("no name", ["bench"], 2, "NAME")
-refuses("a wrong name", ["bench", "memory"], 2, '"memory"', 'did you mean "memory-bandwidth"')
+refuses("a wrong name", ["bench", "bandwidth"], 2, '"bandwidth"', 'did you mean "memory-bandwidth"')
 refuses("a wrong case", ["bench", "memory-latency/7KiB", "--state", "/tmp"], 2, '"7KiB"')
 for bad in ("0s", "-3", "10 s", "x", "1e99", "nan"):
     refuses(f"--for {bad}", ["bench", SHORT[0], "--for", bad], 2, "--for")

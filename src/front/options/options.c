@@ -83,7 +83,7 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 				  const char *word)
 {
 	enum { SHOWN = 4 };
-	const char *name, *listed = "";
+	const char *name;
 	bool writes = false;
 
 	for (size_t i = 0; i < n; i++) {
@@ -103,11 +103,10 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 			return arena_printf(a, "; did you mean --%s %s%s?%s", row->name, all.s,
 					    found > SHOWN ? ", ..." : "", listed_hint(a, row));
 		writes = writes || row->letter == 'o';
-		listed = row->listed ? listed_hint(a, row) : listed;
 	}
 	if (writes && (str_ends(word, ".tar") || str_ends(word, ".html")))
 		return arena_printf(a, "; did you mean \"-o %s\"?", word);
-	return listed;
+	return "";
 }
 
 /* The words in front of "--", then those behind it, in the order of the rows. */
@@ -344,7 +343,7 @@ static int take_words(struct parsing *g, int argc, char **argv)
 static const struct verb *find_sub(struct run *r, const char *word)
 {
 	const struct verb_option *o;
-	const char *meant = NULL;
+	const char *meant = NULL, *hint = "";
 	TEXT_AUTO all = { 0 };
 	size_t n = 0;
 
@@ -365,13 +364,17 @@ static const struct verb *find_sub(struct run *r, const char *word)
 		return r->verb->usual;
 	/* "predict llama": a part of a name that the usual one takes. */
 	o = r->verb->usual ? verb_options(&r->arena, r->verb->usual, NULL, &n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		hint = o[i].row->listed ? listed_hint(&r->arena, o[i].row) : hint;
+	if (n && word && *argument_meant(&r->arena, o, n, word))
+		hint = argument_meant(&r->arena, o, n, word);
 	if (!word || *word == '-')
 		complain_text(EXIT_USAGE, "%s requires one of %s; see \"gputune %s --help\"",
 			      r->name, all.s, r->name);
 	else
 		complain_text(EXIT_USAGE, "%s takes %s, not \"%s\"%s", r->name, all.s, word,
 			      meant ? arena_printf(&r->arena, "; did you mean \"%s\"?", meant)
-				    : argument_meant(&r->arena, o, n, word));
+				    : hint);
 	return NULL;
 }
 
