@@ -290,13 +290,26 @@ static int find_orphans(struct persisting *s, struct err *e)
 	return -ENODATA;
 }
 
+/* Then nothing is asked. */
+static bool keeps_nothing(struct persisting *s, struct txn_select select, const struct txn_who *who)
+{
+	struct txn_report report = { 0 };
+	struct err e = { 0 };
+
+	select.dry = true;
+	return !host_exists(s->h, PERSIST_REQUEST) &&
+	       txn_undo(s->h, s->d->arena, &select, who, &report, &e) == -ENOENT;
+}
+
 static int remove_all(struct persist_verb_answer *out)
 {
 	struct persisting *s = &out->s;
 	const struct txn_select select = selection(s);
 	const struct txn_who who = txn_who_here(s->d->arena, s->ask->change.reason);
 	size_t rest = 0;
-	int result, code = agreed(s, "Remove what gputune keeps for the next boot?");
+	int result, code = keeps_nothing(s, select, &who)
+				   ? 0
+				   : agreed(s, "Remove what gputune keeps for the next boot?");
 
 	if (code)
 		return code;
