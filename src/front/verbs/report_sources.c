@@ -304,7 +304,7 @@ static bool is_capture(const char *path)
 	struct stat st;
 
 	if (stat(path, &st))
-		return false;
+		return str_starts(path, "demo:");
 	text_printf(&meta, "%s/meta.json", path);
 	return S_ISDIR(st.st_mode) ? access(meta.s, F_OK) == 0 : str_ends(path, ".tar");
 }
