@@ -4,7 +4,9 @@
 import json
 import pathlib
 import re
+import shlex
 import subprocess
+import sys
 import tempfile
 
 from common import UNSHARE, built, captured, end_suite, expect, gputune, machines, no_namespaces, root, run, skip
@@ -95,15 +97,34 @@ def work_per_joule(tmp):
     return None
 
 
+# What each verb asks of NVML on a captured HGX, a line a function: verb, function, questions (of all GPUs). libraries.py GPUTUNE --update
+# writes it. A reading of monitor and top asks again, and the list of processes is taken by two of their looks: no more than that.
+ASKED = root / "tests/golden/nvml.tsv"
+READINGS = {"monitor --once": 4, "top --for 100ms --interval 100ms": 6}
+ASKERS = ("check", "show", "plan", "doctor gpu.slow", *READINGS)
+
+
 def asked_once():
-    """No question goes to NVML twice in a check."""
+    """No question goes to NVML twice in a run; what each verb asks is stored."""
     if why := no_namespaces("mount"):
         return skip("NVML is asked once", why)
-    for machine in (m for m in captured if m.name in ("hgx-h100", "dgx-spark")):
-        p = as_live(machine, root / "scripts/device-nvml-cost", gputune, "--real", STUB / "libnvidia-ml.so.1")
-        calls = re.search(r"(\d+) questions, (\d+) calls", p.stdout)
-        expect(f"{machine.name}: each question to NVML once", p.returncode == 0 and calls and calls[1] == calls[2] and int(calls[1]) > 30,
-               (p.returncode, p.stdout[-600:], p.stderr))
+    got = []
+    with tempfile.TemporaryDirectory() as d:
+        for machine, verb in [("dgx-spark", "check"), *(("hgx-h100", v) for v in ASKERS)]:
+            argv = [root / "scripts/device-nvml-cost", gputune, "--real", STUB / "libnvidia-ml.so.1", "--json", f"{d}/asked", "--", *verb.split()]
+            if verb.startswith("top"):
+                argv = ["script", "-qec", shlex.join(map(str, argv)), "/dev/null"]
+            p = as_live(machines / machine, *argv, TERM="xterm")
+            j = json.loads((pathlib.Path(d) / "asked").read_text())
+            most, questions = READINGS.get(verb, 1), sum(f["questions"] for f in j["functions"])
+            expect(f"{machine}, {verb}: each question to NVML once" + f" in {most} readings" * (most > 1), questions > 30 and
+                   all(f["calls"] <= most * f["questions"] for f in j["functions"]), (p.stdout[-600:], p.stderr))
+            if machine == "hgx-h100":
+                got += sorted(f"{verb}\t{f['function']}\t{f['questions']}\n" for f in j["functions"])
+    if "--update" in sys.argv:
+        ASKED.write_text("".join(got))
+    stored = ASKED.read_text().splitlines(keepends=True)
+    expect("what is asked is what is stored", got == stored, sorted(set(got) ^ set(stored)))
     return None
 
 
