@@ -243,6 +243,19 @@ static const struct doctor_case doctor_rows[] = {
 	  .findings = "cpu.numa-balancing=fail" },
 	{ IS("memory.slow-access/balancing", EXCLUDED), NULL, .findings = "cpu.numa-balancing=fail",
 	  .signs = "{'numa_moved_pages': 10}", .earlier = "{'numa_moved_pages': 10}" },
+	{ IS("memory.slow-access/far", LIKELY),
+	  "process 42 (python3) uses GPU 0, near CPUs 0-7, but may run only on CPUs 8-15",
+	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
+		   "[{'index': 42, 'command': 'python3'}]}]}}",
+	  .signs = "{'processes': [{'pid': 42, 'cpus': '8-15'}]}" },
+	{ IS("memory.slow-access/far", EXCLUDED), "may run near it",
+	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
+		   "[{'index': 42, 'command': 'python3'}]}]}}",
+	  .signs = "{'processes': [{'pid': 42, 'cpus': '7-15'}]}" },
+	{ IS("memory.slow-access/far", UNSEEN), "no process on a GPU",
+	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
+		   "[{'index': 42, 'command': 'python3'}]}]}}",
+	  .signs = "{'processes': [{'pid': 42, 'cpus': '!denied'}]}" },
 	/* --- cpu */
 	{ IS("cpu.slow-clock/warm", LIKELY), NULL, .signs = "{'log_throttled': 4}" },
 	{ IS("cpu.slow-clock/warm", EXCLUDED), NULL, .signs = "{'log_throttled': 0}" },

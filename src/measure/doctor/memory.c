@@ -185,4 +185,33 @@ static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 			    "it is on, and %.0f pages/s migrate", rate);
 }
 
+/* A program allocates on the node that it runs on. */
+static void doctor_memory_far(const struct rule_facts *e, struct judged *out)
+{
+	if (e->m->cpu.nodes.n == 1) {
+		verdict_set(e, out, CAUSE_NOT_HERE, "one NUMA node");
+		return;
+	}
+	verdict_set(e, out, CAUSE_UNSEEN, "no process on a GPU whose CPUs are known is visible");
+	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
+		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
+			LIST_FOR_EACH (struct observed_process, o, &e->signs->processes) {
+				if (o->index != p->index || !seen_ok(&o->cpus.f) ||
+				    !seen_ok(&g->cpu_affinity.f))
+					continue;
+				if (!idset_intersects(&o->cpus.v, &g->cpu_affinity.v)) {
+					verdict_set(
+						e, out, CAUSE_LIKELY,
+						"process %u (%s) uses GPU %u, near CPUs %s, but "
+						"may run only on CPUs %s",
+						p->index, fact_text(&p->command, "unnamed"),
+						g->index, idset_format(e->a, &g->cpu_affinity.v),
+						idset_format(e->a, &o->cpus.v));
+					return;
+				}
+				verdict_set(e, out, CAUSE_EXCLUDED,
+					    "each visible process on a GPU may run near it");
+			}
+}
+
 #include "measure/doctor_memory_rows.h"

@@ -363,6 +363,24 @@ static struct fact_int memlock_of(struct arena *a, struct host *h, const char *p
 	return sign_unseen(r, path);
 }
 
+static struct fact_set cpus_of(struct arena *a, struct host *h, const char *path)
+{
+	static const char key[] = "\nCpus_allowed_list:\t";
+	struct fact_set out = { .f = { .seen = SEEN_OK, .dir = "", .leaf = path } };
+	char *text, *at;
+	int r = host_read(h, path, CONF_MAX, a, &text, NULL);
+
+	if (r == 0) {
+		at = strstr(text, key);
+		if (at)
+			at[sizeof(key) - 1 + strcspn(at + sizeof(key) - 1, "\n")] = '\0';
+		r = at ? idset_parse(a, at + sizeof(key) - 1, &out.v) : -EPROTO;
+	}
+	if (r)
+		out.f = sign_unseen(r, path).f;
+	return out;
+}
+
 static void read_process(struct arena *a, struct host *h, struct observations *s,
 			 const struct gpu_process *p)
 {
@@ -377,6 +395,7 @@ static void read_process(struct arena *a, struct host *h, struct observations *s
 	out->command = p->command;
 	out->nccl = loaded_nccl(a, h, arena_printf(a, "%s/maps", base));
 	out->memlock = memlock_of(a, h, arena_printf(a, "%s/limits", base));
+	out->cpus = cpus_of(a, h, arena_printf(a, "%s/status", base));
 	read_environ(
 		a, h, s, arena_printf(a, "%s/environ", base),
 		arena_printf(a, "process %u (%s)", p->index, fact_text(&p->command, "unnamed")));
@@ -446,6 +465,7 @@ static const struct shape_row observed_process_rows[] = {
 	FACT(observed_process, command, "Command", NULL),
 	FACT(observed_process, nccl, "NCCL in use", NULL),
 	{ "memlock_bytes", NULL, "Locked memory", "bytes", SHAPE_FACT(observed_process, memlock) },
+	FACT(observed_process, cpus, "May run on CPUs", NULL),
 };
 const struct shape observed_process_shape = SHAPE(observed_process, observed_process);
 

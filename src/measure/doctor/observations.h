@@ -23,6 +23,7 @@ struct observed_process {
 	struct fact_str command;
 	struct fact_str nccl;	 /* path of the libnccl.so.2 that it has loaded */
 	struct fact_int memlock; /* bytes, soft limit; -1 is unlimited */
+	struct fact_set cpus;	 /* that it may run on */
 };
 
 /* Counters of an RDMA port since the driver was loaded. */
