@@ -198,13 +198,16 @@ struct fact_str probe_ask_str(struct probe *p, const char *api, const char *obje
 {
 	struct answer ans;
 	int r = host_ask(p->h, api, object, field, &ans);
-	const char *dir = ask_dir(p, api, object);
+	const char *dir = ask_dir(p, api, object), *text;
+	size_t n;
 
 	if (r == 0 && ans.kind != ANSWER_TEXT)
 		r = -EPROTO;
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, dir, field) };
-	return fact_str_of(arena_strdup(p->a, ans.text), dir, field);
+	/* Versions of firmware come with blanks around them. */
+	text = str_trim(ans.text, strlen(ans.text), &n);
+	return fact_str_of(arena_strndup(p->a, text, n), dir, field);
 }
 
 char *text_value(struct arena *a, const char *text, const char *key, char separator)

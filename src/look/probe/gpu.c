@@ -199,7 +199,7 @@ static void ask_name(struct probe *p, struct gpu *g, const char *object, const s
 static void microseconds(struct fact_int *f)
 {
 	if (seen_ok(&f->f))
-		f->v /= 1000;
+		f->v = f->v < 0 ? f->v : f->v / 1000;
 }
 
 /* SMs from cores: how many cores one has follows from the compute capability. */

@@ -553,6 +553,8 @@ static void probe_nic_add_port(struct probe *p, const char *device, const char *
 	port->rate_text = probe_str(p, dir, "rate");
 	port->rate_mbps = probe_nic_rate(&port->rate_text);
 	port->firmware = probe_str(p, device_dir, "fw_ver");
+	if (seen_ok(&port->firmware.f) && !*port->firmware.v)
+		port->firmware.f = fact_unseen(-EPROTO, device_dir, "fw_ver");
 	port->board_id = probe_str(p, device_dir, "board_id");
 	port->hca_type = probe_str(p, device_dir, "hca_type");
 	port->node_type = after_colon(p, device_dir, "node_type");

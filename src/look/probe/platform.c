@@ -529,6 +529,7 @@ void probe_software(struct probe *p)
 	s->nsys = present(p, "/usr/local/cuda/bin/nsys");
 	s->ncu = present(p, "/usr/local/cuda/bin/ncu");
 	s->perftest = present(p, "/usr/bin/ib_write_bw");
+	s->mlnx_tools = present(p, "/var/lib/dpkg/info/nvidia-mlnx-tools.list");
 	s->container = platform_container(p);
 	s->container_runtime = present(p, "/usr/bin/nvidia-container-runtime");
 	libraries(p);

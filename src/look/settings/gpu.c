@@ -31,10 +31,14 @@ static void mig(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!is_seen(q, v, &g->mig.f, "this GPU has no MIG"))
+	if (!is_seen(q, v, &g->mig.f, "this GPU has no MIG") || is_hidden(q, v, &g->mig_pending.f))
 		return;
 	v->current = g->mig.v ? "on" : "off";
-	if (!g->mig.v)
+	if (seen_ok(&g->mig_pending.f) && g->mig_pending.v != g->mig.v)
+		verdict_fail(v, "no change pending",
+			     arena_printf(q->a, "MIG will be %s after the next reset or reboot",
+					  g->mig_pending.v ? "on" : "off"));
+	else if (!g->mig.v)
 		verdict_pass(v, "off: the whole GPU is one device");
 	else if (q->profile == PROFILE_TRAINING)
 		verdict_fail(v, "off", "instances cannot reach each other over NVLink");
@@ -398,6 +402,10 @@ static void power_limit(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &now->f, NULL) || is_hidden(q, v, &g->power_limit_enforced_mw.f))
 		return;
 	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
+	if (now->v <= 0) {
+		verdict_unknown(v, CODE_ERROR, "the driver reports no limit");
+		return;
+	}
 	if (!wanted_limit(q, v, &want))
 		return;
 	v->why = q->wish->because;

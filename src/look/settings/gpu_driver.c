@@ -112,7 +112,7 @@ static const struct gpu *lost_gpu(const struct machine *m)
 static void all_visible(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *lost = lost_gpu(q->m);
-	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
+	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n, all = n > bus ? n : bus;
 
 	/* Its GPU is part of the processor: nobody takes it out. */
 	if (!n && !bus && q->platform & ON_SPARK && q->m->pci.n && !is_virtual(q->m) &&
@@ -147,7 +147,7 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 				     gpu_driver_missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
 	else if ((q->platform & ON_HGX) && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
-		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
+		 !is_superchip(q->m) && of_one_kind(q->m) && all != 4 && all != 8 && all != 16)
 		verdict_fail(v, "4, 8 or 16",
 			     "GPUs are missing from the bus: an HGX baseboard has more");
 	else
