@@ -268,7 +268,7 @@ def serving(tmp, a, b):
     j = follows("FP8 while it is loaded", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "fp8", "--host",
                                            str(a)], 0)
     expect("by the option", j and "--quantization" in j["commands"][0]["argv"], j)
-    says("an option as a model", ["generate", "vllm", "--model=-x", "--host", a], 2, "\" would be parsed as an option, not a model")
+    says("an option as a model", ["generate", "vllm", "--model=-x", "--params", "8e9", "--host", a], 2, "\" would be parsed as an option, not a model")
     says("no model", ["generate", "vllm", "--host", a], 2, "--model")
     j = follows("who may ask", ["generate", "vllm", "--model", "Qwen3-8B", "--host", str(a)], 0)
     expect("this machine alone", j and j["commands"][0]["argv"][-2:] == ["--host", "127.0.0.1"], j)
