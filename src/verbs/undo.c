@@ -105,12 +105,16 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_select dry = *s;
 	struct err e = { 0 };
-	int code = 0;
+	int code = -ENOENT;
 
 	dry.dry = true;
+	if (!s->dry && !d->agreed)
+		code = txn_undo(h, d->arena, &dry, &who, &out->report, &e);
 	/* Nobody is asked about nothing. */
-	if (!s->dry && !d->agreed && txn_undo(h, d->arena, &dry, &who, &out->report, &e) != -ENOENT)
-		code = door_agreed(d, NULL, question(d, &out->report, files_stay(h, &out->report)));
+	code = code == -ENOENT || code == -ESRCH
+		       ? 0
+		       : door_agreed(d, NULL,
+				     question(d, &out->report, files_stay(h, &out->report)));
 	if (code)
 		return code;
 	out->report = (struct txn_report){ 0 };

@@ -111,6 +111,7 @@ def demo(user, home):
     says("then all is kept", ["persist", *on], 0, "in effect", **user)
     says("a number warns of what remains", ["undo", "5", "--dry-run", *on], 0, "values kept for the next boot remain", **user)
     says("what removes it does not", ["undo", "6", "--yes", *on], 0, "5 restored", **user)
+    says("no such transaction", ["undo", "77", "--yes", *on], 3, "no transaction 77", **user)
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     says("a dry run names its options", ["apply", "--only", "memory", "--dry-run", *on], 0, f'"gputune apply --only memory {" ".join(on)}" makes 2 changes,', **user)
     refuses("a demo's name alone", ["check", "--host", "dgx-spark"], 2, 'did you mean "demo:dgx-spark"?', **dict(user, cwd=home))

@@ -89,7 +89,7 @@ struct txn_select {
 };
 
 /* 0: everything selected is as it was, or is somebody else's by now. -ENOENT: nothing to undo.
- * -EUCLEAN: something is stuck. */
+ * -ESRCH: no transaction of that number. -EUCLEAN: something is stuck. */
 int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const struct txn_who *who,
 	     struct txn_report *out, struct err *e);
 

@@ -125,10 +125,14 @@ static int undo_nothing(const struct txn_select *s, const struct journal *j, str
 		err_hint(e, "\"gputune journal check\" shows what is unreadable");
 		return -ENOENT;
 	}
-	if (s->txn)
-		return err_set(e, -ENOENT,
-			       "transaction %lu has nothing to undo: see \"gputune history\"",
-			       s->txn);
+	for (size_t i = 0; s->txn && i < j->n; i++)
+		if (j->items[i].txn == s->txn)
+			return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
+	if (s->txn) {
+		err_set(e, -ESRCH, "no transaction %lu", s->txn);
+		err_hint(e, "\"gputune history\" lists them");
+		return -ESRCH;
+	}
 	return err_set(e, -ENOENT, "nothing to undo");
 }
 
