@@ -197,7 +197,6 @@ const struct verb list_verb = {
 	.examples = EXAMPLES({ "list", "all settings" },
 			     { "list models", "models that predict supports by name" },
 			     { "list profiles", "profiles for check" },
-			     { "list demos", "captured machines for --host" },
 			     { "list results", "what bench saved, for compare" },
 			     { "list facts --format json", "paths of all facts, for a script" }),
 	.ask = &list_ask_shape,
