@@ -186,15 +186,22 @@ with Sparks(2) as s:
     s.ip(1, "link", "set", "enp1s0f0np0", "mtu", "1500")
     s.put(2, s.device(0, 0) + "/net/enp1s0f0np0/speed", "100000")
     s.answers(2, "nvml", "580.142", "580.1.2")
+    s.put(1, "/etc/nccl.conf", "# ours\nNCCL_IB_HCA=rocep1s0f0\nNCCL_ALGO=Ring\n")
+    s.put(2, "/etc/nccl.conf", "NCCL_IB_HCA=mlx5_0\nNCCL_ALGO=Tree # theirs\n")
     j = discover(s)
     names("another MTU at one end", j, "mtu-mismatch", "1500 bytes on spark-1 enp1s0f0np0", "9000 bytes on spark-2",
           node="spark-1", port="enp1s0f0np0")
     names("half a link", j, "speed-below", "100 Gb/s", node="spark-2", port="enp1s0f0np0")
-    names("another driver", j, "version-skew", "GPU driver", "spark-2 580.1.2")
+    skew = [f for f in j["findings"] if f["code"] == "version-skew"]
+    expect("another driver", any("GPU driver" in f["text"] and "spark-2 580.1.2" in f["evidence"] for f in skew), skew)
+    expect("other settings of NCCL, but for names of devices",
+           any("/etc/nccl.conf" in f["text"] and f["evidence"] == "spark-1 NCCL_ALGO=Ring, spark-2 NCCL_ALGO=Tree" for f in skew), skew)
     only(j, "mtu-mismatch", "speed-below", "version-skew")
     s.ip(1, "link", "set", "enp1s0f0np0", "mtu", "9000")
     s.put(2, s.device(0, 0) + "/net/enp1s0f0np0/speed", "200000")
     s.answers(2, "nvml")
+    s.remove(1, "/etc/nccl.conf")
+    s.remove(2, "/etc/nccl.conf")
 
     for n in (1, 2):
         s.ip(n, "addr", "del", f"192.168.101.{n}/24", "dev", "enP2p1s0f0np0")

@@ -256,6 +256,13 @@ static const struct doctor_case doctor_rows[] = {
 	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
 		   "[{'index': 42, 'command': 'python3'}]}]}}",
 	  .signs = "{'processes': [{'pid': 42, 'cpus': '!denied'}]}" },
+	{ IS("net.rendezvous/taken", POSSIBLE), "listens on port 29500",
+	  .signs = "{'listens': '22,29500'}" },
+	{ IS("net.rendezvous/taken", POSSIBLE), "listens on port 1234",
+	  .signs = "{'listens': '1234', 'vars': [{'name': 'MASTER_PORT', 'value': '1234', "
+		   "'origin': 'this shell'}]}" },
+	{ IS("net.rendezvous/taken", EXCLUDED), "29500", .signs = "{'listens': '22,29501'}" },
+	{ IS("net.rendezvous/taken", UNSEEN), NULL, .signs = "{'listens': '!denied'}" },
 	/* --- cpu */
 	{ IS("cpu.slow-clock/warm", LIKELY), NULL, .signs = "{'log_throttled': 4}" },
 	{ IS("cpu.slow-clock/warm", EXCLUDED), NULL, .signs = "{'log_throttled': 0}" },

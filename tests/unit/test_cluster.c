@@ -476,15 +476,16 @@ static void json_there_and_back(void **state)
 {
 	struct arena a = { 0 };
 	struct cluster
-		c = nodes_of(&a,
-			     (const char *const[]){
-				     "{'name': 'x', 'nccl': '2.28.9', 'ip_forward': 1, " TWINS
-				     "'heard': [" HEAR(
-					     "a", "link", "y",
-					     "b") "], 'routes': [{'to': '10.0.0.1', 'port': 'a'}]}",
-				     "{'name': 'y', 'nccl': '2.31.2', 'driver': '!denied', " ONE(
-					     "b") "'heard': []}",
-				     NULL }),
+		c = nodes_of(
+			&a,
+			(const char *const[]){
+				"{'name': 'x', 'nccl': '2.28.9', 'nccl_conf': 'none', "
+				"'ip_forward': 1, " TWINS "'heard': [" HEAR(
+					"a", "link", "y",
+					"b") "], 'routes': [{'to': '10.0.0.1', 'port': 'a'}]}",
+				"{'name': 'y', 'nccl': '2.31.2', 'nccl_conf': 'NCCL_PROTO=LL', "
+				"'driver': '!denied', " ONE("b") "'heard': []}",
+				NULL }),
 		again;
 	struct err e = { 0 };
 	json_t *j, *k;
@@ -492,6 +493,7 @@ static void json_there_and_back(void **state)
 	(void)state;
 	cluster_judge(&a, &c, NULL);
 	assert_true(found(&c, "version-skew", "x 2.28.9, y 2.31.2"));
+	assert_true(found(&c, "version-skew", "x none, y NCCL_PROTO=LL"));
 	j = result_shape_json(&cluster_discover_result, &c, 0, 1);
 	assert_non_null(j);
 	assert_int_equal(cluster_read(&a, j, &again, &e), 0);

@@ -515,6 +515,26 @@ static struct fact_str glibc(struct probe *p)
 	return probe_ask_str(p, "libc", "", "version");
 }
 
+/* Its settings without remarks, in the order of the file; each is one word. */
+static struct fact_str nccl_conf(struct probe *p)
+{
+	static const char path[] = "/etc/nccl.conf";
+	char *text, *line;
+	TEXT_AUTO t = { 0 };
+	int r = host_read(p->h, path, 1 << 12, p->a, &text, NULL);
+
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", path) };
+	while ((line = strsep(&text, "\n"))) {
+		size_t n = strcspn(line, "#\r");
+		const char *s = str_trim(line, n, &n);
+
+		if (str_starts(s, "NCCL_"))
+			text_printf(&t, "%s%.*s", t.len ? " " : "", (int)n, s);
+	}
+	return fact_str_of(arena_strdup(p->a, t.len ? t.s : "empty"), "", path);
+}
+
 void probe_software(struct probe *p)
 {
 	struct software *s = &p->m->software;
@@ -530,6 +550,7 @@ void probe_software(struct probe *p)
 	s->ncu = present(p, "/usr/local/cuda/bin/ncu");
 	s->perftest = present(p, "/usr/bin/ib_write_bw");
 	s->mlnx_tools = present(p, "/var/lib/dpkg/info/nvidia-mlnx-tools.list");
+	s->nccl_conf = nccl_conf(p);
 	s->container = platform_container(p);
 	s->container_runtime = present(p, "/usr/bin/nvidia-container-runtime");
 	libraries(p);

@@ -57,6 +57,7 @@ static const struct shape_row software_rows[] = {
 	FACT(software, ncu, "Nsight Compute", NULL),
 	FACT(software, perftest, "perftest", NULL),
 	FACT(software, mlnx_tools, "nvidia-mlnx-tools", NULL),
+	FACT(software, nccl_conf, "/etc/nccl.conf", NULL),
 	FACT(software, container, "Container", NULL),
 	FACT(software, container_runtime, "Container runtime", NULL),
 	FACT(software, rc_local, "/etc/rc.local", NULL),

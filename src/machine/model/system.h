@@ -48,6 +48,7 @@ struct software {
 	struct fact_str nsys, ncu;  /* paths of NVIDIA's profilers */
 	struct fact_str perftest;   /* path of ib_write_bw */
 	struct fact_str mlnx_tools; /* list of files of the package nvidia-mlnx-tools */
+	struct fact_str nccl_conf;  /* what /etc/nccl.conf sets: "NAME=VALUE NAME=VALUE" */
 	struct fact_str container;  /* name of the container runtime we run in; absent on a host */
 	struct fact_str container_runtime; /* NVIDIA container runtime path */
 	struct fact_str rc_local;	   /* "present": there is an /etc/rc.local */

@@ -135,6 +135,22 @@ static struct fact_str nccl(const struct machine *m)
 	};
 }
 
+/* Devices may have another name on each machine. */
+static struct fact_str nccl_conf(struct arena *a, const struct fact_str *f)
+{
+	char *words, *w;
+	TEXT_AUTO t = { 0 };
+
+	if (!seen_ok(&f->f) && f->f.seen != SEEN_ABSENT)
+		return *f;
+	words = arena_strdup(a, fact_text(f, ""));
+	while ((w = strsep(&words, " ")))
+		if (str_starts(w, "NCCL_") && !str_starts(w, "NCCL_SOCKET_IFNAME") &&
+		    !str_starts(w, "NCCL_IB_HCA"))
+			text_printf(&t, "%s%s", t.len ? " " : "", w);
+	return word(arena_strdup(a, t.len ? t.s : "none"), "/etc/nccl.conf");
+}
+
 /* 13000 is 13.0. */
 static struct fact_str cuda(struct arena *a, const struct fact_int *driver)
 {
@@ -168,6 +184,7 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 	out->driver = m->gpu.driver;
 	out->cuda = cuda(a, &m->gpu.cuda_driver);
 	out->nccl = nccl(m);
+	out->nccl_conf = nccl_conf(a, &m->software.nccl_conf);
 	out->gpus = m->gpu.count;
 	out->gpu = g ? g->name
 		     : (struct fact_str){ .f = { .seen = SEEN_ABSENT,

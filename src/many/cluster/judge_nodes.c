@@ -191,15 +191,19 @@ struct version {
 };
 
 static const struct version versions[] = {
-	{ "NCCL", CLUSTER_FAULT,
+	{ "the version of NCCL", CLUSTER_FAULT,
 	  "install one version everywhere: ranks of different versions may hang or refuse",
 	  offsetof(struct cluster_node, nccl) },
-	{ "the GPU driver", CLUSTER_WARNING, "install one driver version on all nodes",
-	  offsetof(struct cluster_node, driver) },
-	{ "the kernel", CLUSTER_NOTE,
+	{ "the settings in /etc/nccl.conf", CLUSTER_WARNING,
+	  "make the file the same on all nodes, but for names of devices: ranks that differ in a "
+	  "protocol or in queue pairs hang",
+	  offsetof(struct cluster_node, nccl_conf) },
+	{ "the version of the GPU driver", CLUSTER_WARNING,
+	  "install one driver version on all nodes", offsetof(struct cluster_node, driver) },
+	{ "the version of the kernel", CLUSTER_NOTE,
 	  "install one kernel version on all nodes, so that figures are comparable",
 	  offsetof(struct cluster_node, kernel) },
-	{ "gputune", CLUSTER_NOTE, "install one version everywhere",
+	{ "the version of gputune", CLUSTER_NOTE, "install one version everywhere",
 	  offsetof(struct cluster_node, version) },
 };
 
@@ -225,11 +229,11 @@ static void judge_nodes_skew(struct arena *a, struct cluster *c, const struct ve
 	}
 	if (!differ)
 		return;
-	cluster_find_as(a, c,
-			&(struct cluster_finding){
-				"version-skew", v->severity, "", "",
-				arena_printf(a, "The nodes differ in the version of %s.", v->what),
-				arena_strdup(a, t.s), v->fix });
+	cluster_find_as(
+		a, c,
+		&(struct cluster_finding){ "version-skew", v->severity, "", "",
+					   arena_printf(a, "The nodes differ in %s.", v->what),
+					   arena_strdup(a, t.s), v->fix });
 }
 
 void cluster_judge_nodes(struct arena *a, struct cluster *c)

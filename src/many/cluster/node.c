@@ -96,6 +96,7 @@ static const struct shape_row cluster_node_rows[] = {
 	FACT(cluster_node, driver, "Driver", NULL),
 	FACT(cluster_node, cuda, "CUDA", NULL),
 	FACT(cluster_node, nccl, "NCCL", NULL),
+	FACT(cluster_node, nccl_conf, "/etc/nccl.conf", NULL),
 	FACT(cluster_node, gpu, "GPU", NULL),
 	FACT(cluster_node, gpus, "GPUs", NULL),
 	FACT(cluster_node, memory_bytes, "Memory", "bytes"),

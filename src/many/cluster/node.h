@@ -87,7 +87,8 @@ struct cluster_node {
 	struct fact_str version; /* of gputune there */
 	struct fact_str platform, product, os, kernel, arch;
 	struct fact_str driver, cuda, nccl; /* versions */
-	struct fact_str gpu;		    /* name of the GPUs, "NVIDIA GB10" */
+	struct fact_str nccl_conf; /* settings of /etc/nccl.conf but for names of devices; "none" */
+	struct fact_str gpu;	   /* name of the GPUs, "NVIDIA GB10" */
 	struct fact_int gpus, memory_bytes;
 	struct fact_int euid;
 	struct fact_int

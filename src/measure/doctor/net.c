@@ -47,6 +47,25 @@ static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 	}
 }
 
+/* A listener may be rank 0 itself, which waits: it is no more than possible. */
+static void taken(const struct rule_facts *e, struct judged *out)
+{
+	const struct observed_var *v = var_of(e, "MASTER_PORT");
+	long long port;
+
+	if (!v || parse_i64(fact_text(&v->value, ""), &port))
+		port = 29500;
+	if (verdict_set_unseen(e, out, &e->signs->listens.f, "the table of TCP ports"))
+		return;
+	if (port > 0 && idset_has(&e->signs->listens.v, (unsigned)port))
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "a program here listens on port %lld: rank 0 of this job, or one that "
+			    "an earlier job left",
+			    port);
+	else
+		verdict_set(e, out, CAUSE_EXCLUDED, "no program here listens on port %lld", port);
+}
+
 static void routed(const struct rule_facts *e, struct judged *out)
 {
 	const struct path_look *p = e->path;

@@ -381,6 +381,29 @@ static struct fact_set cpus_of(struct arena *a, struct host *h, const char *path
 	return out;
 }
 
+/* By IPv4 or IPv6. */
+static struct fact_set listening(struct arena *a, struct host *h)
+{
+	enum { LISTEN = 10 };
+	static const char *const tables[] = { "/proc/net/tcp", "/proc/net/tcp6" };
+	struct fact_set out = { .f = { .seen = SEEN_OK, .dir = "", .leaf = tables[0] } };
+	unsigned port, state;
+	char *text, *line;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		int r = host_read(h, tables[i], MAPS_MAX, a, &text, NULL);
+
+		if (r && i == 0)
+			out.f = sign_unseen(r, tables[0]).f;
+		while (r == 0 && (line = strsep(&text, "\n")))
+			if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x", &port, &state) ==
+				    2 &&
+			    state == LISTEN)
+				idset_add(a, &out.v, port);
+	}
+	return out;
+}
+
 static void read_process(struct arena *a, struct host *h, struct observations *s,
 			 const struct gpu_process *p)
 {
@@ -447,6 +470,7 @@ void observations_read(struct arena *a, struct host *h, const struct machine *m,
 {
 	observations_read_machine(a, h, m, out);
 	read_home(a, h, out);
+	out->listens = listening(a, h);
 	observations_read_vars(a, h, m, out);
 }
 
@@ -525,6 +549,7 @@ static const struct shape_row observations_rows[] = {
 	FACT(observations, log_oom, "Log: killed for memory", "lines"),
 	FACT(observations, log_throttled, "Log: CPU thermal throttling", "lines"),
 	FACT(observations, module, "Loaded nvidia module", NULL),
+	FACT(observations, listens, "Listening TCP ports", NULL),
 	FACT_LIST(observations, vars, "Variables", observed_var),
 	FACT_LIST(observations, processes, "Processes", observed_process),
 	FACT_LIST(observations, ports, "RDMA counters", observed_port),

@@ -63,6 +63,7 @@ struct observations {
 	struct fact_int log_oom;       /* the kernel killed a process for memory */
 	struct fact_int log_throttled; /* a CPU was too warm */
 	struct fact_str module;	       /* version of the loaded nvidia module */
+	struct fact_set listens;       /* TCP ports that a program here waits on */
 	struct list vars;	       /* struct observed_var */
 	struct list processes;	       /* struct observed_process */
 	struct list ports;	       /* struct observed_port */
