@@ -47,7 +47,7 @@ static void test_there_and_back(void **state)
 	assert_true(lab_is_original(&l));
 	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), -ENOENT);
 	assert_int_equal(lab_undo(&l, (struct txn_select){ .txn = 1 }), -ENOENT);
-	assert_int_equal(lab_undo(&l, (struct txn_select){ .txn = 77 }), -ENOENT);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .txn = 77 }), -ESRCH);
 	lab_close(&l);
 }
 

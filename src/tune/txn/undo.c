@@ -118,22 +118,26 @@ static void undo_announce(struct txn_run *r, const struct txn_select *s, struct 
 	}
 }
 
-static int undo_nothing(const struct txn_select *s, const struct journal *j, struct err *e)
+static int undo_nothing(struct txn_run *r, const struct txn_select *s, struct err *e)
 {
-	if (j->bad_lines) {
+	struct journal all;
+
+	if (r->journal.bad_lines) {
 		err_set(e, -ENOENT, "no readable change to undo");
 		err_hint(e, "\"gputune journal check\" shows what is unreadable");
 		return -ENOENT;
 	}
-	for (size_t i = 0; s->txn && i < j->n; i++)
-		if (j->items[i].txn == s->txn)
-			return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
-	if (s->txn) {
-		err_set(e, -ESRCH, "no transaction %lu", s->txn);
-		err_hint(e, "\"gputune history\" lists them");
-		return -ESRCH;
-	}
-	return err_set(e, -ENOENT, "nothing to undo");
+	if (!s->txn || journal_load(r->h, r->a, true, &all, e))
+		return err_set(e, -ENOENT, "nothing to undo");
+	for (size_t i = 0; i < all.n; i++)
+		if (all.items[i].txn == s->txn)
+			return err_set(e, -ENOENT,
+				       "transaction %lu has nothing to undo: see \"gputune "
+				       "history\"",
+				       s->txn);
+	err_set(e, -ESRCH, "no transaction %lu", s->txn);
+	err_hint(e, "\"gputune history\" lists them");
+	return -ESRCH;
 }
 
 /*
@@ -174,7 +178,7 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 		changes += count_open(s, t);
 	}
 	if (!changes)
-		return r->report->recovered ? 0 : undo_nothing(s, &r->journal, e);
+		return r->report->recovered ? 0 : undo_nothing(r, s, e);
 	code = check_order(r, s, e);
 	if (code)
 		return code;
