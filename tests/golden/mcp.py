@@ -23,7 +23,7 @@ import time
 
 import jsonschema
 
-from common import PLAIN, alone, end_suite, expect, gputune, refuses, run, sanitized, scratch, until
+from common import PLAIN, alone, end_suite, expect, gputune, put, refuses, run, sanitized, scratch, until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
@@ -444,6 +444,11 @@ def approvals():
     listed = {t["name"]: t["annotations"] for t in c.ask("tools/list")["result"]["tools"]}
     expect("tools that write are there", list(listed) == READING + WRITING)
     expect("and say so", not any(listed[t]["readOnlyHint"] for t in WRITING) and listed["apply"]["destructiveHint"] and listed["undo"]["idempotentHint"])
+    site = put(over / "root/etc/gputune/policy.ini", "[agents]\nonly = memory.thp-defrag\n")
+    r = c.call("propose", setting="memory.dirty-ratio", target=SPARK)["result"]["structuredContent"]["data"]
+    expect("what the site's policy forbids agents is not proposed", r["state"] == "nothing" and not r["hash"] and r["refused"] == 1, r)
+    expect("and people may do it", "by agents" not in run("plan", "--only", "memory.dirty-ratio", *on)[1])
+    site.unlink()
     r = c.call("propose", setting="memory", target=SPARK)["result"]["structuredContent"]["data"]
     h = r["hash"]
     expect("a proposal", r["state"] == "waits" and r["changes"] == 2 and h in r["command"], r)
