@@ -7,6 +7,7 @@ hangs and nothing is left."""
 import glob
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -312,15 +313,16 @@ def amid(what, kill_rank, sig, codes, words):
     done = [finish(p, 120) for p in all_]
     if kill_rank:
         text = done[0][1] + done[0][2]
-        expect(f"{what}: rank 0 names it", done[0][0] in codes and all(w in text for w in words), (done[0][0], text[-500:]))
+        # Some ranks may still have been setting up.
+        expect(f"{what}: rank 0 names it", done[0][0] in codes and re.search(words, text), (done[0][0], text[-500:]))
     else:
         expect(f"{what}: the others end", all(d[0] in codes for d in done[1:]), [d[0] for d in done])
     nothing_left(what)
 
 
-amid("a rank that is killed", 1, signal.SIGKILL, (1,), ("rank 1", "disappeared"))
-amid("rank 0 that is killed", 0, signal.SIGKILL, (5,), ())
-amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), ())
+amid("a rank that is killed", 1, signal.SIGKILL, (1,), r"rank 1\b.* (disappeared|is no longer reachable)")
+amid("rank 0 that is killed", 0, signal.SIGKILL, (5,), "")
+amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), "")
 p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--local-processes", "--state", str(tmp / "state")],
           start_new_session=True)
 children = f"/proc/{p.pid}/task/{p.pid}/children"
