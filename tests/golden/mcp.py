@@ -447,6 +447,8 @@ def approvals():
     site = put(over / "root/etc/gputune/policy.ini", "[agents]\nonly = memory.thp-defrag\n")
     r = c.call("propose", setting="memory.dirty-ratio", target=SPARK)["result"]["structuredContent"]["data"]
     expect("what the site's policy forbids agents is not proposed", r["state"] == "nothing" and not r["hash"] and r["refused"] == 1, r)
+    r = c.call("plan", only="memory.dirty-ratio", target=SPARK)["result"]
+    expect("the plan says why", "forbids changes of memory.dirty-ratio by agents" in json.dumps(r), r)
     expect("and people may do it", "by agents" not in run("plan", "--only", "memory.dirty-ratio", *on)[1])
     site.unlink()
     r = c.call("propose", setting="memory", target=SPARK)["result"]["structuredContent"]["data"]

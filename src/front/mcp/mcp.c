@@ -149,7 +149,8 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 	r.print.fields = call->fields;
 	if (run_check_fields(&r))
 		return EXIT_USAGE;
-	verb_set_machine(r.verb, r.ask, call->capture, call->tool->writes ? s->how->overlay : NULL);
+	/* What is read of a captured machine is what was changed of it. */
+	verb_set_machine(r.verb, r.ask, call->capture, call->capture ? s->how->overlay : NULL);
 	return r.whole(&r);
 }
 
