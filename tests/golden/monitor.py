@@ -430,10 +430,12 @@ else:
         return subprocess.run(["tmux", "-S", tmp / "tmux", "-f", "/dev/null", *map(str, argv)], capture_output=True, text=True,
                               timeout=20, check=False).stdout
 
-    def until(wanted, seconds=60.0):
-        """The screen once it shows wanted (a regular expression), or as it then is."""
+    def until(wanted, seconds=60.0, drawn=1):
+        """The screen once it shows wanted (a regular expression), or as it then is. drawn: so many looks in a row are the same; one alone may
+        meet it half drawn."""
         screens = []
-        common.until(lambda: screens.append(tmux("capture-pane", "-p")) or re.search(wanted, screens[-1], re.M), seconds, 0.1)
+        common.until(lambda: screens.append(tmux("capture-pane", "-p")) or re.search(wanted, screens[-1], re.M) and
+                     len(screens) >= drawn and len(set(screens[-drawn:])) == 1, seconds, 0.1)
         return screens[-1]
 
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "screen"}
@@ -496,7 +498,7 @@ else:
         tmux("send-keys", "Left")
         until("recording, 0.0 of")
         tmux("send-keys", "Right")
-        screens += f"{columns}x{lines_shown}\n{until('recording, (10|9)[.]')}"
+        screens += f"{columns}x{lines_shown}\n{until('recording, (10|9)[.]', drawn=5)}"
         tmux("send-keys", "q")
         until(r"^[#$] $|[#$]\s*$")
     if "--update" in sys.argv:
