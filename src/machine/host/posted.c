@@ -344,7 +344,7 @@ static int unpack_gz(const char *path, int fd, size_t *len, struct err *e)
 		r = fd_write_all(fd, piece, (size_t)got);
 		*len += (size_t)got;
 	}
-	/* A file that ends within its data is told by its end alone. */
+	/* zlib reports a truncated file only when it is closed. */
 	if (gzclose(in) == Z_BUF_ERROR && !r && !got)
 		return err_set(e, -EBADMSG, "%s: truncated: the compressed file ends early", path);
 	if (r)

@@ -349,7 +349,7 @@ struct weighed {
 /* What is asked. */
 struct asked {
 	double weight, strange;	  /* strange: the part that no row has */
-	bool question, wish;	  /* somebody asks: "?"; wants something new (the term "wish") */
+	bool question, wish;	  /* the text has a "?"; it requests a feature ("wish") */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
 

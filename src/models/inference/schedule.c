@@ -250,7 +250,7 @@ static void leave(struct simulation *s)
 static double prompts_taken(struct simulation *s, int *done, int *n_done)
 {
 	double taken = 0, chunk = fmax(s->q->chunk / 2, s->q->chunk - decoding(s));
-	bool whole = s->q->engine == ENGINE_TRTLLM; /* which splits no prompt unless told */
+	bool whole = s->q->engine == ENGINE_TRTLLM; /* no chunked prefill by default */
 
 	/* Who was admitted first has its prompt first: those without stand at the end. */
 	for (int k = decoding(s); k < s->n_running && taken < chunk - 1e-6; k++) {
@@ -419,7 +419,7 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->fixed = fmax(0, each - m->per_token * whole);
 	s->most = m->most_requests >= 1 ? m->usual_cache : INFINITY;
 	s->users = q->batch > 1 ? q->batch : 1;
-	/* TensorRT-LLM evicts nobody unless told: it admits by whole answers. */
+	/* TensorRT-LLM does not preempt by default: it reserves whole answers. */
 	s->reserved = q->engine == ENGINE_TRTLLM ? s->out : 0;
 	s->n = (int)fmin(REQUESTS, q->rate > 0	? fmax(300, q->rate * SECONDS)
 				   : in_turn(q) ? s->users * fmax(1, q->rounds)
