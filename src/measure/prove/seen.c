@@ -282,11 +282,13 @@ struct use_row *job_seen_rows(struct arena *a, const struct job_seen *s)
 {
 	struct use_row *out = arena_array(a, JOB_USES, sizeof(*out));
 
-	for (size_t i = 0; i < JOB_USES; i++)
+	for (size_t i = 0; i < JOB_USES; i++) {
+		double value = limits[i].scale * seen_value(s, i);
+
 		out[i] = (struct use_row){ job_use_names[i], s->uses & USE_BIT(i),
-					   arena_printf(a, "%.3g %s",
-							limits[i].scale * seen_value(s, i),
-							limits[i].unit) };
+					   arena_printf(a, value < 1000 ? "%.3g %s" : "%.0f %s",
+							value, limits[i].unit) };
+	}
 	return out;
 }
 

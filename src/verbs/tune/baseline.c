@@ -82,32 +82,26 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 /* Runs that are further from the later ones than noise: caches were cold. */
 static size_t cold_runs(const double *x, size_t n)
 {
-	double rest[TUNE_RUNS_MAX], middle, mad;
-	size_t k = n - n / 2;
+	size_t half = n / 2;
+	double middle = 0, mad = 0;
 
-	memcpy(rest, x + (n - k), k * sizeof(*rest));
-	middle = stat_median_in_place(rest, k);
-	for (size_t i = 0; i < k; i++)
-		rest[i] = fabs(x[n - k + i] - middle);
-	mad = stat_median_in_place(rest, k);
-	for (size_t i = 0; i < n - k; i++)
+	stat_median(x + half, n - half, &middle);
+	stat_mad(x + half, n - half, &mad);
+	for (size_t i = 0; i < half; i++)
 		if (fabs(x[i] - middle) <= fmax(6 * mad, 0.05 * middle))
 			return i;
-	return n - k;
+	return half;
 }
 
-static void figures(struct tuning *t, double *seconds)
+static void figures(struct tuning *t, const double *seconds)
 {
-	double x[TUNE_RUNS_MAX], s[TUNE_RUNS_MAX], mad = 0;
-	size_t n;
+	size_t n = t->n_runs - cold_runs(t->runs, t->n_runs);
+	double mad = 0;
 
-	t->cold = cold_runs(t->runs, t->n_runs);
-	n = t->n_runs - t->cold;
-	memcpy(x, t->runs + t->cold, n * sizeof(*x));
-	memcpy(s, seconds + t->cold, n * sizeof(*s));
-	t->before = stat_median_in_place(x, n);
-	t->seconds = stat_median_in_place(s, n);
-	stat_mad(x, n, &mad);
+	t->cold = t->n_runs - n;
+	stat_median(t->runs + t->cold, n, &t->before);
+	stat_median(seconds + t->cold, n, &t->seconds);
+	stat_mad(t->runs + t->cold, n, &mad);
 	t->spread = 1.4826 * mad / t->before;
 }
 
@@ -156,7 +150,7 @@ int tune_baseline(struct tuning *t)
 	s = sampler_start(t->g.h, &t->g.watch, &t->g.stop);
 	while (r == 0 && t->n_runs < TUNE_RUNS_MAX) {
 		/* More of them while the job still gets faster or slower. */
-		if (t->n_runs >= least && (t->dry || cold_runs(t->runs, t->n_runs) < t->n_runs / 2))
+		if (t->n_runs >= least && cold_runs(t->runs, t->n_runs) < t->n_runs / 2)
 			break;
 		door_progress(t->g.d,
 			      t->n_runs ? (double)(TUNE_RUNS_MAX - t->n_runs) * seconds[0] : -1,

@@ -391,14 +391,14 @@ static double need(struct tuning *t, size_t n, bool most)
 	return p->warm_up_s + (t->seconds + p->settle_s + SWITCH_S) * (double)runs;
 }
 
-bool tune_fit(struct tuning *t, double *need_s)
+bool tune_fit(struct tuning *t, double *one_s, double *all_s)
 {
 	struct plan *p = &t->g.planned.plan;
 	struct ledger *l = ARENA_NEW(t->g.d->arena, struct ledger);
 	const struct setting **seen = arena_array(t->g.d->arena, p->n, sizeof(*seen));
 	size_t n = count_open(t, seen), all = n;
-	double whole = need(t, n, false);
 
+	*all_s = need(t, n, false);
 	ledger_load(t->g.d->arena, t->g.h, t->g.planned.m,
 		    t->prove.state.state ? door_state(t->g.d, &t->prove.state) : NULL, l);
 	while (n > 1 && (n > SCREEN_FACTORS_MAX || need(t, n, false) > t->g.proof.budget_s)) {
@@ -416,16 +416,18 @@ bool tune_fit(struct tuning *t, double *need_s)
 				refuse(&p->changes[i], "budget",
 				       arena_printf(t->g.d->arena,
 						    "not enough time: --time-limit %.0fm",
-						    ceil(whole / 60)));
+						    ceil(*all_s / 60)));
 		n--;
 	}
-	*need_s = need(t, n, false);
+	*one_s = need(t, n, false);
 	t->plan_s = fmin(need(t, n, true), t->g.proof.budget_s);
+	if (*one_s > t->g.proof.budget_s)
+		return false;
 	if (n < all)
 		door_warn(t->g.d,
 			  "%zu of %zu candidates fit the time limit; --time-limit %.0fm tries all",
-			  n, all, ceil(whole / 60));
-	return *need_s <= t->g.proof.budget_s;
+			  n, all, ceil(*all_s / 60));
+	return true;
 }
 
 /* --- what became of them ---------------------------------------------------------------------- */

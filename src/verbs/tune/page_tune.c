@@ -17,7 +17,7 @@ static const char *figure_text(struct arena *a, const struct tuning *t, double v
 	const struct window *w = &t->g.proof.window;
 	const char *unit = w->figures[w->main].unit_text;
 
-	return arena_printf(a, "%.4g%s%s", v, *unit ? " " : "", unit);
+	return arena_printf(a, v < 1e4 ? "%.4g%s%s" : "%.0f%s%s", v, *unit ? " " : "", unit);
 }
 
 static const char *value_text(struct arena *a, const struct tune_item *x)
@@ -58,6 +58,7 @@ static void notes(struct doc *d, const char *title, const struct tune_note *list
 
 static void job(struct doc *d, const struct tuning *t)
 {
+	struct record conditions = { .conditions = t->g.proof.conditions };
 	struct node *pairs = doc_pairs(d, NULL);
 	const char *used = NULL;
 
@@ -75,11 +76,11 @@ static void job(struct doc *d, const struct tuning *t)
 		node_pairf(d, pairs, "Measured", "%zu runs in %.0f min of %.0f min, seed %llu",
 			   t->g.proof.n_windows, ceil(t->g.proof.took_s / 60),
 			   ceil(t->g.proof.budget_s / 60), (unsigned long long)t->g.proof.seed);
-	if (t->g.proof.conditions.others > 0.5)
-		node_pair(d, pairs, "Others",
-			  cell_printf(d, STYLE_WARN,
-				      "used %.1f CPUs at the same time: intervals are wider",
-				      t->g.proof.conditions.others));
+	if (t->measured)
+		record_judge(d->arena, &conditions);
+	for (size_t i = 0; i < conditions.n_notes; i++)
+		node_pair(d, pairs, i ? "" : "Conditions",
+			  cell_as(STYLE_WARN, conditions.notes[i]));
 }
 
 static struct cell effect_cell(struct doc *d, bool known, double ratio, double low, double high)
@@ -194,6 +195,15 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 
 	if (!p->n || !t->uses)
 		return d;
+	if (t->g.proof.n_changes)
+		doc_verdict(d, STYLE_PLAIN,
+			    arena_printf(a, "%zu changes in about %.0f min, at most %.0f min",
+					 t->g.proof.n_changes, ceil(t->plan_s / 60),
+					 ceil(t->g.proof.budget_s / 60)),
+			    arena_printf(a,
+					 "effects from %.2g %% are seen; each switch is undone, "
+					 "even after a crash",
+					 100 * t->resolves));
 	notes(d, "Broken hardware: repair this first", t->health, t->n_health);
 	job(d, t);
 	table = DOC_TABLE(d, "Tried", "~Setting", "!On", "~Value", "Risk", "~Why");
@@ -209,13 +219,6 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 	node_merge(d, table);
 	not_tried(d, t);
 	notes(d, "Further steps for you", t->manual, t->n_manual);
-	if (t->g.proof.n_changes)
-		doc_text(d,
-			 "About %.0f min of at most %.0f min; %zu other sets are compared at the "
-			 "end. Screening detects effects from %.1f %%. The job runs repeatedly; "
-			 "each switch is undone, even after a crash.",
-			 ceil(t->plan_s / 60), ceil(t->g.proof.budget_s / 60), t->g.engine.n_rivals,
-			 100 * t->resolves);
 	return d;
 }
 

@@ -263,7 +263,7 @@ static void tune_prove_ask(struct tuning *t)
 static int tune_times(struct tuning *t)
 {
 	struct proof *p = &t->g.proof;
-	double need_s;
+	double one_s, all_s;
 
 	prove_note_changes(&t->g);
 	p->min_effect_asked = t->ask->pairs.min_effect;
@@ -272,12 +272,11 @@ static int tune_times(struct tuning *t)
 	p->budget_s = t->ask->pairs.budget_s > 0 ? t->ask->pairs.budget_s : BUDGET_S;
 	if (!p->n_changes)
 		return 0;
-	if (!tune_fit(t, &need_s))
-		return door_refuse(
-			t->g.d, EXIT_USAGE,
-			"the time limit is too short: one run takes %.3g s; use at least "
-			"--time-limit %.0fm",
-			t->seconds, ceil(need_s / 60));
+	if (!tune_fit(t, &one_s, &all_s))
+		return door_refuse(t->g.d, EXIT_USAGE,
+				   "the time limit is too short: one run takes %.3g s; "
+				   "--time-limit %.0fm tries one candidate, %.0fm all",
+				   t->seconds, ceil(one_s / 60), ceil(all_s / 60));
 	/* Without those that do not fit. */
 	p->n_changes = 0;
 	prove_note_changes(&t->g);

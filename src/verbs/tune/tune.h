@@ -80,9 +80,9 @@ int tune_look(struct tuning *t);
 /* The plan of all candidates for what the job was seen to use; what cannot matter is refused with
  * its reason. Other values and whole profiles become rivals. */
 void tune_candidates(struct tuning *t);
-/* Leaves out the last in rank until the rest fits the budget; false: not even one does, and *need_s
- * would do. */
-bool tune_fit(struct tuning *t, double *need_s);
+/* Leaves out the last in rank until the rest fits the budget. *one_s: what those that are left take
+ * at least; *all_s: all of them. false: not even one fits. */
+bool tune_fit(struct tuning *t, double *one_s, double *all_s);
 /* Every candidate in one line each, and what a person may do. */
 void tune_items(struct tuning *t);
 
