@@ -385,10 +385,9 @@ struct nvswitch *nvswitches(struct arena *a, const struct machine *m, size_t *n)
 
 static const char *gpu_name(struct arena *a, const struct machine *m, const char *address)
 {
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		if (strcmp(g->pci, address) == 0)
-			return arena_printf(a, "GPU %u", g->index);
-	return address;
+	const struct gpu *g = machine_gpu_at(m, address);
+
+	return g ? arena_printf(a, "GPU %u", g->index) : address;
 }
 
 const char *nvlink_ends(struct arena *a, const struct machine *m, const struct gpu *g)

@@ -91,7 +91,8 @@ static struct cell finding_fix(struct arena *a, const struct machine *m, const s
 	const struct change *refused = NULL;
 	const char *id = f->s->id;
 
-	if (f->v.kind == VERDICT_UNKNOWN)
+	if (f->v.kind == VERDICT_UNKNOWN &&
+	    (strcmp(f->v.code, CODE_DENIED) != 0 || fact_or(&m->euid, 1) != 0))
 		return command(a, m, p, "check", id, "");
 	if (f->v.kind != VERDICT_FAIL)
 		return cell(NULL);
@@ -111,19 +112,10 @@ static struct cell finding_fix(struct arena *a, const struct machine *m, const s
 		       : cell_as(STYLE_CODE, arena_printf(a, "gputune explain %s", id));
 }
 
-/* The GPU that has this PCI address; NULL: none. */
-static const struct gpu *gpu_at(const struct machine *m, const char *address)
-{
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		if (strcmp(g->pci, address) == 0)
-			return g;
-	return NULL;
-}
-
 /* Which objects, as few words as tell: a GPU by its number. */
 static const char *check_page_on(struct arena *a, const struct machine *m, const struct finding *f)
 {
-	const struct gpu *g = f->n_targets == 1 ? gpu_at(m, f->targets[0]) : NULL;
+	const struct gpu *g = f->n_targets == 1 ? machine_gpu_at(m, f->targets[0]) : NULL;
 
 	return g ? arena_printf(a, "GPU %u (%s)", g->index, g->pci) : finding_targets(a, f);
 }

@@ -282,14 +282,14 @@ def here_with(home, name):
     return home / "other"
 
 
-def guarded(*writable):
-    """For preexec_fn: the kernel's Landlock, a security module, lets this process write below these folders alone, root or not."""
+def guarded(*allowed, changes=0x1ff2):
+    """For preexec_fn: the kernel's Landlock, a security module, lets this process do these (LANDLOCK_ACCESS_FS_*; WRITE_FILE, REMOVE_* and
+    MAKE_* when none are named) below these folders alone, root or not."""
     libc = ctypes.CDLL(None, use_errno=True)
-    changes = 0x1ff2  # LANDLOCK_ACCESS_FS_WRITE_FILE, REMOVE_*, MAKE_*
 
     def enter():
         rules = libc.syscall(444, ctypes.byref(ctypes.c_uint64(changes)), ctypes.c_size_t(8), 0)
-        for folder in writable:
+        for folder in allowed:
             fd = os.open(folder, os.O_PATH)
             libc.syscall(445, rules, 1, struct.pack("<Qi", changes, fd), 0)
         libc.prctl(38, 1, 0, 0, 0)
@@ -378,7 +378,10 @@ def bad(user, home):
     says("nothing is held", ["status"], 0, "No change")
     code, out, err = run("apply", "--profile", "published", "--only", ONE, "--yes", preexec_fn=guarded("/proc", "/dev"))
     expect("it denies the journal: said before anything is written", code in (2, 3) and "denied" in err, (code, out, err))
+    expect("root is not told to be root", "sudo" not in err and "nothing was changed" in err, err)
     says("nothing is held still", ["status"], 0, "No change")
+    code, out, err = run("check", "--profile", "published", "--only", ONE, preexec_fn=guarded("/usr", "/etc", os.path.dirname(common.gputune), changes=4))
+    expect("nor where it denies reading", code == 5 and "is denied even to root (EACCES)" in out and "sudo" not in out, (code, out, err))
     for argv in keeps:
         code, out, err = run(*argv, **dict(user, preexec_fn=guarded("/dev")))
         expect(f"it denies {argv[0]}", code in (2, 3, 5) and "ermission denied" in err, (code, out, err))

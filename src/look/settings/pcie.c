@@ -9,14 +9,6 @@
 #include "machine/model/topology.h"
 #include "base/text.h"
 
-static const struct gpu *gpu_of(const struct machine *m, const struct pci_function *p)
-{
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		if (strcmp(g->pci, p->name) == 0)
-			return g;
-	return NULL;
-}
-
 static bool is_nvme(const struct pci_function *p)
 {
 	return fact_or(&p->class_, 0) == 0x010802;
@@ -58,7 +50,7 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 static void link(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *up = machine_pci(q->m, p->parent);
-	const struct gpu *g = gpu_of(q->m, p);
+	const struct gpu *g = machine_gpu_at(q->m, p->name);
 	struct link_best best = machine_link_best(q->m, p);
 	long long width = fact_or(&p->width, 0), speed = fact_or(&p->speed_mts, 0);
 	bool slow, narrow;

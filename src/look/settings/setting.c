@@ -502,7 +502,7 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason)
 void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason)
 {
-	const char *from = fact_from(q->a, f);
+	const char *from = fact_from(q->a, f), *err = errno_name(f->err);
 
 	switch (f->seen) {
 	case SEEN_ABSENT:
@@ -511,17 +511,18 @@ void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fa
 			   absent_reason
 				   ? absent_reason
 				   : arena_printf(q->a, "not available on this machine (%s: %s)",
-						  from, errno_name(f->err)));
+						  from, err));
 		return;
 	case SEEN_DENIED:
 		verdict_unknown(v, CODE_DENIED,
-				arena_printf(q->a, "%s is readable only by root (%s)", from,
-					     errno_name(f->err)));
+				arena_printf(q->a, "%s is %s (%s)", from,
+					     fact_or(&q->m->euid, -1) ? "readable only by root"
+								      : "denied even to root",
+					     err));
 		return;
 	case SEEN_ERROR:
-		verdict_unknown(
-			v, CODE_ERROR,
-			arena_printf(q->a, "%s is unreadable (%s)", from, errno_name(f->err)));
+		verdict_unknown(v, CODE_ERROR,
+				arena_printf(q->a, "%s is unreadable (%s)", from, err));
 		return;
 	default:
 		/* Asked of a capture that does not know, against not asked at all because it is

@@ -77,6 +77,14 @@ struct gpu *machine_gpu(const struct machine *m, size_t i)
 	return i < m->gpu.gpus.n ? (struct gpu *)m->gpu.gpus.items + i : NULL;
 }
 
+struct gpu *machine_gpu_at(const struct machine *m, const char *address)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (same(g->pci, address))
+			return g;
+	return NULL;
+}
+
 struct nic *machine_nic(const struct machine *m, const char *name)
 {
 	LIST_FOR_EACH (struct nic, n, &m->net.nics)

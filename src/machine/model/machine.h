@@ -88,6 +88,7 @@ extern const struct shape machine_shape;
 /* --- look-ups: NULL when there is none -------------------------------------------------------- */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
+struct gpu *machine_gpu_at(const struct machine *m, const char *address); /* on PCI */
 /* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
  * needs root; of a captured one without sudo and with --host. */
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,

@@ -43,18 +43,17 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 			 TXN_DIR);
 		return r;
 	}
-	if (r == -ENOSPC || r == -EDQUOT) {
-		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
-		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
-			    "space");
-		return r;
-	}
-	if (r == -EACCES || r == -EPERM) {
+	if ((r == -EACCES || r == -EPERM) && h->id.euid != 0) {
 		err_set(e, r, "%s: %s: only root can change the machine", TXN_DIR, strerror(-r));
 		err_hint(e, "run it with sudo; \"plan --format shell\" prints the changes");
 		return r;
 	}
-	return r ? err_set(e, r, "%s: %s", TXN_DIR, strerror(-r)) : 0;
+	if (r)
+		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
+	if (r == -ENOSPC || r == -EDQUOT)
+		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
+			    "space");
+	return r;
 }
 
 /* Rolled back like an undo, row by row: who runs the next command is shown what became of it. */
