@@ -182,7 +182,8 @@ struct vocabulary_table {
 	const struct vocabulary *rows;
 	size_t n;
 };
-extern const struct vocabulary_table doctor_terms, doctor_background, doctor_weights;
+extern const struct vocabulary_table doctor_terms, doctor_background, doctor_leanings,
+	doctor_weights;
 
 struct log_input;
 struct chosen {

@@ -101,9 +101,11 @@ struct phrase {
 
 struct index {
 	struct arena a;
-	struct map terms;    /* a word, or two as "a_b": the name of its row */
-	struct map deniable; /* words that say nothing behind a "no" */
-	struct map words;    /* a word of rows, as tokens have it: struct word */
+	struct map terms;     /* a word, or two as "a_b": the name of its row */
+	struct map deniable;  /* words that say nothing behind a "no" */
+	struct map leanings;  /* a word as it is, or "=" and as tokens have it: what it adds */
+	struct map complains; /* likewise: what a symptom is told with */
+	struct map words;     /* a word of rows, as tokens have it: struct word */
 	size_t rows;
 	struct phrase *phrases;
 	size_t n_phrases;
@@ -259,6 +261,21 @@ static void post_phrase(struct index *x, const char *line, size_t row)
 		(struct phrase){ row, squares > 0 ? sqrt(squares) : 1 };
 }
 
+static void leanings_make(struct index *x)
+{
+	for (size_t i = 0; i < doctor_leanings.n; i++) {
+		const struct vocabulary *t = &doctor_leanings.rows[i];
+		bool complains = strcmp(t->id, "complains") == 0;
+
+		for (const char *s = t->same; *s; s += strspn(s, " ")) {
+			const char *w = arena_strndup(&x->a, s, strcspn(s, " "));
+
+			*map_at(&x->a, complains ? &x->complains : &x->leanings, w) = (void *)t->id;
+			s += strlen(w);
+		}
+	}
+}
+
 static void terms_make(struct index *x)
 {
 	for (size_t i = 0; i < doctor_terms.n; i++) {
@@ -291,6 +308,7 @@ static void index_make(struct index *x)
 	ARENA_AUTO line = { 0 };
 
 	terms_make(x);
+	leanings_make(x);
 	DIAGNOSIS_FOR_EACH (d)
 		n += d != NULL;
 	x->length = arena_array(&x->a, n, sizeof(*x->length));
@@ -350,6 +368,8 @@ struct weighed {
 struct asked {
 	double weight, strange;	  /* strange: the part that no row has */
 	bool question, wish;	  /* the text has a "?"; it requests a feature ("wish") */
+	bool complains;		  /* it tells a symptom */
+	double leaning;		  /* log-odds, by its words, that it is no matter of ours */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
 
@@ -376,11 +396,29 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 	}
 }
 
+/* A word as it is, or "=" and as rows have it. What is said twice counts once. */
+static void lean(struct arena *a, const struct index *x, struct map *seen, const char *kind,
+		 const char *word, struct asked *asked)
+{
+	char key[2 * WORD_MAX + 2];
+	const char *by;
+	void **place;
+
+	strcpy(key, kind);
+	strcat(key, word);
+	place = map_at(a, seen, key);
+	by = map_get(&x->leanings, key);
+	if (by && !*place)
+		asked->leaning += strtod(by, NULL);
+	*place = seen;
+	asked->complains = asked->complains || map_get(&x->complains, key);
+}
+
 /* What is said twice counts once. */
 static void weigh_text(struct arena *a, const struct index *x, const char *const *words, size_t n,
 		       struct weighed *out, struct asked *asked)
 {
-	struct map seen = { 0 };
+	struct map seen = { 0 }, leant = { 0 };
 
 	*asked = (struct asked){ .phrases = arena_array(a, x->n_phrases, sizeof(double)) };
 
@@ -388,15 +426,20 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 		struct tokens t = { .x = x, .at = words[i] };
 
 		asked->question = asked->question || strchr(words[i], '?');
-		while (tokens_next(&t))
+		while (tokens_next(&t)) {
+			lean(a, x, &leant, "", t.raw, asked);
 			for (size_t b = 0; b < 3; b++) {
 				void **place = map_at(a, &seen, t.now[b].text);
+
+				if (t.now[b].weight > 0 && t.now[b].alone)
+					lean(a, x, &leant, "=", t.now[b].text, asked);
 
 				if (t.now[b].weight > 0 && !*place)
 					weigh_token(x, &t.now[b], out, asked);
 				*place = &seen;
 				asked->wish = asked->wish || strcmp(t.now[b].text, "wish") == 0;
 			}
+		}
 	}
 	asked->weight = asked->weight > 0 ? asked->weight : 1;
 	for (size_t i = 0; i < x->n_phrases && asked->squares > 0; i++) {
@@ -410,8 +453,12 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 /* Each row's share of all that fits, and the share of what is no matter of ours. */
 static double weigh_all(const struct index *x, struct weighed *w, const struct asked *asked)
 {
-	double total = 0, other = 0, question = asked->question ? weight_of("question") : 0;
+	double total = 0, other = 0, question = asked->question ? weight_of("question") : 0,
+	       leaning;
+	bool symptom = asked->complains;
 
+	for (size_t i = 0; i < x->rows; i++)
+		symptom = symptom || w[i].lines > 0;
 	for (size_t i = 0; i < x->rows; i++) {
 		const struct diagnosis *d = x->of[i];
 		double z;
@@ -427,12 +474,16 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 		else if (z > 0)
 			w[i].probability =
 				exp(z + weight_of("often") * log((1 + d->often) / x->often) +
-				    (str_starts(d->id, "ask.") ? question : 0));
+				    (str_starts(d->id, "ask.") ? question
+				     : symptom		       ? 0
+							       : -weight_of("quiet")));
 		total += w[i].probability;
 	}
+	leaning = fmax(-4, fmin(4, asked->leaning + weight_of("leaning-from")));
 	other = (exp(other) + exp(weight_of("nothing") +
 				  weight_of("unknown") * asked->strange / asked->weight)) *
-		exp(question + (asked->wish ? weight_of("wish") : 0));
+		exp(question + (asked->wish ? weight_of("wish") : 0) +
+		    weight_of("leaning") * leaning);
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=
 			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);
