@@ -453,10 +453,13 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 /* Each row's share of all that fits, and the share of what is no matter of ours. */
 static double weigh_all(const struct index *x, struct weighed *w, const struct asked *asked)
 {
-	double total = 0, other = 0, question = asked->question ? weight_of("question") : 0,
-	       leaning;
+	double total = 0, other = 0, leaning, question = 0, asked_for = 0;
 	bool symptom = asked->complains;
 
+	if (asked->question) {
+		question = weight_of("question");
+		asked_for = weight_of("asked");
+	}
 	for (size_t i = 0; i < x->rows; i++)
 		symptom = symptom || w[i].lines > 0;
 	for (size_t i = 0; i < x->rows; i++) {
@@ -474,7 +477,7 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 		else if (z > 0)
 			w[i].probability =
 				exp(z + weight_of("often") * log((1 + d->often) / x->often) +
-				    (str_starts(d->id, "ask.") ? question
+				    (str_starts(d->id, "ask.") ? asked_for
 				     : symptom		       ? 0
 							       : -weight_of("quiet")));
 		total += w[i].probability;
