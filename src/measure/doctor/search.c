@@ -77,9 +77,9 @@ static void stem(char *w)
 }
 
 struct posting {
-	size_t row;
-	double weight; /* by field */
 	struct posting *next;
+	unsigned row;
+	float weight; /* by field */
 };
 
 /* A sentence that holds a word: one way to say a symptom. */
@@ -90,7 +90,6 @@ struct saying {
 
 struct word {
 	struct posting *rows;
-	size_t n;
 	struct saying *phrases;
 };
 
@@ -208,11 +207,10 @@ static void post(struct index *x, const char *text, size_t row, double weight)
 	if (!(*w)->rows || (*w)->rows->row != row) {
 		struct posting *p = ARENA_NEW(&x->a, struct posting);
 
-		*p = (struct posting){ row, 0, (*w)->rows };
+		*p = (struct posting){ (*w)->rows, (unsigned)row, 0 };
 		(*w)->rows = p;
-		(*w)->n++;
 	}
-	(*w)->rows->weight += weight;
+	(*w)->rows->weight += (float)weight;
 	x->length[row] += weight;
 }
 
@@ -235,7 +233,11 @@ static double rarity(const struct index *x, double n)
 /* What a word of a text says; one that no row has says something else. */
 static double weight_of_word(const struct index *x, const struct token *t, const struct word *w)
 {
-	return t->weight * (w ? rarity(x, (double)w->n) : weight_of("strange") * rarity(x, 3));
+	double n = 0;
+
+	for (const struct posting *p = w ? w->rows : NULL; p; p = p->next)
+		n++;
+	return t->weight * (w ? rarity(x, n) : weight_of("strange") * rarity(x, 3));
 }
 
 static void post_phrase(struct index *x, const char *line, size_t row)
@@ -339,18 +341,24 @@ static void index_make(struct index *x)
 	}
 }
 
+/* Made when first asked for; doctor_describe, which asks once, lets it go: it takes 2 MB. */
+static struct index index_kept;
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Made once a process: its rows never change. */
-static const struct index *index_once(void)
+static const struct index *index_use(void)
 {
-	static struct index once;
-
 	pthread_mutex_lock(&index_lock);
-	if (!once.rows)
-		index_make(&once);
+	if (!index_kept.rows)
+		index_make(&index_kept);
+	return &index_kept;
+}
+
+static void index_drop(void)
+{
+	pthread_mutex_lock(&index_lock);
+	arena_free(&index_kept.a);
+	index_kept = (struct index){ 0 };
 	pthread_mutex_unlock(&index_lock);
-	return &once;
 }
 
 /* --- weighing --------------------------------------------------------------------------------- */
@@ -574,7 +582,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	if (!input && doctor_only(a, words, n, out, &bad))
 		return true;
 	*out = (struct chosen){ .named = true };
-	x = index_once();
+	x = index_use();
 	w = arena_array(a, x->rows, sizeof(*w));
 	weigh_text(a, x, words, n, w, &asked);
 	for (size_t i = 0; input && i < x->rows; i++) {
@@ -583,6 +591,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 		w[i].against = log_input_weight(input, x->of[i], LINE_AGAINST);
 	}
 	choose_likely(a, x, w, weigh_all(x, w, &asked), input, out);
+	pthread_mutex_unlock(&index_lock);
 	return out->n > 0;
 }
 
@@ -609,5 +618,6 @@ int doctor_describe(struct arena *a, const char *const *words, size_t n, struct 
 		doctor_choose(a, NULL, 0, NULL, out);
 		out->unknown = true;
 	}
+	index_drop();
 	return 0;
 }
