@@ -230,10 +230,9 @@ json_t *shape_object_json(const struct shape *s, const void *object)
 
 static void shape_put_by(json_t *j, const char *key, json_t *v)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	json_object_set_new(j, key ? utf8_clean(&a, key) : "", v);
-	arena_free(&a);
 }
 
 static json_t *shape_list_json(const struct shape_row *r, const void *object)
@@ -303,7 +302,7 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 /* A row that has a condition is left out by that alone. */
 json_t *shape_figure_json(const struct shape_row *r, const void *object)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct shape_made room;
 	const struct shape_row *made = shape_make(&a, r, &object, &room);
 	bool left_out = r->absent && !((r->when || r->when_of) && made);
@@ -311,7 +310,6 @@ json_t *shape_figure_json(const struct shape_row *r, const void *object)
 
 	if (made && shape_known(made, object))
 		v = shape_value_json(made, object);
-	arena_free(&a);
 	return v || left_out ? v : json_null();
 }
 

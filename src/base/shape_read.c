@@ -513,8 +513,7 @@ int result_shape_read(struct arena *a, const struct result_shape *r, const char 
 	const char *schema;
 	json_error_t why;
 	char name[SHAPE_KEY_SIZE];
-	json_t *j;
-	int code;
+	json_auto_t *j = NULL;
 
 	if (len > SHAPE_BYTES_MAX)
 		return err_set(e, -EINVAL, "the result: larger than %d MiB", SHAPE_BYTES_MAX >> 20);
@@ -524,10 +523,7 @@ int result_shape_read(struct arena *a, const struct result_shape *r, const char 
 	result_schema_name(r, name);
 	schema = json_string_value(json_object_get(j, "schema"));
 	if (!schema || strcmp(schema, name) != 0)
-		code = err_set(e, -EINVAL, "schema: \"%.60s\" is not %s", schema ? schema : "",
+		return err_set(e, -EINVAL, "schema: \"%.60s\" is not %s", schema ? schema : "",
 			       name);
-	else
-		code = shape_read(a, r->shape, j, object, e);
-	json_decref(j);
-	return code;
+	return shape_read(a, r->shape, j, object, e);
 }

@@ -210,7 +210,7 @@ int stat_modes(const double *x, size_t n, double tolerance, struct stat_modes *o
 {
 	/* Two equal halves of a uniform sample are 3.5 apart, of a normal one 2.7. */
 	static const double apart_min = 3.8, share_min = 0.05;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *s, apart, median;
 	size_t cut, least;
 	int r = stat_check(x, n);
@@ -235,7 +235,6 @@ int stat_modes(const double *x, size_t n, double tolerance, struct stat_modes *o
 			     out->high - out->low >= tolerance * median;
 		out->step = out->found && out->switches == 1;
 	}
-	arena_free(&a);
 	return 0;
 }
 
@@ -333,13 +332,12 @@ static double *copy_of(struct arena *a, const double *x, size_t n)
 
 int stat_median(const double *x, size_t n, double *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int r = stat_check(x, n);
 
 	if (r)
 		return r;
 	*out = stat_median_in_place(copy_of(&a, x, n), n);
-	arena_free(&a);
 	return 0;
 }
 
@@ -355,7 +353,7 @@ double stat_quantile(const double *sorted, size_t n, double p)
 
 int stat_mad(const double *x, size_t n, double *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int r = stat_check(x, n);
 	double *y, m;
 
@@ -366,7 +364,6 @@ int stat_mad(const double *x, size_t n, double *out)
 	for (size_t i = 0; i < n; i++)
 		y[i] = fabs(y[i] - m);
 	*out = stat_median_in_place(y, n);
-	arena_free(&a);
 	return 0;
 }
 
@@ -441,7 +438,7 @@ static double act_of(const double *x, size_t n)
 
 double stat_act(const double *x, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t batch = (n + ACT_MAX - 1) / ACT_MAX, batches;
 	double *means, var, var_means, act;
 
@@ -455,7 +452,6 @@ double stat_act(const double *x, size_t n)
 	var_means = covariance(means, batches, 0, mean_of(means, batches));
 	/* Of independent samples a batch's mean has 1/batch of the variance. */
 	act = var > 0 ? (double)batch * var_means / var * act_of(means, batches) : 1;
-	arena_free(&a);
 	return fmin(fmax(act, 1), (double)n);
 }
 
@@ -466,7 +462,7 @@ double stat_effective(const double *x, size_t n)
 
 static double median_slope(const double *y, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *slopes = arena_array(&a, n * (n - 1) / 2, sizeof(*slopes)), slope;
 	size_t k = 0;
 
@@ -474,14 +470,13 @@ static double median_slope(const double *y, size_t n)
 		for (size_t j = i + 1; j < n; j++)
 			slopes[k++] = (y[j] - y[i]) / (double)(j - i);
 	slope = stat_median_in_place(slopes, k);
-	arena_free(&a);
 	return slope;
 }
 
 /* Runs of equal values make fewer pairs that can differ. */
 static double tie_term(const double *y, size_t n)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *s = arena_array(&a, n, sizeof(*s)), sum = 0;
 
 	memcpy(s, y, n * sizeof(*s));
@@ -494,7 +489,6 @@ static double tie_term(const double *y, size_t n)
 		t = (double)(j - i);
 		sum += t * (t - 1) * (2 * t + 5);
 	}
-	arena_free(&a);
 	return sum;
 }
 
@@ -518,7 +512,7 @@ static double kendall_p(const double *y, size_t n, double slope)
 
 int stat_drift(const double *x, size_t n, double tolerance, struct stat_drift *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t group = (n + TREND_MAX - 1) / TREND_MAX, m = n;
 	double *y = NULL, median;
 	int r = stat_median(x, n, &median);
@@ -537,7 +531,6 @@ int stat_drift(const double *x, size_t n, double tolerance, struct stat_drift *o
 	out->slope /= (double)group;
 	out->relative = median < 0 || median > 0 ? out->slope * (double)(n - 1) / fabs(median) : 0;
 	out->found = out->p < 0.001 && fabs(out->relative) >= tolerance;
-	arena_free(&a);
 	return 0;
 }
 

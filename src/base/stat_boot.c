@@ -103,7 +103,7 @@ static void rank_interval(const double *x, size_t n, double level, struct stat_i
 int stat_median_interval(const double *x, size_t n, double level, uint64_t seed,
 			 struct stat_interval *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int r = stat_check(x, n);
 	double *medians;
 
@@ -117,7 +117,6 @@ int stat_median_interval(const double *x, size_t n, double level, uint64_t seed,
 	stat_sort(medians, STAT_RESAMPLES);
 	out->low = stat_quantile(medians, STAT_RESAMPLES, (1 - level) / 2);
 	out->high = stat_quantile(medians, STAT_RESAMPLES, (1 + level) / 2);
-	arena_free(&a);
 	return 0;
 }
 
@@ -182,7 +181,7 @@ double stat_t_quantile(double p, double df)
 /* ln of the median of each round: their mean, and the variance of that mean. */
 static size_t round_means(const struct stat_arm *arm, double *mean, double *var)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *y = arena_array(&a, arm->n, sizeof(*y)),
 	       *logs = arena_array(&a, arm->rounds, sizeof(*logs));
 	size_t k = 0;
@@ -200,7 +199,6 @@ static size_t round_means(const struct stat_arm *arm, double *mean, double *var)
 		*mean += logs[i] / (double)k;
 	for (size_t i = 0; i < k && k > 1; i++)
 		*var += (logs[i] - *mean) * (logs[i] - *mean) / (double)(k - 1) / (double)k;
-	arena_free(&a);
 	return k;
 }
 
@@ -275,7 +273,7 @@ int stat_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 /* --- all of it -------------------------------------------------------------------------------- */
 static void order_figures(const double *x, size_t n, struct stat_summary *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	double *s = arena_array(&a, n, sizeof(*s));
 
 	memcpy(s, x, n * sizeof(*s));
@@ -289,7 +287,6 @@ static void order_figures(const double *x, size_t n, struct stat_summary *out)
 	out->p75 = stat_quantile(s, n, 0.75);
 	out->p95 = stat_quantile(s, n, 0.95);
 	out->p99 = stat_quantile(s, n, 0.99);
-	arena_free(&a);
 }
 
 int stat_summary(const double *x, size_t n, struct stat_summary *out)

@@ -319,7 +319,7 @@ static int help(int n, char **names)
 /* Whether an option of that name takes a value, by the first verb that has it. */
 static bool takes_value(const struct verb *const *among, const char *word)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	bool takes = false;
 
 	for (; among && *among && !takes; among++) {
@@ -335,7 +335,6 @@ static bool takes_value(const struct verb *const *among, const char *word)
 		}
 		takes = takes || takes_value((*among)->subs, word);
 	}
-	arena_free(&a);
 	return takes;
 }
 

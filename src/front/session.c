@@ -89,11 +89,10 @@ bool run_overlay(const struct run *r)
 static bool is_preferred(const char *key, const char *value)
 {
 	struct err ignored = { 0 };
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *is = NULL;
 	bool same = preference_get(&a, key, &is, &ignored) == 0 && is && strcmp(is, value) == 0;
 
-	arena_free(&a);
 	return same;
 }
 

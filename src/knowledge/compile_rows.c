@@ -150,7 +150,7 @@ static int compile_rows_compile(struct arena *a, const struct row_table *t, cons
 int main(int argc, char **argv)
 {
 	const struct row_table *t = argc == 4 ? table_named(argv[1]) : NULL;
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	int code;
 
 	if (!t) {
@@ -158,6 +158,5 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	code = compile_rows_compile(&a, t, argv[2], argv[3]);
-	arena_free(&a);
 	return code;
 }

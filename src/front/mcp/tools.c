@@ -191,7 +191,7 @@ static json_t *data_schema(const struct verb *v)
 
 static json_t *output_schema(const struct mcp_tool *t)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	json_t *j = json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:o, s:{s:s}}, s:[s, s, s, s]}",
 			      "type", "object", "properties", "target", "type", "string",
 			      "exit_code", "type", "integer", "untrusted", "type", "string", "data",
@@ -199,7 +199,6 @@ static json_t *output_schema(const struct mcp_tool *t)
 			      "undo", "type", "object", "required", "target", "exit_code",
 			      "untrusted", "data");
 
-	arena_free(&a);
 	return j;
 }
 

@@ -74,7 +74,7 @@ static void exit_status(FILE *f)
 /* name: with that of its verb, of a sub-verb. */
 static void describe_verb(FILE *f, const struct verb *v, const char *name, const char *heading)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	bool acts = v->answer || v->run;
 
 	fprintf(f, ".%s SYNOPSIS\n.B gputune %s\n", heading, name);
@@ -101,7 +101,6 @@ static void describe_verb(FILE *f, const struct verb *v, const char *name, const
 		roff(f, x->what);
 		fputc('\n', f);
 	}
-	arena_free(&a);
 }
 
 static void describe_subs(FILE *f, const struct verb *v, const char *name)
@@ -241,7 +240,7 @@ static void bash_option(FILE *f, const struct ask_row *row)
 /* pattern: of the case; extra words are those of its sub-verbs. */
 static void bash_verb(FILE *f, const struct verb *v, const char *pattern, int depth)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 	const struct verb_option *o = verb_options(&a, v, NULL, &n);
 	int files;
@@ -262,7 +261,6 @@ static void bash_verb(FILE *f, const struct verb *v, const char *pattern, int de
 	for (size_t i = 0; v->subs && v->subs[i]; i++)
 		bash_verb(f, v->subs[i], arena_printf(&a, "%s %s", pattern, v->subs[i]->name),
 			  depth + 1);
-	arena_free(&a);
 }
 
 /* The names of verbs with sub-verbs that are named by so many words, as a pattern's alternatives.
@@ -368,7 +366,7 @@ static void zsh_names(FILE *f, const char *array, const struct verb *const *v)
 
 static void zsh_arguments(FILE *f, const struct verb *v)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 	const struct verb_option *o = verb_options(&a, v, NULL, &n);
 	bool files = false;
@@ -397,7 +395,6 @@ static void zsh_arguments(FILE *f, const struct verb *v)
 	}
 	if (files)
 		fputs(" \\\n            '*:file:_files'", f);
-	arena_free(&a);
 }
 
 static void zsh_verb(FILE *f, const struct verb *v)
@@ -478,7 +475,7 @@ static void fish_option(FILE *f, const char *when, const struct verb_option *o)
 
 static void fish_verb(FILE *f, const struct verb *v, const char *when)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	size_t n;
 	const struct verb_option *o = verb_options(&a, v, NULL, &n);
 
@@ -501,7 +498,6 @@ static void fish_verb(FILE *f, const struct verb *v, const char *when)
 		}
 	for (size_t i = 0; v->subs && v->subs[i]; i++)
 		fish_verb(f, v->subs[i], arena_printf(&a, "'%s'", when));
-	arena_free(&a);
 }
 
 static void fish(FILE *f)

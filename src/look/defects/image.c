@@ -131,7 +131,7 @@ static const char *entry_name(struct arena *a, const unsigned char *h)
 /* The entries of a tar that can be read from its beginning on. */
 static void layer_entries(struct layers *l, struct input *in)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	const char *longer = NULL;
 	unsigned char h[TAR_BLOCK];
 	uint64_t at = 0;
@@ -160,12 +160,9 @@ static void layer_entries(struct layers *l, struct input *in)
 		else
 			layer_name(l, &scratch, name);
 		at += (size + TAR_BLOCK - 1) & ~(uint64_t)(TAR_BLOCK - 1);
-		if (!longer) {
+		if (!longer)
 			arena_free(&scratch);
-			scratch = (struct arena){ 0 };
-		}
 	}
-	arena_free(&scratch);
 }
 
 /* A layer is a tar, or one that is packed with gzip; its size is not known before. */
@@ -207,7 +204,7 @@ bool image_is(struct host *h)
 void image_take(struct seeing *w, struct defect_place *p)
 {
 	const struct stack_root *root = root_of(p);
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	struct layers l = { w, p, root->h, clock_mono_ms() + IMAGE_MS };
 	json_t *index = blob_json(&scratch, root->h, "/index.json"), *manifest, *layers, *layer;
 	const json_t *first = json_array_get(json_object_get(index, "manifests"), 0);
@@ -236,5 +233,4 @@ void image_take(struct seeing *w, struct defect_place *p)
 	w->seen->images++;
 	json_decref(index);
 	json_decref(manifest);
-	arena_free(&scratch);
 }

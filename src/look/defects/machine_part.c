@@ -41,7 +41,7 @@ static void smbios_part(struct seeing *w, json_t *all)
 {
 	static const char dir[] = "/sys/firmware/dmi/entries";
 	struct host *h = w->how->machine;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names, *raw;
 	size_t n, len;
 
@@ -65,7 +65,6 @@ static void smbios_part(struct seeing *w, json_t *all)
 		if (text[0] && text[1])
 			version_add(all, text[0], text[1]);
 	}
-	arena_free(&scratch);
 }
 
 /* The value of NAME="..." of a file of such lines; NULL. */
@@ -120,20 +119,18 @@ static json_t *releases_part(struct seeing *w)
 
 static json_t *loaded_part(struct seeing *w)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	json_t *list = json_array();
 	char *text, *save = NULL;
 
 	if (host_read(w->how->machine, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL)) {
 		json_decref(list);
-		arena_free(&scratch);
 		return json_null();
 	}
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		line[strcspn(line, " ")] = '\0';
 		json_array_append_new(list, json_string(line));
 	}
-	arena_free(&scratch);
 	return list;
 }
 
@@ -217,7 +214,7 @@ static json_t *config_part(struct seeing *w)
 {
 	struct host *h = w->how->machine;
 	const char *release = fact_text(&w->how->m->kernel.release, "");
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	const char *paths[] = { arena_printf(&scratch, "/boot/config-%s", release),
 				arena_printf(&scratch, "/lib/modules/%s/config", release),
 				"/proc/config.gz" };
@@ -242,7 +239,6 @@ static json_t *config_part(struct seeing *w)
 			json_object_set_new(all, l, json_string(equals));
 		}
 	}
-	arena_free(&scratch);
 	return all;
 }
 
@@ -252,7 +248,7 @@ static json_t *fix_part(struct seeing *w, const char *number)
 	static const char *const docs[] = { "linux-image-", "linux-image-unsigned-",
 					    "linux-modules-", "linux-headers-" };
 	const char *release = fact_text(&w->how->m->kernel.release, "");
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	json_t *v = NULL;
 
 	for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]) && !v; i++) {
@@ -268,7 +264,6 @@ static json_t *fix_part(struct seeing *w, const char *number)
 			found = !isdigit((unsigned char)at[strlen(mark)]);
 		v = text ? json_boolean(found) : NULL;
 	}
-	arena_free(&scratch);
 	return v ? v : json_null();
 }
 

@@ -68,7 +68,7 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 					   "/usr/lib/sysimage/rpm/Packages.db",
 					   "/var/lib/rpm/Packages.db" };
 	struct host *h = root_of(p)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
@@ -91,7 +91,6 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 		}
 	if (!json_object_size(json_object_get(p->holds, "packages")) && !w->how->root->contents)
 		json_object_set_new(p->holds, "packages", json_null());
-	arena_free(&scratch);
 }
 
 /* --- Python environments ---------------------------------------------------------------------- */
@@ -126,7 +125,7 @@ static const char *const library_folders[] = {
 static void library_folder(struct seeing *w, struct defect_place *p, struct host *h,
 			   const char *dir)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
@@ -134,14 +133,13 @@ static void library_folder(struct seeing *w, struct defect_place *p, struct host
 		for (size_t i = 0; i < n; i++)
 			if (wanted_name(w->wanted.libraries, names[i]))
 				place_library(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]));
-	arena_free(&scratch);
 }
 
 /* "NVIDIA/cu13/lib": every package of NVIDIA's has a folder of its own. */
 static void nvidia_folders(struct seeing *w, struct defect_place *p, struct host *h,
 			   const char *packages)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
@@ -150,7 +148,6 @@ static void nvidia_folders(struct seeing *w, struct defect_place *p, struct host
 			library_folder(
 				w, p, h,
 				arena_printf(&scratch, "%s/nvidia/%s/lib", packages, names[i]));
-	arena_free(&scratch);
 }
 
 /* "torch-2.9.0+cu128.dist-info", "foo-1.0-py3.12.egg-info" */
@@ -179,7 +176,7 @@ bool dist_of(const char *folder, char *name, size_t cap, char *version, size_t v
 /* "Tag: cp312-cp312-manylinux_2_28_aarch64" */
 static void dist_tag(struct defect_place *p, struct host *h, const char *info, const char *name)
 {
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char *text, *at;
 
 	if (host_read(h, arena_printf(&scratch, "%s/WHEEL", info), 65536, &scratch, &text, NULL) ==
@@ -188,7 +185,6 @@ static void dist_tag(struct defect_place *p, struct host *h, const char *info, c
 		at[6 + strcspn(at + 6, "\r\n")] = '\0';
 		place_put(p, "tags", name, json_string(at + 6), NULL);
 	}
-	arena_free(&scratch);
 }
 
 struct defect_place *environment(struct seeing *w, struct defect_place *root, const char *prefix,
@@ -225,7 +221,7 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 		 const char *packages)
 {
 	struct host *h = root_of(root)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	struct defect_place *p = NULL;
 	char **names;
 	size_t n;
@@ -258,7 +254,6 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 						   "%s/triton/backends/nvidia/bin/ptxas%s",
 						   packages, i ? "-blackwell" : ""));
 	}
-	arena_free(&scratch);
 }
 
 /* PREFIX/lib/python3.12/site-packages */
@@ -266,7 +261,7 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 {
 	static const char *const kinds[] = { "site-packages", "dist-packages" };
 	struct host *h = root_of(root)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	const char *lib = arena_printf(&scratch, "%s/lib", prefix);
 	char **names;
 	size_t n;
@@ -277,7 +272,6 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 				packages_of(w, root, prefix,
 					    arena_printf(&scratch, "%s/%s/%s", lib, names[i],
 							 kinds[k]));
-	arena_free(&scratch);
 }
 
 /* The folders below dir, of which each may be an environment; hidden ones too. */
@@ -285,7 +279,7 @@ static void environments_below(struct seeing *w, struct defect_place *root, cons
 			       int depth)
 {
 	struct host *h = root_of(root)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
@@ -297,7 +291,6 @@ static void environments_below(struct seeing *w, struct defect_place *root, cons
 			if (depth > 1 || strcmp(names[i], "envs") == 0)
 				environments_below(w, root, path, depth - 1);
 		}
-	arena_free(&scratch);
 }
 
 static void environments_take(struct seeing *w, struct defect_place *root)
@@ -337,7 +330,7 @@ static void libraries_take(struct seeing *w, struct defect_place *p)
 					    "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
 					    "/usr/local/lib", "/opt/nccl/lib" };
 	struct host *h = root_of(p)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	struct cached c = { w, p };
 	char *data;
 	size_t len;
@@ -347,14 +340,13 @@ static void libraries_take(struct seeing *w, struct defect_place *p)
 	    ld_cache_each(data, len, on_cached, &c))
 		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 			library_folder(w, p, h, dirs[i]);
-	arena_free(&scratch);
 }
 
 /* {"cuda": {"version": "13.0.1"}} of every /usr/local/cuda-* */
 static void toolkits_take(struct seeing *w, struct defect_place *p)
 {
 	struct host *h = root_of(p)->h;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char **names, *text, target[HOST_PATH_MAX];
 	size_t n, len;
 
@@ -382,7 +374,6 @@ static void toolkits_take(struct seeing *w, struct defect_place *p)
 		}
 		json_decref(j);
 	}
-	arena_free(&scratch);
 }
 
 /* --- variables -------------------------------------------------------------------------------- */
@@ -421,13 +412,12 @@ static void env_files(struct seeing *w, struct defect_place *p)
 {
 	static const char *const files[] = { "/etc/nccl.conf", "/root/.nccl.conf",
 					     "/etc/environment" };
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	char *text;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (host_read(root_of(p)->h, files[i], 65536, &scratch, &text, NULL) == 0)
 			env_lines(w, p, text, files[i]);
-	arena_free(&scratch);
 }
 
 void root_take(struct seeing *w, struct defect_place *p)

@@ -98,7 +98,7 @@ static int files_text(struct arena *a, struct host *h, const char *path, struct 
 static void file_fill(struct defect_world *dw, const struct defect_place *p, const char *path)
 {
 	const struct place_own *own = p->own;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	bool relative = str_starts(path, "site-packages/");
 	json_t *value = json_false(), *files = json_object_get(p->holds, "files");
 	TEXT_AUTO t = { 0 };
@@ -122,7 +122,6 @@ static void file_fill(struct defect_world *dw, const struct defect_place *p, con
 	}
 	/* What is no UTF-8 is there, and nothing can be said of its text. */
 	json_object_set_new(files, path, value ? value : json_string(""));
-	arena_free(&scratch);
 }
 
 /* What a capture knows of software: the libraries of its facts. All else was not seen. */

@@ -239,7 +239,7 @@ static int take_end(struct reader *r, const json_t *o)
 
 static int recording_take_line(struct reader *r, const char *s, size_t n)
 {
-	json_t *o;
+	json_auto_t *o = NULL;
 	int e;
 
 	r->line++;
@@ -254,7 +254,6 @@ static int recording_take_line(struct reader *r, const char *s, size_t n)
 		e = recording_take_row(r, o);
 	else
 		e = take_end(r, o);
-	json_decref(o);
 	return e;
 }
 

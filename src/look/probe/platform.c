@@ -395,7 +395,7 @@ static struct fact_str platform_toolkit(struct probe *p)
 {
 	static const char path[] = "/usr/local/cuda/version.json";
 	struct fact_str out = { 0 };
-	json_t *j;
+	json_auto_t *j = NULL;
 	const char *version = NULL;
 	char *text;
 	int r = host_read(p->h, path, HOST_READ_MAX, p->a, &text, NULL);
@@ -409,7 +409,6 @@ static struct fact_str platform_toolkit(struct probe *p)
 		out = fact_str_of(arena_strdup(p->a, version), "", path);
 	else
 		out.f = fact_unseen(-EPROTO, "", path);
-	json_decref(j);
 	return out;
 }
 

@@ -394,14 +394,13 @@ static const char *read_source(const struct stack_reader *r, struct arena *a, co
 static const char *source_line(struct stack_reader *r, const char *file, int line)
 {
 	struct source *s = &r->sources[((uintptr_t)file / 16 + (unsigned)line) % SOURCES];
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	const char *text;
 
 	if (s->file == file && s->line == line)
 		return s->text;
 	text = read_source(r, &scratch, file, line);
 	*s = (struct source){ file, text ? arena_strdup(r->a, text) : NULL, line };
-	arena_free(&scratch);
 	return s->text;
 }
 

@@ -77,7 +77,7 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 void api_page_store(json_t *page, const char *object, const char *field, int r,
 		    const struct answer *answer)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	const char *key = utf8_clean(&a, object);
 	json_t *o = json_object_get(page, key), *v;
 
@@ -92,5 +92,4 @@ void api_page_store(json_t *page, const char *object, const char *field, int r,
 	else
 		v = json_string(utf8_clean(&a, answer->text));
 	json_object_set_new(o, utf8_clean(&a, field), v);
-	arena_free(&a);
 }

@@ -400,12 +400,11 @@ int overlay_make(struct overlay *o, enum host_kind kind, const char *path, const
 /* An empty folder may have its names in the lower store, all of them gone. */
 static int check_empty(struct overlay *o, const char *path)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	char **names;
 	size_t n = 0;
 	int r = o->store.ops->list(&o->store, path, &a, &names, &n);
 
-	arena_free(&a);
 	return r == 0 && n ? -ENOTEMPTY : r;
 }
 

@@ -537,7 +537,7 @@ static int simulate_unit(struct host *h, const char *unit, const char *field,
 static int simulate_module(struct host *h, const char *name, const char *field,
 			   const struct answer *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	char *path = arena_printf(&a, "/sys/module/%s", name);
 	int r = -EINVAL;
 
@@ -547,7 +547,6 @@ static int simulate_module(struct host *h, const char *name, const char *field,
 		r = strcmp(value->text, "loaded") != 0 ? simulator_stop(h, &a, path)
 		    : host_exists(h, path)	       ? 0
 						       : host_make_dir(h, path, 0755);
-	arena_free(&a);
 	return r;
 }
 

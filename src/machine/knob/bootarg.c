@@ -116,7 +116,7 @@ static int bootarg_load(struct host *h, struct arena *a, const char *verb, const
 static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k, struct err *e)
 {
 	enum boot_menu menu = host_boot_menu(h);
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	if (menu == BOOT_MENU_GRUB)
 		return 0;
@@ -125,7 +125,6 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 		"(%s)",
 		verb, k->name, FOLDER);
 	err_hint(e, "%s", boot_menu_by_hand(&a, menu, k->name));
-	arena_free(&a);
 	return -EOPNOTSUPP;
 }
 

@@ -320,7 +320,7 @@ static bool are_three(const struct bound *b, const char *value)
 
 static bool are_cpus(const struct bound *b, const char *value)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset cpus;
 	bool good;
 
@@ -329,7 +329,6 @@ static bool are_cpus(const struct bound *b, const char *value)
 		value += n + 1;
 	good = strspn(value, "0123456789,-") == strlen(value) &&
 	       idset_parse(&a, value, &cpus) == 0 && cpus.n > 0;
-	arena_free(&a);
 	return good;
 }
 

@@ -163,13 +163,12 @@ static int pfc_get(struct host *h, struct arena *a, const struct knob *k, const 
 
 static bool pfc_valid(const char *value, const char **why)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset set = { 0 };
 	bool good = strcmp(value, "none") == 0 || (strspn(value, "01234567,-") == strlen(value) &&
 						   idset_parse(&a, value, &set) == 0 && set.n &&
 						   set.r[set.n - 1].hi <= PRIORITY_MAX);
 
-	arena_free(&a);
 	return good ||
 	       knob_unsound(why, "the value is neither \"none\" nor priorities from 0 to 7");
 }

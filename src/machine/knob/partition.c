@@ -227,7 +227,7 @@ static const char *cpuset_command(struct arena *a, const struct knob *k, const c
 static bool cpuset_same(const struct knob *k, const char *x, const char *y)
 {
 	bool x_none = str_starts(x, none), y_none = str_starts(y, none);
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct idset of_x, of_y;
 	bool same;
 
@@ -238,7 +238,6 @@ static bool cpuset_same(const struct knob *k, const char *x, const char *y)
 		return true;
 	same = idset_parse(&a, x, &of_x) == 0 && idset_parse(&a, y, &of_y) == 0 &&
 	       idset_equal(&of_x, &of_y);
-	arena_free(&a);
 	return same;
 }
 

@@ -171,7 +171,7 @@ int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
 
 int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, const char *path)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 
 	if (r != HOST_NOT_KEPT)
 		return knob_fail(e, r, "set", k);
@@ -181,13 +181,12 @@ int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, co
 		 "gputune only writes a file if it can preserve owner and attributes: getfattr -d "
 		 "-m - %s shows them",
 		 path);
-	arena_free(&a);
 	return r;
 }
 
 int knob_check_links(struct host *h, struct err *e, const struct knob *k, const char *path)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct host_stat st;
 
 	if (host_stat(h, path, &st) || st.kind != HOST_FILE || st.links < 2)
@@ -198,7 +197,6 @@ int knob_check_links(struct host *h, struct err *e, const struct knob *k, const 
 		knob_text(&a, k), path, st.links);
 	err_hint(e, "find / -xdev -samefile %s lists them; make %s a separate file first", path,
 		 path);
-	arena_free(&a);
 	return -EMLINK;
 }
 

@@ -248,13 +248,12 @@ int cluster_load(struct arena *a, const char *path, struct cluster *out, struct 
 	char demo[HOST_DEMO_MAX];
 	const char *file = host_demo_file(path, demo, e);
 	struct err why = { 0 };
-	json_t *j;
+	json_auto_t *j = NULL;
 	int r = file ? json_from_file(file, FILE_MAX, &j, e) : -ENOENT;
 
 	if (r)
 		return r;
 	r = cluster_read(a, j, out, &why);
-	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", path, why.text) : 0;
 }
 

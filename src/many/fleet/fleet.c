@@ -145,7 +145,7 @@ static int take_result(struct fleet *f, const struct read_from *from, const char
 			   .guess = store_guess,
 			   .ctx = f };
 	struct fleet_machine *m = f->store->golden ? f->golden : NULL;
-	json_t *j;
+	json_auto_t *j = NULL;
 	int code = read_frame(f, &s, &j, e);
 
 	f->store->frame = s.frame;
@@ -159,7 +159,6 @@ static int take_result(struct fleet *f, const struct read_from *from, const char
 	if (m)
 		fleet_take(f, m, j, from->file);
 	f->documents += m && m != f->golden;
-	json_decref(j);
 	return m ? 0 : -EINVAL;
 }
 

@@ -141,14 +141,13 @@ int qualify_load(struct arena *a, const char *path, struct qualify *out, struct 
 {
 	struct err why = { 0 };
 	const json_t *own;
-	json_t *j;
+	json_auto_t *j = NULL;
 	int r = json_from_file(path, EARLIER_MAX, &j, e);
 
 	if (r)
 		return r;
 	own = json_object_get(j, "qualify");
 	r = shape_read(a, &earlier_shape, own ? own : j, out, &why);
-	json_decref(j);
 	return r ? err_set(e, r, "%s: not a result of gputune qualify or cluster check: %s", path,
 			   why.text)
 		 : 0;

@@ -263,43 +263,25 @@ static void post_phrase(struct index *x, const char *line, size_t row)
 		(struct phrase){ row, squares > 0 ? sqrt(squares) : 1 };
 }
 
-static void leanings_make(struct index *x)
+/* The words of a row, by where they belong; the first row that has a word keeps it. */
+static void take_row(struct index *x, const struct vocabulary *t, struct map *all)
 {
-	for (size_t i = 0; i < doctor_leanings.n; i++) {
-		const struct vocabulary *t = &doctor_leanings.rows[i];
-		bool complains = strcmp(t->id, "complains") == 0;
+	bool deniable = strcmp(t->id, "-deniable") == 0;
+	struct map *into = deniable			     ? &x->deniable
+			   : strcmp(t->id, "complains") == 0 ? &x->complains
+							     : all;
 
-		for (const char *s = t->same; *s; s += strspn(s, " ")) {
-			const char *w = arena_strndup(&x->a, s, strcspn(s, " "));
+	for (const char *s = t->same; *s; s += strspn(s, " ")) {
+		char w[2 * WORD_MAX] = "";
+		size_t n = strcspn(s, " ");
+		const char **name;
 
-			*map_at(&x->a, complains ? &x->complains : &x->leanings, w) = (void *)t->id;
-			s += strlen(w);
-		}
-	}
-}
-
-static void terms_make(struct index *x)
-{
-	for (size_t i = 0; i < doctor_terms.n; i++) {
-		const struct vocabulary *t = &doctor_terms.rows[i];
-
-		for (const char *s = t->same; *s; s += strspn(s, " ")) {
-			char w[2 * WORD_MAX] = "";
-			size_t n = strcspn(s, " ");
-			const char **name;
-
-			memcpy(w, s, n < sizeof(w) ? n : sizeof(w) - 1);
-			s += n;
-			if (strcmp(t->id, "-deniable") == 0) {
-				stem(w);
-				*map_at(&x->a, &x->deniable, w) = x;
-				continue;
-			}
-			if (strcmp(t->id, "-common") == 0)
-				stem(w);
-			name = (const char **)map_at(&x->a, &x->terms, w);
-			*name = *name ? *name : t->id;
-		}
+		memcpy(w, s, n < sizeof(w) ? n : sizeof(w) - 1);
+		s += n;
+		if (deniable || strcmp(t->id, "-common") == 0)
+			stem(w);
+		name = (const char **)map_at(&x->a, into, w);
+		*name = *name ? *name : t->id;
 	}
 }
 
@@ -309,8 +291,10 @@ static void index_make(struct index *x)
 	double total = 0, often = 0;
 	ARENA_AUTO line = { 0 };
 
-	terms_make(x);
-	leanings_make(x);
+	for (size_t i = 0; i < doctor_terms.n; i++)
+		take_row(x, &doctor_terms.rows[i], &x->terms);
+	for (size_t i = 0; i < doctor_leanings.n; i++)
+		take_row(x, &doctor_leanings.rows[i], &x->leanings);
 	DIAGNOSIS_FOR_EACH (d)
 		n += d != NULL;
 	x->length = arena_array(&x->a, n, sizeof(*x->length));
@@ -461,13 +445,11 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 /* Each row's share of all that fits, and the share of what is no matter of ours. */
 static double weigh_all(const struct index *x, struct weighed *w, const struct asked *asked)
 {
-	double total = 0, other = 0, leaning, question = 0, asked_for = 0;
+	double total = 0, other = 0, leaning;
+	double question = weight_of(asked->question ? "question" : "");
+	double asked_for = weight_of(asked->question ? "asked" : "");
 	bool symptom = asked->complains;
 
-	if (asked->question) {
-		question = weight_of("question");
-		asked_for = weight_of("asked");
-	}
 	for (size_t i = 0; i < x->rows; i++)
 		symptom = symptom || w[i].lines > 0;
 	for (size_t i = 0; i < x->rows; i++) {
@@ -493,7 +475,7 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 	leaning = fmax(-4, fmin(4, asked->leaning + weight_of("leaning-from")));
 	other = (exp(other) + exp(weight_of("nothing") +
 				  weight_of("unknown") * asked->strange / asked->weight)) *
-		exp(question + (asked->wish ? weight_of("wish") : 0) +
+		exp(question + weight_of(asked->wish ? "wish" : "") +
 		    weight_of("leaning") * leaning);
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=

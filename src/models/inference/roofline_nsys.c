@@ -319,7 +319,7 @@ static void ncu_record(struct state *s, const char **cell, size_t n)
 static int records(struct state *s, const char *name, const char *p, struct err *e)
 {
 	const char **cell = arena_array(s->a, NCU_COLUMNS_MAX, sizeof(*cell)), *next;
-	struct arena scratch = { 0 };
+	ARENA_AUTO scratch = { 0 };
 	long line = 1;
 	size_t n, count = 0;
 
@@ -339,7 +339,6 @@ static int records(struct state *s, const char *name, const char *p, struct err 
 		if (++count % 1024 == 0)
 			arena_free(&scratch);
 	}
-	arena_free(&scratch);
 	return p ? 0 : err_set(e, -EINVAL, "%s:%ld: unclosed quote", name, line);
 }
 

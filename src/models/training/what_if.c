@@ -345,7 +345,7 @@ static double what_if_rate(struct arena *a, const struct train_config *q,
 
 struct figure train_ratio(const struct train_config *after, const struct train_config *before)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct train_fit fit = *train_fit_of(before);
 	double value = what_if_rate(&a, after, &fit) / what_if_rate(&a, before, &fit),
 	       sum = NOISE * NOISE;
@@ -367,7 +367,6 @@ struct figure train_ratio(const struct train_config *after, const struct train_c
 		}
 		sum += most * most;
 	}
-	arena_free(&a);
 	return (struct figure){ value, value * exp(-sqrt(sum)), value * exp(sqrt(sum)) };
 }
 

@@ -150,7 +150,7 @@ const char *persist_request(struct arena *a, const struct persist_entry *rows, s
 	struct request request = { written_by, NULL, 0 };
 	bool *told = arena_array(a, n, sizeof(*told));
 	const char *out;
-	json_t *j;
+	json_auto_t *j = NULL;
 	char *text;
 
 	request.rows = arena_array(a, n, sizeof(*request.rows));
@@ -176,7 +176,6 @@ const char *persist_request(struct arena *a, const struct persist_entry *rows, s
 		abort();
 	out = arena_printf(a, "%s\n", text);
 	free(text);
-	json_decref(j);
 	return out;
 }
 

@@ -87,7 +87,7 @@ static void add_public(void *ctx, const char *line, size_t n)
 	struct public_file *f = ctx;
 	struct line_head head;
 	bool headed = line_head(line, n, &head);
-	json_t *j;
+	json_auto_t *j = NULL;
 
 	/* The journal's own first lines; what an earlier version could not read is lost. */
 	if (headed && head.txn == TXN_MAX && !line_is(&head, "unread"))
@@ -102,7 +102,6 @@ static void add_public(void *ctx, const char *line, size_t n)
 		add_redacted(f, &head, j);
 	else
 		f->lost++;
-	json_decref(j);
 }
 
 void public_write(struct host *h)

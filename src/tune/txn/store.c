@@ -177,7 +177,7 @@ static void txn_store_read_line(void *ctx, const char *line, size_t n)
 	struct reader *r = ctx;
 	struct line_head head;
 	json_error_t why;
-	json_t *j;
+	json_auto_t *j = NULL;
 
 	/* Between the transaction's own lines, and counted by the first pass. */
 	if (!line_head(line, n, &head) || head.txn != r->txn)
@@ -185,7 +185,6 @@ static void txn_store_read_line(void *ctx, const char *line, size_t n)
 	j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!j || line_apply(r->a, r->out, &r->at[head.txn], &head, j))
 		note_bad(r->out, r->out->bad_lines ? 0 : txn_store_line_number(r->text, line));
-	json_decref(j);
 }
 
 static void read_stretches(struct reader *r, const struct journal_scan *s, const char *text,
@@ -356,12 +355,11 @@ static bool txn_store_is_valid(struct writing *w, const struct line_head *head, 
 {
 	size_t *at = &w->at[head->txn], known = *at ? w->parsed.items[*at - 1].n : 0;
 	json_error_t why;
-	json_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	json_auto_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	bool sound = j && line_apply(&w->a, &w->parsed, at, head, j) == 0;
 
 	if (!sound && *at)
 		w->parsed.items[*at - 1].n = known;
-	json_decref(j);
 	return sound;
 }
 
@@ -428,7 +426,7 @@ static int write_anew(struct host *h, const struct journal_store *s, enum store_
 
 int store_ready(struct host *h, enum store_how how, struct store_end *out)
 {
-	struct arena a = { 0 };
+	ARENA_AUTO a = { 0 };
 	struct err ignored = { 0 };
 	struct journal_store s;
 	int r = store_load(h, &a, &s, &ignored);
@@ -436,16 +434,13 @@ int store_ready(struct host *h, enum store_how how, struct store_end *out)
 	/* What everybody may read is nothing to write by. */
 	r = r == 0 && s.files.redacted ? -EACCES : r;
 	*out = (struct store_end){ .chain = s.read.chain, .torn = s.torn, .copied = true };
-	if (r || (s.read.bad && how != STORE_GIVE_UP)) {
-		arena_free(&a);
+	if (r || (s.read.bad && how != STORE_GIVE_UP))
 		return r;
-	}
 	out->torn = false;
 	/* What the copy lacks or has too much is no reason to touch the journal, nor to stop. */
 	if (s.whole && !s.read.same)
 		out->copied = host_put(h, TXN_COPY, s.read.text, s.read.len, 0600) == 0;
 	if (!s.whole || s.read.len > LONG_BYTES || how != STORE_MEND)
 		r = write_anew(h, &s, how, out);
-	arena_free(&a);
 	return r;
 }
