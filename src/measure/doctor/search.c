@@ -15,7 +15,7 @@
 #include "measure/doctor/doctor.h"
 #include "measure/doctor/listen.h"
 
-enum { WORD_MAX = 40, SHOWN = 3, SHOWN_ALL = 10, DENIED_WORDS = 3 };
+enum { WORD_MAX = 40, SHOWN = 3, SHOWN_ALL = 10, DENIED_WORDS = 3, FEW = 3 };
 
 static double weight_of(const char *id)
 {
@@ -361,6 +361,7 @@ struct asked {
 	double weight, strange;	  /* strange: the part that no row has */
 	bool question, wish;	  /* the text has a "?"; it requests a feature ("wish") */
 	bool complains;		  /* it tells a symptom */
+	size_t words;		  /* that say something; few are looked up as they are */
 	double leaning;		  /* log-odds, by its words, that it is no matter of ours */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
@@ -373,6 +374,7 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 	double rare = weight_of_word(x, t, w);
 
 	if (t->alone) {
+		asked->words++;
 		asked->weight += rare;
 		asked->strange += w ? 0 : rare;
 	}
@@ -448,7 +450,7 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 	double total = 0, other = 0, leaning;
 	double question = weight_of(asked->question ? "question" : "");
 	double asked_for = weight_of(asked->question ? "asked" : "");
-	bool symptom = asked->complains;
+	bool symptom = asked->complains || asked->words <= FEW;
 
 	for (size_t i = 0; i < x->rows; i++)
 		symptom = symptom || w[i].lines > 0;
