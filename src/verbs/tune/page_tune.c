@@ -20,11 +20,9 @@ static const char *figure_text(struct arena *a, const struct tuning *t, double v
 	return arena_printf(a, v < 1e4 ? "%.4g%s%s" : "%.0f%s%s", v, *unit ? " " : "", unit);
 }
 
-static const char *value_text(struct arena *a, const struct tune_item *x)
+static const char *value_text(struct arena *a, const char *before, const char *after)
 {
-	if (!x->before)
-		return x->after;
-	return arena_printf(a, "%s -> %s", x->before, x->after);
+	return before ? arena_printf(a, "%s -> %s", before, after) : after;
 }
 
 static void headline(struct doc *d, const struct tuning *t)
@@ -105,7 +103,7 @@ static void tried(struct doc *d, const struct tuning *t, bool kept)
 		c[0] = cell_as(STYLE_CODE,
 			       *x->targets ? arena_printf(d->arena, "%s %s", x->id, x->targets)
 					   : x->id);
-		c[1] = cell(value_text(d->arena, x));
+		c[1] = cell(value_text(d->arena, x->before, x->after));
 		c[2] = cell(x->from);
 		c[3] = effect_cell(d, x->screened, x->effect.ratio, x->effect.low, x->effect.high);
 		c[4] = effect_cell(d, x->confirmed, x->member.ratio, x->member.low, x->member.high);
@@ -212,9 +210,8 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 
 		if (!c->gate)
 			NODE_ROW(d, table, cell_as(STYLE_CODE, c->s->id), cell(c->target),
-				 cell(c->before ? arena_printf(a, "%s -> %s", c->before, c->after)
-						: c->after),
-				 cell(risk_name(c->risk)), cell_as(STYLE_MUTED, c->why));
+				 cell(value_text(a, c->before, c->after)), cell(risk_name(c->risk)),
+				 cell_as(STYLE_MUTED, c->why));
 	}
 	node_merge(d, table);
 	not_tried(d, t);
