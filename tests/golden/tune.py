@@ -163,10 +163,10 @@ def planted():
     short("what helped here", w, j["plan_s"], PLANTED)
 
 
-def short(what, w, plan_s, first):
+def short(what, w, plan_s, first, *argv):
     """With little time these are tried before all others. How long a run takes differs with what else the machine does."""
     for share in (0.45, 0.6, 0.8, 1.2, 2):
-        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--time-limit", f"{plan_s * share:.3f}s")
+        code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--time-limit", f"{plan_s * share:.3f}s", *argv)
         if code == 0:
             break
     if j := fits(f"a short budget: {what}", out, "tune", err):
@@ -188,6 +188,7 @@ def gains():
     j = fits("gains: dry run", w.tune(*ONLY, *SCORE, "--dry-run")[1], "tune")
     if j:
         short("what helped elsewhere", w, j["plan_s"], {x for x, _ in rows})
+        short("what is allowed by name", w, j["plan_s"], {"memory.swappiness"}, "--allow", "memory.swappiness")
 
 
 def refused():
@@ -215,6 +216,8 @@ def refused():
             ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such"),
             ("an unknown argument", w.job, ("--allow", "arg.no-such"), 2, "arg.no-such", "--dry-run lists them")):
         refuses(what, ["tune", *(("--for", job) if job else ()), *w.on, *QUICK, *argv], code, *words)
+    refuses("nobody to ask", ["tune", "--for", f"touch {w.folder}/ran", *w.on], 2, "cannot prompt here")
+    expect("nobody to ask: the job did not run", not (w.folder / "ran").exists())
     got = run("tune", "--for", f"sh {drift}", *w.on, *QUICK, *SCORE, *ONLY, "--dry-run")
     expect("caches warm", got.code == 0 and "caches were cold" in got.err, got)
     expect("refused: nothing written", not w.knobs(), w.knobs())

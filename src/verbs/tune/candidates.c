@@ -52,6 +52,12 @@ static int setting_words(struct tuning *t, const char *list, const char **out)
 	return 0;
 }
 
+static void note(struct tuning *t, struct tune_note **list, size_t *n, const char *id,
+		 const char *says)
+{
+	ARENA_ADD(t->g.d->arena, *list, *n) = (struct tune_note){ id, says };
+}
+
 int tune_look(struct tuning *t)
 {
 	struct door *d = t->g.d;
@@ -79,15 +85,13 @@ int tune_look(struct tuning *t)
 			return code;
 	}
 	t->g.planned = t->planned[0];
-	t->health = arena_array(d->arena, f->n, sizeof(*t->health));
 	for (size_t i = 0; i < f->n; i++)
 		if (f->items[i].s->health && f->items[i].v.kind == VERDICT_FAIL &&
 		    f->items[i].severity >= SEVERITY_MEDIUM) {
-			t->health[t->n_health++] = (struct tune_note){
-				arena_printf(d->arena, "%s%s%s", f->items[i].s->id,
-					     *f->items[i].target ? " " : "", f->items[i].target),
-				f->items[i].v.reason
-			};
+			note(t, &t->health, &t->n_health,
+			     arena_printf(d->arena, "%s%s%s", f->items[i].s->id,
+					  *f->items[i].target ? " " : "", f->items[i].target),
+			     f->items[i].v.reason);
 			door_warn(d, "broken: %s: %s", t->health[t->n_health - 1].id,
 				  t->health[t->n_health - 1].says);
 		}
@@ -124,7 +128,7 @@ static void refuse(struct change *c, const char *gate, const char *why)
 }
 
 /* What may be tried for this job. */
-static void judge_change(struct tuning *t, const struct plan_target *w, struct change *c)
+static void judge_change(struct tuning *t, struct change *c)
 {
 	struct arena *a = t->g.d->arena;
 	unsigned uses = setting_uses_of(c->s->id, c->s->shown_by);
@@ -138,7 +142,7 @@ static void judge_change(struct tuning *t, const struct plan_target *w, struct c
 		refuse(c, "not-now", "takes effect at the next boot or driver load");
 	else if (!t->ask->machine.capture && geteuid() != 0)
 		refuse(c, "not-root", "needs root: run it with sudo");
-	else if (c->risk >= RISK_SERVICE && !plan_allows(w, c->s))
+	else if (c->risk >= RISK_SERVICE && !plan_allows(&t->target, c->s))
 		refuse(c, "not-safe",
 		       c->risk == RISK_DANGER
 			       ? "dangerous: --allow ID includes it"
@@ -150,8 +154,6 @@ static void judge_change(struct tuning *t, const struct plan_target *w, struct c
 static void add_settings(struct tuning *t)
 {
 	struct plan *p = &t->g.planned.plan;
-	const struct plan_target w =
-		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 
 	p->n = 0;
 	p->changes = NULL;
@@ -164,16 +166,14 @@ static void add_settings(struct tuning *t)
 				add_change(t, &t->planned[i].plan.changes[k]);
 	}
 	plan_sort(p);
-	plan_gates(t->g.d->arena, t->g.planned.m, &w, p);
+	plan_gates(t->g.d->arena, t->g.planned.m, &t->target, p);
 	for (size_t i = 0; i < p->n; i++)
-		judge_change(t, &w, &p->changes[i]);
+		judge_change(t, &p->changes[i]);
 }
 
 /* Values of later profiles that differ. */
 static size_t add_values(struct tuning *t)
 {
-	const struct plan_target w =
-		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 	struct plan *p = &t->g.planned.plan;
 	size_t first = p->n;
 
@@ -181,7 +181,7 @@ static size_t add_values(struct tuning *t)
 		for (size_t k = 0; k < t->planned[i].plan.n; k++) {
 			struct change c = t->planned[i].plan.changes[k];
 
-			judge_change(t, &w, &c);
+			judge_change(t, &c);
 			if (!c.gate && !has_change(p, &c, true))
 				add_change(t, &c);
 		}
@@ -224,8 +224,6 @@ static const char *var_value(struct tuning *t, const char *value)
 
 static void add_variables(struct tuning *t)
 {
-	const struct plan_target w =
-		door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 	struct plan_target skip = { 0 };
 	struct arena *a = t->g.d->arena;
 
@@ -253,7 +251,7 @@ static void add_variables(struct tuning *t)
 		c.gate = c.refusal ? "not-used" : NULL;
 		if (!c.gate && c.before && strcmp(c.before, c.after) == 0)
 			refuse(&c, "not-used", "it already has this value");
-		else if (!c.gate && v->rounds && !plan_allows(&w, s))
+		else if (!c.gate && v->rounds && !plan_allows(&t->target, s))
 			refuse(&c, "not-safe",
 			       "results change within rounding: --allow ID tries it");
 		add_change(t, &c);
@@ -328,6 +326,7 @@ void tune_candidates(struct tuning *t)
 	struct plan *p = &t->g.planned.plan;
 	size_t first;
 
+	t->target = door_target(t->g.d, t->g.h, &t->planned[0].profile, t->ask->allow.allow);
 	add_settings(t);
 	add_variables(t);
 	first = add_values(t);
@@ -343,14 +342,15 @@ void tune_candidates(struct tuning *t)
 
 /* --- what the budget allows ------------------------------------------------------------------- */
 
-/* What helped here before comes first, then what helped such jobs elsewhere, the most first; what
- * was found useless for this job comes last; of others the harmless before the risky. */
+/* What --allow names comes first and what helped here before, then what helped such jobs elsewhere,
+ * the most first; what was found useless for this job comes last; of others the harmless before the
+ * risky. */
 static double rank(struct tuning *t, const struct ledger *l, const struct change *c)
 {
 	struct ledger_answer w;
 
 	ledger_find(t->g.d->arena, l, c->s->id, NULL, &w);
-	if (w.row && w.row->verdict == RULING_HELPS)
+	if (plan_allows(&t->target, c->s) || (w.row && w.row->verdict == RULING_HELPS))
 		return 0;
 	if (w.row && w.row->verdict != RULING_UNDECIDED)
 		return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 9 : 8;
@@ -562,12 +562,6 @@ static void setting_items(struct tuning *t)
 		if (!c->gate && m)
 			judge_member(t, x, m);
 	}
-}
-
-static void note(struct tuning *t, struct tune_note **list, size_t *n, const char *id,
-		 const char *says)
-{
-	ARENA_ADD(t->g.d->arena, *list, *n) = (struct tune_note){ id, says };
 }
 
 static void manual_notes(struct tuning *t)

@@ -294,6 +294,9 @@ static int tune_prepare(struct tune_run *r)
 	code = code ? code : tune_open(r);
 	if (!code && !t->ask->command)
 		code = door_refuse(t->g.d, EXIT_USAGE, "tune requires --for 'COMMAND'");
+	if (!code && !t->dry && !t->g.d->agreed && !t->g.d->attended)
+		code = door_refuse(t->g.d, EXIT_USAGE,
+				   "cannot prompt here: give --yes, or --dry-run to preview");
 	if (code)
 		return code;
 	tune_prove_ask(t);

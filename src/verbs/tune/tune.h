@@ -66,6 +66,7 @@ struct tuning {
 	size_t n_health, n_manual, n_variables;
 	const char *undo, *keep, *run; /* commands; NULL: none */
 	struct use_row *uses;
+	struct plan_target target; /* of the first profile, with what is allowed */
 	struct planned planned[TUNE_PROFILES];
 	size_t n_profiles;
 	bool *spare; /* by change: another value than the one that is screened */
