@@ -85,6 +85,7 @@ ADDED = (
     (r"^(compare|calibrate|roofline) ", "--state state"),
     (r"^(calibrate|roofline)$", "--state state"),
     (r"^(apply|undo|persist (install|remove)|journal (repair|compact))( |$)", "--yes"),
+    (r"^tune --for (?!.*--dry-run)", "--yes --state state"),  # of programs that are not there
 )
 # What is not run here, the suite that runs it, and a word of it there.
 ELSEWHERE = (
