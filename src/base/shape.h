@@ -150,6 +150,13 @@ struct result_shape {
 		.name = #of, .rows = of##_rows, .n = sizeof(of##_rows) / sizeof(of##_rows[0]),     \
 		.size = sizeof(struct type)                                                        \
 	}
+/* The same with its rows, which no other shape has. */
+#define SHAPE_OF(type, of, ...)                                                                    \
+	{                                                                                          \
+		.name = #of, .rows = (const struct shape_row[]){ __VA_ARGS__ },                    \
+		.n = sizeof((const struct shape_row[]){ __VA_ARGS__ }) / sizeof(struct shape_row), \
+		.size = sizeof(struct type)                                                        \
+	}
 /* One of the shapes in an array of pointers to them, by a function. */
 #define SHAPE_FORMS(type, of, list, function)                                                      \
 	{                                                                                          \

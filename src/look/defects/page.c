@@ -13,13 +13,11 @@
 /* clang-format off */
 static const char *const state_names[] = { "here", "exposed", "mitigated", "possible" };
 
-static const struct shape_row proof_rows[] = {
+static const struct shape defect_proof_shape = SHAPE_OF(defect_proof, proof,
 	{ "what", NULL, SHAPE_TEXT(defect_proof, text) },
-	{ "from", "Where it was read.", SHAPE_TEXT(defect_proof, from), .unknown = SHAPE_NULL },
-};
-static const struct shape defect_proof_shape = SHAPE(defect_proof, proof);
+	{ "from", "Where it was read.", SHAPE_TEXT(defect_proof, from), .unknown = SHAPE_NULL });
 
-static const struct shape_row defect_found_rows[] = {
+static const struct shape defect_found_shape = SHAPE_OF(defect_found, defect_found,
 	{ "id", NULL, SHAPE_TEXT(defect_found, s.id) },
 	{ "component", NULL, SHAPE_TEXT(defect_found, s.component) },
 	{ "title", NULL, SHAPE_TEXT(defect_found, s.title) },
@@ -38,11 +36,9 @@ static const struct shape_row defect_found_rows[] = {
 	{ "setting", "Setting of gputune that covers it.",
 	  SHAPE_TEXT(defect_found, s.setting), .unknown = SHAPE_NULL },
 	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(defect_found, s.date) },
-	{ "source", NULL, SHAPE_TEXT(defect_found, s.source) },
-};
-static const struct shape defect_found_shape = SHAPE(defect_found, defect_found);
+	{ "source", NULL, SHAPE_TEXT(defect_found, s.source) });
 
-static const struct shape_row baseline_found_rows[] = {
+static const struct shape baseline_found_shape = SHAPE_OF(baseline_found, baseline_found,
 	{ "id", NULL, SHAPE_TEXT(baseline_found, id) },
 	{ "title", NULL, SHAPE_TEXT(baseline_found, title) },
 	{ "verdict",
@@ -54,11 +50,9 @@ static const struct shape_row baseline_found_rows[] = {
 	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
 	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(baseline_found, date) },
-	{ "source", NULL, SHAPE_TEXT(baseline_found, source) },
-};
-static const struct shape baseline_found_shape = SHAPE(baseline_found, baseline_found);
+	{ "source", NULL, SHAPE_TEXT(baseline_found, source) });
 
-static const struct shape_row defects_rows[] = {
+static const struct shape defects_shape = SHAPE_OF(defects_view, defects,
 	{ "rows", "Number of known defects.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
 	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
@@ -76,9 +70,7 @@ static const struct shape_row defects_rows[] = {
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
 	{ "releases", "Software stacks as their makers released them, and whether each is complete here.",
 	  SHAPE_LIST(defects_view, baseline.items, baseline.n, baseline_found) },
-	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) },
-};
-static const struct shape defects_shape = SHAPE(defects_view, defects);
+	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) });
 
 const struct result_shape defects_result = {
 	.name = "defects", .title = "gputune defects check",
@@ -87,7 +79,7 @@ const struct result_shape defects_result = {
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
-static const struct shape_row defect_shown_rows[] = {
+static const struct shape defect_shown_shape = SHAPE_OF(defect_shown, defect_shown,
 	{ "id", NULL, SHAPE_TEXT(defect_shown, id) },
 	{ "component", NULL, SHAPE_TEXT(defect_shown, component) },
 	{ "title", NULL, SHAPE_TEXT(defect_shown, title) },
@@ -106,18 +98,14 @@ static const struct shape_row defect_shown_rows[] = {
 	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
 	{ "cve", NULL, SHAPE_TEXT(defect_shown, cve), .unknown = SHAPE_NULL },
-	{ "row", "The entry as in its file, without examples.", SHAPE_JSON(defect_shown, row) },
-};
-static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown);
+	{ "row", "The entry as in its file, without examples.", SHAPE_JSON(defect_shown, row) });
 
-static const struct shape_row defects_list_rows[] = {
+static const struct shape defects_list_shape = SHAPE_OF(defects_listing, defects_list,
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
 	{ "rows_date", "Date of the newest entry.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
 	{ "rows_age_days", "Age of the entries in days.", SHAPE_COUNT(defects_listing, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
-	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
-};
-static const struct shape defects_list_shape = SHAPE(defects_listing, defects_list);
+	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) });
 
 const struct result_shape defects_list_result = {
 	.name = "defects-list", .title = "gputune defects list",
@@ -125,17 +113,13 @@ const struct result_shape defects_list_result = {
 	.shape = &defects_list_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 
-static const struct shape_row problem_rows[] = {
+static const struct shape defect_problem_shape = SHAPE_OF(defect_problem, problem,
 	{ "file", NULL, SHAPE_TEXT(defect_problem, file) },
-	{ "what", NULL, SHAPE_TEXT(defect_problem, what) },
-};
-static const struct shape defect_problem_shape = SHAPE(defect_problem, problem);
+	{ "what", NULL, SHAPE_TEXT(defect_problem, what) });
 
-static const struct shape_row defects_lint_rows[] = {
+static const struct shape defects_lint_shape = SHAPE_OF(defects_linted, defects_lint,
 	{ "rows", "Number of valid rows.", SHAPE_COUNT(defects_linted, rows) },
-	{ "problems", NULL, SHAPE_LIST(defects_linted, problems, n, defect_problem) },
-};
-static const struct shape defects_lint_shape = SHAPE(defects_linted, defects_lint);
+	{ "problems", NULL, SHAPE_LIST(defects_linted, problems, n, defect_problem) });
 
 const struct result_shape defects_lint_result = {
 	.name = "defects-lint", .title = "gputune defects lint",

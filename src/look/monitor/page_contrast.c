@@ -205,7 +205,7 @@ static const char *const contrast_verdict_names[] = {
 };
 static const char *const contrast_is_names[] = { [COLUMN_GAUGE] = "gauge", [COLUMN_TOTAL] = "rate" };
 
-static const struct shape_row contrast_figures_rows[] = {
+static const struct shape contrast_figures_shape = SHAPE_OF(contrast_figures, contrast_figures,
 	{ "samples", NULL, SHAPE_COUNT(contrast_figures, n) },
 	{ "mean", NULL, SHAPE_REAL(contrast_figures, mean) },
 	{ "deviation", "Standard deviation.", SHAPE_REAL(contrast_figures, deviation) },
@@ -213,13 +213,11 @@ static const struct shape_row contrast_figures_rows[] = {
 	{ "median", NULL, SHAPE_REAL(contrast_figures, median) },
 	{ "p95", NULL, SHAPE_REAL(contrast_figures, p95) },
 	{ "effective_samples", "Equivalent number of independent samples.",
-	  SHAPE_REAL(contrast_figures, effective) },
-};
-static const struct shape contrast_figures_shape = SHAPE(contrast_figures, contrast_figures);
+	  SHAPE_REAL(contrast_figures, effective) });
 
 #define OF_TYPE SHAPE_VIA(contrast_row, type, column_type)
 
-static const struct shape_row contrast_row_rows[] = {
+static const struct shape contrast_row_shape = SHAPE_OF(contrast_row, contrast_row,
 	{ "quantity", NULL, SHAPE_TEXT(column_type, name), OF_TYPE },
 	{ "target", NULL, SHAPE_TEXT(contrast_row, target) },
 	{ "unit", NULL, SHAPE_TEXT(column_type, unit), OF_TYPE },
@@ -232,16 +230,14 @@ static const struct shape_row contrast_row_rows[] = {
 	{ "low", NULL, SHAPE_REAL(contrast_row, interval.low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(contrast_row, interval.high), .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_CHOICE(contrast_row, verdict, contrast_verdict_names) },
-	{ "reason", "Of not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL },
-};
-static const struct shape contrast_row_shape = SHAPE(contrast_row, contrast_row);
+	{ "reason", "Of not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL });
 
 static double contrast_seconds(const void *object)
 {
 	return 1e-3 * (double)((const struct contrast_side *)object)->rec.ms;
 }
 
-static const struct shape_row contrast_side_rows[] = {
+static const struct shape contrast_side_shape = SHAPE_OF(contrast_side, contrast_side,
 	{ "file", NULL, SHAPE_TEXT(contrast_side, path) },
 	{ "seconds", "Time of the last row.", SHAPE_REAL_OF(contrast_seconds) },
 	{ "rows", NULL, SHAPE_COUNT(contrast_side, rec.end.rows) },
@@ -251,17 +247,13 @@ static const struct shape_row contrast_side_rows[] = {
 	  SHAPE_COUNT(contrast_side, rec.end.status), .unknown = SHAPE_NEGATIVE },
 	{ "command_cpu_s", "CPU seconds of the job and of all children it waited for.",
 	  SHAPE_REAL(contrast_side, rec.end.command_cpu_s), .unknown = SHAPE_NEGATIVE },
-	{ "machine", NULL, SHAPE_TEXT(contrast_side, rec.mon.machine.name) },
-};
-static const struct shape contrast_side_shape = SHAPE(contrast_side, contrast_side);
+	{ "machine", NULL, SHAPE_TEXT(contrast_side, rec.mon.machine.name) });
 
-static const struct shape_row contrast_summary_rows[] = {
+static const struct shape contrast_summary_shape = SHAPE_OF(contrast, contrast_summary,
 	{ "higher", NULL, SHAPE_COUNT(contrast, count[CONTRAST_HIGHER]) },
 	{ "lower", NULL, SHAPE_COUNT(contrast, count[CONTRAST_LOWER]) },
 	{ "no_difference", NULL, SHAPE_COUNT(contrast, count[CONTRAST_SAME]) },
-	{ "not_comparable", NULL, SHAPE_COUNT(contrast, count[CONTRAST_CANNOT]) },
-};
-static const struct shape contrast_summary_shape = SHAPE(contrast, contrast_summary);
+	{ "not_comparable", NULL, SHAPE_COUNT(contrast, count[CONTRAST_CANNOT]) });
 
 static double contrast_threshold(const void *object)
 {
@@ -269,7 +261,7 @@ static double contrast_threshold(const void *object)
 	return CONTRAST_THRESHOLD;
 }
 
-static const struct shape_row contrast_rows[] = {
+static const struct shape contrast_shape = SHAPE_OF(contrast, contrast,
 	{ "a", NULL, SHAPE_OBJECT(contrast, a, contrast_side) },
 	{ "b", NULL, SHAPE_OBJECT(contrast, b, contrast_side) },
 	{ "level", "Confidence level of each interval: the probability that any row is wrong is at most 0.05.",
@@ -278,9 +270,7 @@ static const struct shape_row contrast_rows[] = {
 	  SHAPE_REAL_OF(contrast_threshold) },
 	{ "summary", NULL, SHAPE_PART(contrast_summary_shape) },
 	{ "differs", "Other differences.", SHAPE_TEXT_LIST(contrast, differs, n_differs) },
-	{ "rows", NULL, SHAPE_LIST(contrast, rows, n, contrast_row) },
-};
-static const struct shape contrast_shape = SHAPE(contrast, contrast);
+	{ "rows", NULL, SHAPE_LIST(contrast, rows, n, contrast_row) });
 
 const struct result_shape contrast_result = {
 	.name = "compare-recordings",

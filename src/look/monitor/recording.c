@@ -59,7 +59,7 @@ struct recording_head {
 static const char *const column_kinds[] = { "gauge", "total" };
 
 /* clang-format off */
-static const struct shape_row monitor_gpu_rows[] = {
+static const struct shape monitor_gpu_shape = SHAPE_OF(monitor_gpu, monitor_gpu,
 	{ "index", NULL, SHAPE_COUNT(monitor_gpu, index) },
 	{ "name", NULL, SHAPE_TEXT(monitor_gpu, name), .unknown = SHAPE_NULL },
 	{ "sm_max_mhz", NULL, SHAPE_REAL(monitor_gpu, sm_max_mhz), .unknown = SHAPE_NEGATIVE },
@@ -71,11 +71,9 @@ static const struct shape_row monitor_gpu_rows[] = {
 	{ "memory_bytes", NULL, SHAPE_REAL(monitor_gpu, memory_bytes), .unknown = SHAPE_NEGATIVE },
 	{ "slowdown_c", NULL, SHAPE_REAL(monitor_gpu, slowdown_c), .unknown = SHAPE_NEGATIVE },
 	{ "integrated", "The GPU shares the host's memory.", SHAPE_FLAG(monitor_gpu, integrated),
-	  .absent = true },
-};
-static const struct shape monitor_gpu_shape = SHAPE(monitor_gpu, monitor_gpu);
+	  .absent = true });
 
-static const struct shape_row monitor_machine_rows[] = {
+static const struct shape monitor_machine_shape = SHAPE_OF(monitor_machine, monitor_machine,
 	{ "name", NULL, SHAPE_TEXT(monitor_machine, name), .unknown = SHAPE_NULL },
 	{ "platform", NULL, SHAPE_TEXT(monitor_machine, platform), .unknown = SHAPE_NULL },
 	{ "kernel", NULL, SHAPE_TEXT(monitor_machine, kernel), .unknown = SHAPE_NULL },
@@ -84,31 +82,25 @@ static const struct shape_row monitor_machine_rows[] = {
 	  .unknown = SHAPE_NEGATIVE },
 	{ "cpus", NULL, SHAPE_COUNT(monitor_machine, cpus), .absent = true },
 	{ "gpus", NULL, SHAPE_LIST(monitor_machine, gpus, n_gpus, monitor_gpu), .max = GPUS_MAX,
-	  .absent = true },
-};
-static const struct shape monitor_machine_shape = SHAPE(monitor_machine, monitor_machine);
+	  .absent = true });
 
-static const struct shape_row recorded_column_rows[] = {
+static const struct shape recorded_column_shape = SHAPE_OF(recorded_column, recorded_column,
 	{ "name", NULL, SHAPE_TEXT(recorded_column, name) },
 	{ "target", NULL, SHAPE_TEXT(recorded_column, target) },
 	{ "unit", NULL, SHAPE_TEXT(recorded_column, unit) },
 	{ "slow", "Not read at each sample.", SHAPE_FLAG(recorded_column, slow), .absent = true },
 	{ "every_s", NULL, SHAPE_REAL(recorded_column, every_s),
 	  .unknown = SHAPE_ZERO, .absent = true },
-	{ "kind", NULL, SHAPE_CHOICE(recorded_column, kind, column_kinds) },
-};
-static const struct shape recorded_column_shape = SHAPE(recorded_column, recorded_column);
+	{ "kind", NULL, SHAPE_CHOICE(recorded_column, kind, column_kinds) });
 
-static const struct shape_row recording_head_rows[] = {
+static const struct shape recording_head_shape = SHAPE_OF(recording_head, recording_head,
 	{ "started_s", "Since 1970.", SHAPE_COUNT(recording_head, started_s), .absent = true },
 	{ "interval_ms", NULL, SHAPE_COUNT(recording_head, interval_ms), .absent = true },
 	{ "command", NULL, SHAPE_TEXT_LIST(recording_head, command, n_words), .unknown = SHAPE_NULL,
 	  .max = WORDS_MAX },
 	{ "machine", NULL, SHAPE_OBJECT(recording_head, machine, monitor_machine) },
 	{ "columns", NULL, SHAPE_LIST(recording_head, columns, n_columns, recorded_column),
-	  .max = MONITOR_COLUMNS_MAX },
-};
-static const struct shape recording_head_shape = SHAPE(recording_head, recording_head);
+	  .max = MONITOR_COLUMNS_MAX });
 
 const struct result_shape recording_result = {
 	.name = "recording", .title = "the first line of a recording",
@@ -116,14 +108,12 @@ const struct result_shape recording_result = {
 	.shape = &recording_head_shape, .no_time = true,
 };
 
-static const struct shape_row recording_end_rows[] = {
+static const struct shape recording_end_shape = SHAPE_OF(recording_end, recording_end,
 	{ "rows", NULL, SHAPE_COUNT(recording_end, rows) },
 	{ "status", NULL, SHAPE_COUNT(recording_end, status), .unknown = SHAPE_NEGATIVE },
 	{ "cpu_s", NULL, SHAPE_REAL(recording_end, cpu_s), .unknown = SHAPE_NEGATIVE },
 	{ "command_cpu_s", NULL, SHAPE_REAL(recording_end, command_cpu_s),
-	  .unknown = SHAPE_NEGATIVE },
-};
-static const struct shape recording_end_shape = SHAPE(recording_end, recording_end);
+	  .unknown = SHAPE_NEGATIVE });
 /* clang-format on */
 
 /* A column of a later version is kept as one that nobody asks for. NULL: its unit is another one

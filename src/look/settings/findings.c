@@ -288,43 +288,31 @@ static const void *group_of(struct arena *a, const void *object, size_t *n)
 	return arena_strndup(a, id, strcspn(id, "."));
 }
 
-static const struct shape_row setting_rows[] = {
+static const struct shape setting_shape = SHAPE_OF(setting, setting,
 	{ "id", NULL, SHAPE_TEXT(setting, id) },
 	{ "title", NULL, SHAPE_TEXT(setting, title) },
 	{ "group", NULL, SHAPE_TEXT_MADE(group_of) },
 	{ "kind", "Kind of knob of the setting.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
 	{ "risk", NULL, SHAPE_CHOICE_BY(setting, risk, risk_name, RISK_DANGER + 1) },
 	{ "effect", NULL, SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1) },
-	{ "health", NULL, SHAPE_FLAG(setting, health) },
-};
-static const struct shape setting_shape = SHAPE(setting, setting);
+	{ "health", NULL, SHAPE_FLAG(setting, health) });
 
-static const struct shape_row listed_fact_rows[] = {
+static const struct shape listed_fact_shape = SHAPE_OF(listed_fact, listed_fact,
 	{ "path", NULL, SHAPE_TEXT(listed_fact, path) },
 	{ "title", NULL, SHAPE_TEXT(listed_fact, title) },
 	{ "kind", NULL, SHAPE_TEXT(listed_fact, kind) },
-	{ "unit", NULL, SHAPE_TEXT(listed_fact, unit), .unknown = SHAPE_NULL },
-};
-static const struct shape listed_fact_shape = SHAPE(listed_fact, listed_fact);
+	{ "unit", NULL, SHAPE_TEXT(listed_fact, unit), .unknown = SHAPE_NULL });
 
-static const struct shape_row list_settings_rows[] = {
-	{ "settings", NULL, SHAPE_POINTERS(listing, settings, n_settings, setting) },
-};
-static const struct shape list_settings_shape = SHAPE(listing, list_settings);
-static const struct shape_row list_facts_rows[] = {
-	{ "facts", NULL, SHAPE_LIST(listing, facts, n_facts, listed_fact) },
-};
-static const struct shape list_facts_shape = SHAPE(listing, list_facts);
-static const struct shape_row listed_name_rows[] = {
+static const struct shape list_settings_shape = SHAPE_OF(listing, list_settings,
+	{ "settings", NULL, SHAPE_POINTERS(listing, settings, n_settings, setting) });
+static const struct shape list_facts_shape = SHAPE_OF(listing, list_facts,
+	{ "facts", NULL, SHAPE_LIST(listing, facts, n_facts, listed_fact) });
+static const struct shape listed_name_shape = SHAPE_OF(listed_name, listed_name,
 	{ "name", NULL, SHAPE_TEXT(listed_name, name) },
-	{ "what", "Description.", SHAPE_TEXT(listed_name, what) },
-};
-static const struct shape listed_name_shape = SHAPE(listed_name, listed_name);
-static const struct shape_row list_names_rows[] = {
+	{ "what", "Description.", SHAPE_TEXT(listed_name, what) });
+static const struct shape list_names_shape = SHAPE_OF(listing, list_names,
 	{ "kind", "Kind of the listed names: models, machines, ...", SHAPE_TEXT(listing, kind) },
-	{ "names", NULL, SHAPE_LIST(listing, names, n_names, listed_name) },
-};
-static const struct shape list_names_shape = SHAPE(listing, list_names);
+	{ "names", NULL, SHAPE_LIST(listing, names, n_names, listed_name) });
 static const struct shape *const list_forms[] = { &list_settings_shape, &list_facts_shape,
 						  &list_names_shape };
 

@@ -336,7 +336,7 @@ static const char *const narrow_kinds[] = { "lanes",  "speed", "nvlink", "far",
 static const char *const rate_units[] = { "MB/s", "links" };
 
 /* clang-format off */
-static const struct shape_row narrow_rows[] = {
+static const struct shape narrow_shape = SHAPE_OF(narrow, narrow,
 	{ "kind", NULL, SHAPE_CHOICE(narrow, kind, narrow_kinds) },
 	{ "name", NULL, SHAPE_TEXT(narrow, name) },
 	{ "address", "PCI address of the link's lower end.", SHAPE_TEXT(narrow, address) },
@@ -344,9 +344,7 @@ static const struct shape_row narrow_rows[] = {
 	{ "now", NULL, SHAPE_REAL_OF(rate_now), .when_of = has_rate },
 	{ "could", NULL, SHAPE_REAL_OF(rate_could), .when_of = has_rate },
 	{ "unit", NULL, SHAPE_TEXT_OF(rate_unit), SHAPE_NAMES(rate_units), .when_of = has_rate },
-	{ "reason", NULL, SHAPE_TEXT(narrow, reason) },
-};
-static const struct shape narrow_shape = SHAPE(narrow, narrow);
+	{ "reason", NULL, SHAPE_TEXT(narrow, reason) });
 
 /* The facts of one subject. */
 #define SHOWN(subject, ...)                                                                        \
@@ -368,13 +366,11 @@ SHOWN_PART(disk, storage, storage);
 SHOWN_PART(kernel, kernel, kernel);
 SHOWN_PART(software, software, software);
 
-static const struct shape_row show_topology_rows[] = {
+static const struct shape show_topology_shape = SHAPE_OF(show_answer, show_topology,
 	{ "subject", NULL, SHAPE_WORD("topology") },
 	{ "facts", NULL, SHAPE_POINTER(show_answer, m, machine) },
 	{ "narrow", "Links below their maximum, worst first.",
-	  SHAPE_LIST(show_answer, narrow, n_narrow, narrow) },
-};
-static const struct shape show_topology_shape = SHAPE(show_answer, show_topology);
+	  SHAPE_LIST(show_answer, narrow, n_narrow, narrow) });
 /* clang-format on */
 
 /* In the order of pages. */

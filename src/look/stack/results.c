@@ -9,34 +9,28 @@
 
 /* --- stack env --- */
 
-static const struct shape_row build_line_rows[] = {
+static const struct shape build_line_shape = SHAPE_OF(build_line, build_line,
 	{ "name", NULL, SHAPE_TEXT(build_line, name) },
 	{ "value", NULL, SHAPE_TEXT(build_line, value) },
 	{ "prepend", "Prepended to the variable's current value.", SHAPE_FLAG(build_line, before) },
-	{ "reason", NULL, SHAPE_TEXT(build_line, reason) },
-};
-static const struct shape build_line_shape = SHAPE(build_line, build_line);
+	{ "reason", NULL, SHAPE_TEXT(build_line, reason) });
 
 #define OF_FLAG SHAPE_VIA(flag_here, flag, dead_flag)
 
-static const struct shape_row flag_here_rows[] = {
+static const struct shape flag_here_shape = SHAPE_OF(flag_here, flag_here,
 	{ "flag", NULL, SHAPE_TEXT(dead_flag, flag), OF_FLAG },
 	{ "why", NULL, SHAPE_TEXT(dead_flag, why), OF_FLAG },
 	{ "instead", "Null: remove it.", SHAPE_TEXT(dead_flag, instead), OF_FLAG, .unknown = SHAPE_NULL },
-	{ "set_here", "Its value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL },
-};
-static const struct shape flag_here_shape = SHAPE(flag_here, flag_here);
+	{ "set_here", "Its value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL });
 
-static const struct shape_row stack_env_rows[] = {
+static const struct shape stack_env_shape = SHAPE_OF(build_env, stack_env,
 	{ "toolkit", NULL, SHAPE_TEXT(build_env, toolkit), .unknown = SHAPE_NULL },
 	{ "missing", "Why CUDA builds are not possible.", SHAPE_TEXT(build_env, missing), .unknown = SHAPE_NULL },
 	{ "unseen", "What was unreadable.", SHAPE_TEXT(build_env, unseen), .unknown = SHAPE_NULL },
 	{ "jobs", "Parallel compilers.", SHAPE_COUNT(build_env, jobs) },
 	{ "variables", NULL, SHAPE_LIST(build_env, lines, n, build_line) },
 	{ "dead_flags", "Recipe flags without effect, or harmful.",
-	  SHAPE_LIST(build_env, flags, n_flags, flag_here) },
-};
-static const struct shape stack_env_shape = SHAPE(build_env, stack_env);
+	  SHAPE_LIST(build_env, flags, n_flags, flag_here) });
 
 const struct result_shape stack_env_result = {
 	.name = "stack-env", .title = "gputune stack env",
@@ -48,7 +42,7 @@ const struct result_shape stack_env_result = {
 
 const char *const step_state_names[STEP_LACKS + 1] = { "to do", "done", "lacks" };
 
-static const struct shape_row build_step_rows[] = {
+static const struct shape build_step_shape = SHAPE_OF(build_step, build_step,
 	{ "id", NULL, SHAPE_TEXT(build_step, id) },
 	{ "title", NULL, SHAPE_TEXT(build_step, title) },
 	{ "state", NULL, SHAPE_CHOICE(build_step, state, step_state_names) },
@@ -56,11 +50,9 @@ static const struct shape_row build_step_rows[] = {
 	{ "argv", NULL, SHAPE_TEXT_LIST(build_step, argv, n_argv) },
 	{ "disk_gib", NULL, SHAPE_COUNT(build_step, disk_gib) },
 	{ "memory_gib", NULL, SHAPE_COUNT(build_step, memory_gib) },
-	{ "log", NULL, SHAPE_TEXT(build_step, log) },
-};
-static const struct shape build_step_shape = SHAPE(build_step, build_step);
+	{ "log", NULL, SHAPE_TEXT(build_step, log) });
 
-static const struct shape_row build_plan_rows[] = {
+static const struct shape build_plan_shape = SHAPE_OF(build_plan, build_plan,
 	{ "dir", NULL, SHAPE_TEXT(build_plan, dir) },
 	{ "disk_gib", "Total of all remaining steps.", SHAPE_COUNT(build_plan, disk_gib) },
 	{ "disk_free_gib", NULL, SHAPE_REAL(build_plan, disk_free_gib) },
@@ -69,9 +61,7 @@ static const struct shape_row build_plan_rows[] = {
 	{ "hours", "An estimate.", SHAPE_REAL(build_plan, hours) },
 	{ "lacks", "Reason why the build should not be started.", SHAPE_TEXT(build_plan, lacks),
 	  .unknown = SHAPE_NULL },
-	{ "steps", NULL, SHAPE_LIST(build_plan, steps, n, build_step) },
-};
-static const struct shape build_plan_shape = SHAPE(build_plan, build_plan);
+	{ "steps", NULL, SHAPE_LIST(build_plan, steps, n, build_step) });
 
 const struct result_shape build_plan_result = {
 	.name = "stack-build-plan", .title = "gputune stack build-plan",
@@ -81,7 +71,7 @@ const struct result_shape build_plan_result = {
 
 /* --- stack wheelhouse --- */
 
-static const struct shape_row house_wheel_rows[] = {
+static const struct shape house_wheel_shape = SHAPE_OF(house_wheel, house_wheel,
 	{ "file", NULL, SHAPE_TEXT(house_wheel, file) },
 	{ "sha256", NULL, SHAPE_TEXT(house_wheel, sha256) },
 	{ "size_bytes", NULL, SHAPE_COUNT(house_wheel, size) },
@@ -93,9 +83,7 @@ static const struct shape_row house_wheel_rows[] = {
 	{ "platform", NULL, SHAPE_TEXT(house_wheel, platform) },
 	{ "requires_python", NULL, SHAPE_TEXT(house_wheel, requires_python), .unknown = SHAPE_NULL },
 	{ "gpu_code", "\"sm_90, sm_120\".", SHAPE_TEXT(house_wheel, gpu_code) },
-	{ "added", NULL, SHAPE_TEXT(house_wheel, added) },
-};
-static const struct shape house_wheel_shape = SHAPE(house_wheel, house_wheel);
+	{ "added", NULL, SHAPE_TEXT(house_wheel, added) });
 
 static const char *const arches[] = { "x86_64", "aarch64" };
 
@@ -105,27 +93,21 @@ static const char *const arches[] = { "x86_64", "aarch64" };
 	{ "gpus", "Architectures that wheels with GPU code must support.", SHAPE_TEXT(wheelhouse, gpus) }, \
 	{ "wheels", NULL, SHAPE_LIST(wheelhouse, wheels, n, house_wheel) }
 
-static const struct shape_row manifest_rows[] = {
+const struct shape manifest_shape = SHAPE_OF(wheelhouse, manifest,
 	{ "schema", NULL, SHAPE_WORD("gputune.wheelhouse/1") },
-	MANIFEST_ROWS,
-};
-const struct shape manifest_shape = SHAPE(wheelhouse, manifest);
+	MANIFEST_ROWS);
 
-static const struct shape_row house_problem_rows[] = {
+static const struct shape house_problem_shape = SHAPE_OF(house_problem, house_problem,
 	{ "file", NULL, SHAPE_TEXT(house_problem, file) },
-	{ "what", NULL, SHAPE_TEXT(house_problem, what) },
-};
-static const struct shape house_problem_shape = SHAPE(house_problem, house_problem);
+	{ "what", NULL, SHAPE_TEXT(house_problem, what) });
 
-static const struct shape_row wheelhouse_rows[] = {
+static const struct shape wheelhouse_shape = SHAPE_OF(wheelhouse, wheelhouse,
 	{ "dir", NULL, SHAPE_TEXT(wheelhouse, dir) },
 	{ "signed", NULL, SHAPE_FLAG(wheelhouse, is_signed) },
 	MANIFEST_ROWS,
 	{ "verified", "true: every wheel was compared with the manifest.", SHAPE_FLAG(wheelhouse, verified) },
 	{ "problems", NULL, SHAPE_LIST(wheelhouse, verdict.items, verdict.n, house_problem) },
-	{ "signer", NULL, SHAPE_TEXT(wheelhouse, verdict.signer), .unknown = SHAPE_NULL },
-};
-static const struct shape wheelhouse_shape = SHAPE(wheelhouse, wheelhouse);
+	{ "signer", NULL, SHAPE_TEXT(wheelhouse, verdict.signer), .unknown = SHAPE_NULL });
 
 const struct result_shape wheelhouse_result = {
 	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
@@ -147,20 +129,16 @@ static unsigned difference_style(const void *object)
 	return STYLE_WARN;
 }
 
-static const struct shape_row house_difference_rows[] = {
+const struct shape house_difference_shape = SHAPE_OF(house_difference, house_difference,
 	{ "file", NULL, SHAPE_TEXT(house_difference, file), .title = "Wheel", .style_of = shape_strong },
 	{ "only_in", "The folder; null: both have it, with different contents.", SHAPE_TEXT(house_difference, only_in),
-	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style },
-};
-const struct shape house_difference_shape = SHAPE(house_difference, house_difference);
+	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style });
 
-static const struct shape_row wheelhouse_diff_rows[] = {
+static const struct shape wheelhouse_diff_shape = SHAPE_OF(wheelhouse_diff, wheelhouse_diff,
 	{ "a", "The first folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
 	{ "b", "The second folder of wheels.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
 	{ "differ", "Wheels that are missing from one side, or differ.",
-	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) },
-};
-static const struct shape wheelhouse_diff_shape = SHAPE(wheelhouse_diff, wheelhouse_diff);
+	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) });
 
 const struct result_shape wheelhouse_diff_result = {
 	.name = "stack-wheelhouse-diff", .title = "gputune stack wheelhouse diff",
@@ -208,7 +186,7 @@ static const void *gpu_code_ptx(struct arena *a, const void *object, size_t *n)
 	return ptx ? arena_printf(a, "%u.%u", ptx / 10, ptx % 10) : NULL;
 }
 
-static const struct shape_row gpu_code_rows[] = {
+static const struct shape gpu_code_shape = SHAPE_OF(gpu_code, gpu_code,
 	{ "name", NULL, SHAPE_TEXT_MADE(gpu_code_name) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(gpu_code, kind, code_kind_name, CODE_KINDS) },
 	{ "sm", "121: compute capability 12.1.", SHAPE_COUNT(gpu_code, sm) },
@@ -219,27 +197,21 @@ static const struct shape_row gpu_code_rows[] = {
 	{ "entries_inside_data", "Number of them in a library's data, which tools that read sections miss.",
 	  SHAPE_COUNT(gpu_code, inside) },
 	{ "entries_without_kernels", NULL, SHAPE_COUNT(gpu_code, empty) },
-	{ "size_bytes", "Size in the file.", SHAPE_COUNT(gpu_code, size) },
-};
-static const struct shape gpu_code_shape = SHAPE(gpu_code, gpu_code);
+	{ "size_bytes", "Size in the file.", SHAPE_COUNT(gpu_code, size) });
 
-static const struct shape_row containers_rows[] = {
+static const struct shape containers_shape = SHAPE_OF(code_served, containers,
 	{ "native", NULL, SHAPE_COUNT(code_served, containers[CODE_NATIVE]) },
 	{ "same-family", NULL, SHAPE_COUNT(code_served, containers[CODE_FAMILY]) },
 	{ "ptx-jit", NULL, SHAPE_COUNT(code_served, containers[CODE_JIT]) },
 	{ "cannot-run", NULL, SHAPE_COUNT(code_served, containers[CODE_CANNOT]) },
-	{ "no-gpu-code", NULL, SHAPE_COUNT(code_served, containers[CODE_NONE]) },
-};
-static const struct shape containers_shape = SHAPE(code_served, containers);
+	{ "no-gpu-code", NULL, SHAPE_COUNT(code_served, containers[CODE_NONE]) });
 
-static const struct shape_row code_served_rows[] = {
+static const struct shape code_served_shape = SHAPE_OF(code_served, code_served,
 	{ "gpu", NULL, SHAPE_OBJECT(code_served, gpu, gpu_target) },
 	{ "answer", NULL, SHAPE_CHOICE_BY(code_served, answer, code_answer_name, CODE_ANSWERS) },
 	{ "by", "The GPU code that would run.",
 	  SHAPE_POINTER_AS(code_served, by, gpu_code, code_name_shape), .unknown = SHAPE_NULL },
-	{ "containers", "Number of files for which this is the best answer.", SHAPE_PART(containers_shape) },
-};
-static const struct shape code_served_shape = SHAPE(code_served, code_served);
+	{ "containers", "Number of files for which this is the best answer.", SHAPE_PART(containers_shape) });
 
 static const char *const machines[] = { "x86_64", "aarch64", "other" };
 
@@ -256,7 +228,7 @@ static bool scan_has_parts(const void *object)
 }
 
 static const struct shape scan_shape;
-static const struct shape_row scan_rows[] = {
+static const struct shape scan_shape = SHAPE_OF(scan, scan,
 	{ "path", "For a wheel's member: its name in the wheel.", SHAPE_TEXT(scan, path) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(scan, kind, scan_kind_name, SCAN_PTX + 1) },
 	{ "machine", "Details, if it is an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines),
@@ -273,9 +245,7 @@ static const struct shape_row scan_rows[] = {
 	{ "problems", "First error.", SHAPE_TEXT_ARRAY(scan, problems, n_kept) },
 	{ "problem_count", NULL, SHAPE_COUNT(scan, n_problems) },
 	{ "parts", "Members of a wheel with GPU code or an error.",
-	  SHAPE_LIST(scan, parts, n_parts, scan), .when_of = scan_has_parts, .absent = true },
-};
-static const struct shape scan_shape = SHAPE(scan, scan);
+	  SHAPE_LIST(scan, parts, n_parts, scan), .when_of = scan_has_parts, .absent = true });
 
 bool arch_shows(const void *scan, const void *view)
 {
@@ -291,12 +261,10 @@ bool arch_shows(const void *scan, const void *view)
 	  SHAPE_VIA(type, how, scan_options) },                                                            \
 	{ "gpus_from", "Source of the GPU list.", SHAPE_TEXT(type, gpus_from) }
 
-static const struct shape_row stack_arch_rows[] = {
+static const struct shape stack_arch_shape = SHAPE_OF(arch_view, stack_arch,
 	GPU_ROWS(arch_view),
 	{ "files", NULL, SHAPE_LIST(arch_view, files, n, scan), .keeps = arch_shows },
-	{ "files_looked_at", NULL, SHAPE_COUNT(arch_view, n) },
-};
-static const struct shape stack_arch_shape = SHAPE(arch_view, stack_arch);
+	{ "files_looked_at", NULL, SHAPE_COUNT(arch_view, n) });
 
 const struct result_shape stack_arch_result = {
 	.name = "stack-arch", .title = "gputune stack arch",
@@ -315,7 +283,7 @@ static bool finding_serious(const void *object)
 
 static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
 
-static const struct shape_row stack_finding_rows[] = {
+static const struct shape stack_finding_shape = SHAPE_OF(stack_finding, stack_finding,
 	{ "id", NULL, SHAPE_TEXT(stack_finding, id) },
 	{ "title", NULL, SHAPE_TEXT(stack_finding, title) },
 	{ "target", NULL, SHAPE_TEXT(stack_finding, target) },
@@ -326,36 +294,30 @@ static const struct shape_row stack_finding_rows[] = {
 	{ "reason", NULL, SHAPE_TEXT(stack_finding, reason) },
 	{ "source", NULL, SHAPE_TEXT(stack_finding, source), .unknown = SHAPE_NULL },
 	{ "read_from", NULL, SHAPE_TEXT(stack_finding, from), .unknown = SHAPE_NULL },
-	{ "command", "Command that fixes it.", SHAPE_TEXT(stack_finding, command), .unknown = SHAPE_NULL },
-};
-static const struct shape stack_finding_shape = SHAPE(stack_finding, stack_finding);
+	{ "command", "Command that fixes it.", SHAPE_TEXT(stack_finding, command), .unknown = SHAPE_NULL });
 
-static const struct shape_row stack_summary_rows[] = {
+static const struct shape stack_summary_shape = SHAPE_OF(stack_findings, stack_summary,
 	{ "pass", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_PASS]) },
 	{ "fail", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_FAIL]) },
 	{ "na", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_NA]) },
-	{ "unknown", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_UNKNOWN]) },
-};
-static const struct shape stack_summary_shape = SHAPE(stack_findings, stack_summary);
+	{ "unknown", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_UNKNOWN]) });
 
 static const char *const place_kinds[] = { "system", "toolkit", "python" };
 
-static const struct shape_row stack_place_rows[] = {
+static const struct shape stack_place_shape = SHAPE_OF(stack_place, stack_place,
 	{ "kind", NULL, SHAPE_CHOICE(stack_place, kind, place_kinds) },
 	{ "path", NULL, SHAPE_TEXT(stack_place, path) },
 	{ "version", "Version of the toolkit or of Python.", SHAPE_TEXT(stack_place, version), .unknown = SHAPE_NULL },
 	{ "packages", "Its site-packages.", SHAPE_TEXT(stack_place, packages), .unknown = SHAPE_NULL },
 	{ "torch_cuda", "CUDA version that its PyTorch is built for; empty: none.",
-	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL },
-};
-static const struct shape stack_place_shape = SHAPE(stack_place, stack_place);
+	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL });
 
 static const char *item_component(const void *object)
 {
 	return components[((const struct stack_item *)object)->c].id;
 }
 
-static const struct shape_row stack_item_rows[] = {
+static const struct shape stack_item_shape = SHAPE_OF(stack_item, stack_item,
 	{ "component", NULL, SHAPE_TEXT_OF(item_component) },
 	{ "place", NULL, SHAPE_TEXT(stack_item, place_path) },
 	{ "path", NULL, SHAPE_TEXT(stack_item, path) },
@@ -365,14 +327,12 @@ static const struct shape_row stack_item_rows[] = {
 	{ "loaded_version", "Version reported by the loaded library.", SHAPE_TEXT(stack_item, said),
 	  .unknown = SHAPE_NULL },
 	{ "gpu_code", NULL, SHAPE_LIST_AS(stack_item, code.codes.items, code.codes.n, gpu_code, code_name_shape),
-	  SHAPE_WHEN(stack_item, scanned) },
-};
-static const struct shape stack_item_shape = SHAPE(stack_item, stack_item);
+	  SHAPE_WHEN(stack_item, scanned) });
 
 #define OF_FOUND SHAPE_VIA(stack_view, found, stack_findings)
 #define OF_INVENTORY SHAPE_VIA(stack_view, inv, inventory)
 
-static const struct shape_row stack_check_rows[] = {
+static const struct shape stack_check_shape = SHAPE_OF(stack_view, stack_check,
 	{ "host", NULL, SHAPE_POINTER_AS(stack_view, m, machine, host_shape) },
 	{ "rootfs", "Root folder that was inspected; null: the machine.",
 	  SHAPE_TEXT(stack_view, rootfs), .unknown = SHAPE_NULL },
@@ -380,9 +340,7 @@ static const struct shape_row stack_check_rows[] = {
 	{ "summary", "Findings by verdict.", SHAPE_PART(stack_summary_shape), OF_FOUND },
 	{ "findings", NULL, SHAPE_LIST(stack_findings, items, n, stack_finding), OF_FOUND },
 	{ "places", NULL, SHAPE_LIST(inventory, places, n_places, stack_place), OF_INVENTORY },
-	{ "items", NULL, SHAPE_LIST(inventory, items, n_items, stack_item), OF_INVENTORY },
-};
-static const struct shape stack_check_shape = SHAPE(stack_view, stack_check);
+	{ "items", NULL, SHAPE_LIST(inventory, items, n_items, stack_item), OF_INVENTORY });
 
 const struct result_shape stack_check_result = {
 	.name = "stack-check", .title = "gputune stack check",

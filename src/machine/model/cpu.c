@@ -3,22 +3,18 @@
 #include "machine/model/cpu.h"
 
 /* clang-format off */
-static const struct shape_row idle_state_rows[] = {
+const struct shape idle_state_shape = SHAPE_OF(idle_state, idle_state,
 	FACT_NUMBER(idle_state, index, "Index"),
 	FACT(idle_state, name, "Name", NULL),
 	{ "latency_us", NULL, "Latency", "us", SHAPE_FACT(idle_state, latency) },
 	{ "residency_us", NULL, "Residency", "us", SHAPE_FACT(idle_state, residency) },
-	FACT_FLAG(idle_state, disabled, "Disabled"),
-};
-const struct shape idle_state_shape = SHAPE(idle_state, idle_state);
+	FACT_FLAG(idle_state, disabled, "Disabled"));
 
-static const struct shape_row idle_group_rows[] = {
+const struct shape idle_group_shape = SHAPE_OF(idle_group, idle_group,
 	FACT(idle_group, cpus, "CPUs", NULL),
-	FACT_LIST(idle_group, states, "States", idle_state),
-};
-const struct shape idle_group_shape = SHAPE(idle_group, idle_group);
+	FACT_LIST(idle_group, states, "States", idle_state));
 
-static const struct shape_row freq_policy_rows[] = {
+const struct shape freq_policy_shape = SHAPE_OF(freq_policy, freq_policy,
 	FACT_NUMBER(freq_policy, index, "Index"),
 	FACT(freq_policy, cpus, "CPUs", NULL),
 	FACT(freq_policy, driver, "Driver", NULL),
@@ -29,46 +25,36 @@ static const struct shape_row freq_policy_rows[] = {
 	FACT(freq_policy, max_khz, "Maximum", "kHz"),
 	FACT(freq_policy, hw_min_khz, "Hardware minimum", "kHz"),
 	FACT(freq_policy, hw_max_khz, "Hardware maximum", "kHz"),
-	FACT_FLAG(freq_policy, auto_select, "Autonomous selection"),
-};
-const struct shape freq_policy_shape = SHAPE(freq_policy, freq_policy);
+	FACT_FLAG(freq_policy, auto_select, "Autonomous selection"));
 
-static const struct shape_row core_type_rows[] = {
+const struct shape core_type_shape = SHAPE_OF(core_type, core_type,
 	FACT_NAME(core_type, name, "Name"),
 	FACT(core_type, midr, "MIDR", NULL),
 	FACT_HEX(core_type, part, "Part"),
 	FACT(core_type, capacity, "Capacity", NULL),
 	FACT(core_type, max_khz, "Maximum", "kHz"),
 	FACT(core_type, role, "Role", NULL),
-	FACT(core_type, cpus, "CPUs", NULL),
-};
-const struct shape core_type_shape = SHAPE(core_type, core_type);
+	FACT(core_type, cpus, "CPUs", NULL));
 
-static const struct shape_row cpu_cluster_rows[] = {
+const struct shape cpu_cluster_shape = SHAPE_OF(cpu_cluster, cpu_cluster,
 	FACT_NUMBER(cpu_cluster, index, "Index"),
 	FACT(cpu_cluster, cpus, "CPUs", NULL),
-	FACT(cpu_cluster, l3_bytes, "L3", "bytes"),
-};
-const struct shape cpu_cluster_shape = SHAPE(cpu_cluster, cpu_cluster);
+	FACT(cpu_cluster, l3_bytes, "L3", "bytes"));
 
-static const struct shape_row cpu_cache_rows[] = {
+const struct shape cpu_cache_shape = SHAPE_OF(cpu_cache, cpu_cache,
 	FACT_NUMBER(cpu_cache, level, "Level"),
 	FACT(cpu_cache, type, "Type", NULL),
 	FACT(cpu_cache, size_bytes, "Size", "bytes"),
-	FACT(cpu_cache, count, "Count", NULL),
-};
-const struct shape cpu_cache_shape = SHAPE(cpu_cache, cpu_cache);
+	FACT(cpu_cache, count, "Count", NULL));
 
-static const struct shape_row numa_node_rows[] = {
+const struct shape numa_node_shape = SHAPE_OF(numa_node, numa_node,
 	FACT_NUMBER(numa_node, index, "Index"),
 	FACT(numa_node, cpus, "CPUs", NULL),
 	FACT(numa_node, mem_total_bytes, "Memory total", "bytes"),
 	FACT(numa_node, mem_free_bytes, "Memory free", "bytes"),
-	FACT(numa_node, distance, "Distance", NULL),
-};
-const struct shape numa_node_shape = SHAPE(numa_node, numa_node);
+	FACT(numa_node, distance, "Distance", NULL));
 
-static const struct shape_row cpus_rows[] = {
+const struct shape cpus_shape = SHAPE_OF(cpus, cpus,
 	FACT(cpus, model, "Model", NULL),
 	FACT(cpus, arch, "Arch", NULL),
 	FACT(cpus, vendor, "Vendor", NULL),
@@ -101,7 +87,5 @@ static const struct shape_row cpus_rows[] = {
 	FACT_LIST(cpus, caches, "Caches", cpu_cache),
 	FACT_LIST(cpus, policies, "Policies", freq_policy),
 	FACT_LIST(cpus, idle, "Idle", idle_group),
-	FACT_LIST(cpus, nodes, "Nodes", numa_node),
-};
-const struct shape cpus_shape = SHAPE(cpus, cpus);
+	FACT_LIST(cpus, nodes, "Nodes", numa_node));
 /* clang-format on */

@@ -3,7 +3,7 @@
 #include "machine/model/disk.h"
 
 /* clang-format off */
-static const struct shape_row disk_rows[] = {
+const struct shape disk_shape = SHAPE_OF(disk, disk,
 	FACT_NAME(disk, name, "Name"),
 	FACT_NAME(disk, pci, "PCI"),
 	FACT(disk, model, "Model", NULL),
@@ -30,11 +30,9 @@ static const struct shape_row disk_rows[] = {
 	FACT(disk, numa_node, "NUMA node", NULL),
 	FACT(disk, path_policy, "Path policy", NULL),
 	FACT(disk, paths, "Paths", NULL),
-	FACT(disk, holders, "Holders", NULL),
-};
-const struct shape disk_shape = SHAPE(disk, disk);
+	FACT(disk, holders, "Holders", NULL));
 
-static const struct shape_row mount_rows[] = {
+const struct shape mount_shape = SHAPE_OF(mount, mount,
 	FACT_NAME(mount, name, "Name"),
 	/* Results of earlier releases do not have it. */
 	{ FACT_ROW(bdi, "Device number", NULL), SHAPE_TEXT(mount, bdi), .unknown = SHAPE_BLANK,
@@ -44,19 +42,15 @@ static const struct shape_row mount_rows[] = {
 	FACT(mount, options, "Options", NULL),
 	FACT(mount, size_bytes, "Size", "bytes"),
 	FACT(mount, free_bytes, "Free", "bytes"),
-	FACT(mount, read_ahead_kb, "Read ahead", "KiB"),
-};
-const struct shape mount_shape = SHAPE(mount, mount);
+	FACT(mount, read_ahead_kb, "Read ahead", "KiB"));
 
-static const struct shape_row zpool_rows[] = {
+const struct shape zpool_shape = SHAPE_OF(zpool, zpool,
 	FACT_NAME(zpool, name, "Name"),
 	FACT(zpool, state, "State", NULL),
 	FACT(zpool, autotrim, "Autotrim", NULL),
-	FACT(zpool, members, "Members", NULL),
-};
-const struct shape zpool_shape = SHAPE(zpool, zpool);
+	FACT(zpool, members, "Members", NULL));
 
-static const struct shape_row storage_rows[] = {
+const struct shape storage_shape = SHAPE_OF(storage, storage,
 	FACT(storage, zfs_version, "ZFS version", NULL),
 	{ "zfs_arc_size_bytes", NULL, "ZFS ARC size", "bytes", SHAPE_FACT(storage, zfs_arc_size) },
 	{ "zfs_arc_c_max_bytes", NULL, "ZFS ARC c maximum", "bytes",
@@ -75,7 +69,5 @@ static const struct shape_row storage_rows[] = {
 	FACT(storage, cufile_addresses, "cuFile RDMA addresses", NULL),
 	FACT_LIST(storage, disks, "Disks", disk),
 	FACT_LIST(storage, mounts, "Mounts", mount),
-	FACT_LIST(storage, pools, "Pools", zpool),
-};
-const struct shape storage_shape = SHAPE(storage, storage);
+	FACT_LIST(storage, pools, "Pools", zpool));
 /* clang-format on */

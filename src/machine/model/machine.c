@@ -3,33 +3,27 @@
 #include "machine/model/machine.h"
 
 /* clang-format off */
-static const struct shape_row assignment_rows[] = {
+const struct shape assignment_shape = SHAPE_OF(assignment, assignment,
 	FACT_NAME(assignment, name, "Name"),
 	FACT_NAME(assignment, kind, "Kind"),
 	FACT_NAME(assignment, file, "File"),
 	FACT_NUMBER(assignment, line, "Line"),
 	FACT_NUMBER(assignment, rank, "Rank"),
 	FACT(assignment, value, "Value", NULL),
-	FACT(assignment, when, "When", NULL),
-};
-const struct shape assignment_shape = SHAPE(assignment, assignment);
+	FACT(assignment, when, "When", NULL));
 
-static const struct shape_row session_rows[] = {
+const struct shape session_shape = SHAPE_OF(session, session,
 	FACT(session, address, "Address", NULL),
-	FACT(session, links, "Links", NULL),
-};
-const struct shape session_shape = SHAPE(session, session);
+	FACT(session, links, "Links", NULL));
 
-static const struct shape_row config_rows[] = {
+const struct shape config_shape = SHAPE_OF(config, config,
 	FACT(config, tuned_profile, "Profile of tuned", NULL),
 	FACT(config, boot_menu, "Boot menu", NULL),
 	FACT(config, unread, "Files not read", NULL),
 	FACT_LIST(config, assignments, "Assignments", assignment),
-	FACT_PART(config, session, "Session", session),
-};
-const struct shape config_shape = SHAPE(config, config);
+	FACT_PART(config, session, "Session", session));
 
-static const struct shape_row machine_rows[] = {
+const struct shape machine_shape = SHAPE_OF(machine, machine,
 	FACT(machine, nodename, "Nodename", NULL),
 	FACT(machine, euid, "Euid", NULL),
 	FACT_FLAG(machine, captured, "Captured"),
@@ -44,7 +38,5 @@ static const struct shape_row machine_rows[] = {
 	FACT_PART(machine, storage, "Storage", storage),
 	FACT_PART(machine, sensors, "Sensors", sensors),
 	FACT_PART(machine, software, "Software", software),
-	FACT_PART(machine, config, "Configuration", config),
-};
-const struct shape machine_shape = SHAPE(machine, machine);
+	FACT_PART(machine, config, "Configuration", config));
 /* clang-format on */

@@ -3,7 +3,7 @@
 #include "machine/model/memory.h"
 
 /* clang-format off */
-static const struct shape_row huge_pool_rows[] = {
+const struct shape huge_pool_shape = SHAPE_OF(huge_pool, huge_pool,
 	FACT_NAME(huge_pool, name, "Name"),
 	FACT(huge_pool, node, "Node", NULL),
 	FACT(huge_pool, size_kb, "Size", "KiB"),
@@ -11,35 +11,27 @@ static const struct shape_row huge_pool_rows[] = {
 	{ "free_pages", NULL, "Free", "pages", SHAPE_FACT(huge_pool, free) },
 	{ "reserved_pages", NULL, "Reserved", "pages", SHAPE_FACT(huge_pool, reserved) },
 	{ "surplus_pages", NULL, "Surplus", "pages", SHAPE_FACT(huge_pool, surplus) },
-	{ "requested_pages", NULL, "Requested", "pages", SHAPE_FACT(huge_pool, requested) },
-};
-const struct shape huge_pool_shape = SHAPE(huge_pool, huge_pool);
+	{ "requested_pages", NULL, "Requested", "pages", SHAPE_FACT(huge_pool, requested) });
 
-static const struct shape_row thp_size_rows[] = {
+const struct shape thp_size_shape = SHAPE_OF(thp_size, thp_size,
 	FACT_NAME(thp_size, name, "Name"),
 	FACT(thp_size, size_kb, "Size", "KiB"),
-	FACT(thp_size, enabled, "Enabled", NULL),
-};
-const struct shape thp_size_shape = SHAPE(thp_size, thp_size);
+	FACT(thp_size, enabled, "Enabled", NULL));
 
-static const struct shape_row swap_area_rows[] = {
+const struct shape swap_area_shape = SHAPE_OF(swap_area, swap_area,
 	FACT_NAME(swap_area, name, "Name"),
 	FACT(swap_area, type, "Type", NULL),
 	FACT(swap_area, size_kb, "Size", "KiB"),
 	FACT(swap_area, used_kb, "Used", "KiB"),
-	FACT(swap_area, priority, "Priority", NULL),
-};
-const struct shape swap_area_shape = SHAPE(swap_area, swap_area);
+	FACT(swap_area, priority, "Priority", NULL));
 
-static const struct shape_row memory_group_rows[] = {
+const struct shape memory_group_shape = SHAPE_OF(memory_group, memory_group,
 	FACT_NAME(memory_group, name, "Name"),
 	FACT(memory_group, max_bytes, "Limit", "bytes"),
 	FACT(memory_group, anon_bytes, "Held", "bytes"),
-	FACT(memory_group, oom_kills, "Killed", NULL),
-};
-const struct shape memory_group_shape = SHAPE(memory_group, memory_group);
+	FACT(memory_group, oom_kills, "Killed", NULL));
 
-static const struct shape_row memory_rows[] = {
+const struct shape memory_shape = SHAPE_OF(memory, memory,
 	FACT(memory, total_kb, "Total", "KiB"),
 	FACT(memory, available_kb, "Available", "KiB"),
 	FACT(memory, free_kb, "Free", "KiB"),
@@ -66,7 +58,5 @@ static const struct shape_row memory_rows[] = {
 	FACT_LIST(memory, pools, "Pools", huge_pool),
 	FACT_LIST(memory, thp_sizes, "THP sizes", thp_size),
 	FACT_LIST(memory, swaps, "Swaps", swap_area),
-	FACT_LIST(memory, groups, "Groups with a limit", memory_group),
-};
-const struct shape memory_shape = SHAPE(memory, memory);
+	FACT_LIST(memory, groups, "Groups with a limit", memory_group));
 /* clang-format on */

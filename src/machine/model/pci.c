@@ -55,7 +55,7 @@ size_t pci_root_length(const char *s)
 }
 
 /* clang-format off */
-static const struct shape_row pci_function_rows[] = {
+const struct shape pci_function_shape = SHAPE_OF(pci_function, pci_function,
 	FACT_NAME(pci_function, name, "Name"),
 	FACT_NAME(pci_function, path, "Path"),
 	FACT_NAME(pci_function, parent, "Parent"),
@@ -93,9 +93,7 @@ static const struct shape_row pci_function_rows[] = {
 	FACT(pci_function, aer_correctable, "AER correctable", NULL),
 	FACT(pci_function, aer_fatal, "AER fatal", NULL),
 	FACT(pci_function, aer_nonfatal, "AER nonfatal", NULL),
-	FACT(pci_function, sriov_numvfs, "SR-IOV VFs", NULL),
-};
-const struct shape pci_function_shape = SHAPE(pci_function, pci_function);
+	FACT(pci_function, sriov_numvfs, "SR-IOV VFs", NULL));
 /* clang-format on */
 
 /* Walks over the capability lists of configuration space that end whatever the bytes say. */

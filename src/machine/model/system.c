@@ -3,14 +3,12 @@
 #include "machine/model/system.h"
 
 /* clang-format off */
-static const struct shape_row kernel_arg_rows[] = {
+const struct shape kernel_arg_shape = SHAPE_OF(kernel_arg, kernel_arg,
 	FACT_NAME(kernel_arg, name, "Name"),
 	{ "text", NULL, "Value", NULL, SHAPE_FACT(kernel_arg, value) },
-	FACT(kernel_arg, position, "Position", NULL),
-};
-const struct shape kernel_arg_shape = SHAPE(kernel_arg, kernel_arg);
+	FACT(kernel_arg, position, "Position", NULL));
 
-static const struct shape_row kernel_rows[] = {
+const struct shape kernel_shape = SHAPE_OF(kernel, kernel,
 	FACT(kernel, release, "Release", NULL),
 	FACT(kernel, version, "Version", NULL),
 	FACT(kernel, arch, "Arch", NULL),
@@ -24,27 +22,21 @@ static const struct shape_row kernel_rows[] = {
 	FACT(kernel, modules, "Modules", NULL),
 	FACT(kernel, tainted, "Tainted", NULL),
 	FACT(kernel, iommu, "IOMMU", NULL),
-	FACT_LIST(kernel, args, "Args", kernel_arg),
-};
-const struct shape kernel_shape = SHAPE(kernel, kernel);
+	FACT_LIST(kernel, args, "Args", kernel_arg));
 
-static const struct shape_row service_rows[] = {
+const struct shape service_shape = SHAPE_OF(service, service,
 	FACT_NAME(service, name, "Name"),
 	FACT_FLAG(service, installed, "Installed"),
 	FACT_FLAG(service, enabled, "Enabled"),
 	FACT_FLAG(service, active, "Active"),
-	FACT(service, owns, "Owns", NULL),
-};
-const struct shape service_shape = SHAPE(service, service);
+	FACT(service, owns, "Owns", NULL));
 
-static const struct shape_row library_rows[] = {
+const struct shape library_shape = SHAPE_OF(library, library,
 	FACT_NAME(library, name, "Name"),
 	FACT(library, version, "Version", NULL),
-	FACT(library, path, "Path", NULL),
-};
-const struct shape library_shape = SHAPE(library, library);
+	FACT(library, path, "Path", NULL));
 
-static const struct shape_row software_rows[] = {
+const struct shape software_shape = SHAPE_OF(software, software,
 	FACT(software, os_id, "OS id", NULL),
 	FACT(software, os_version, "OS version", NULL),
 	FACT(software, os_name, "OS name", NULL),
@@ -62,11 +54,9 @@ static const struct shape_row software_rows[] = {
 	FACT(software, container_runtime, "Container runtime", NULL),
 	FACT(software, rc_local, "/etc/rc.local", NULL),
 	FACT_LIST(software, services, "Services", service),
-	FACT_LIST(software, libraries, "Libraries", library),
-};
-const struct shape software_shape = SHAPE(software, software);
+	FACT_LIST(software, libraries, "Libraries", library));
 
-static const struct shape_row platform_rows[] = {
+const struct shape platform_shape = SHAPE_OF(platform, platform,
 	FACT(platform, kind, "Kind", NULL),
 	FACT(platform, why, "Why", NULL),
 	FACT(platform, model, "Model", NULL),
@@ -77,7 +67,5 @@ static const struct shape_row platform_rows[] = {
 	FACT(platform, board, "Board", NULL),
 	FACT(platform, bios_version, "BIOS version", NULL),
 	FACT(platform, bios_date, "BIOS date", NULL),
-	{ "virtual", NULL, "Virtual", NULL, SHAPE_FACT_FLAG(platform, virtual_) },
-};
-const struct shape platform_shape = SHAPE(platform, platform);
+	{ "virtual", NULL, "Virtual", NULL, SHAPE_FACT_FLAG(platform, virtual_) });
 /* clang-format on */
