@@ -117,6 +117,7 @@ static void of_settings(const struct judgements *all, const struct judgement *j,
 	*right = *wrong = 0;
 	for (const char *p = j->by; *p; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " "), low = 0, high = all->n;
+		const char *name;
 
 		while (low < high) {
 			const struct judgement *x = &all->items[(low + high) / 2];
@@ -127,14 +128,18 @@ static void of_settings(const struct judgements *all, const struct judgement *j,
 			else if (r < 0)
 				low = (low + high) / 2 + 1;
 			else
+				/* Its judgements have one text of its name. */
 				for (low = high = (low + high) / 2;
-				     low && strcmp(all->items[low - 1].what, x->what) == 0;)
+				     low && all->items[low - 1].what == x->what;)
 					high = --low;
 		}
-		for (const struct judgement *x = &all->items[low];
-		     low < all->n && x->verb == LAW_CHECK && strncmp(x->what, p, n) == 0 &&
-		     !x->what[n];
-		     x = &all->items[++low]) {
+		name = low < all->n && all->items[low].verb == LAW_CHECK ? all->items[low].what
+									 : "";
+		if (strncmp(name, p, n) != 0 || name[n])
+			name = NULL;
+		for (; name && low < all->n && all->items[low].what == name; low++) {
+			const struct judgement *x = &all->items[low];
+
 			if (j->of && strcmp(j->of, x->target) != 0)
 				continue;
 			*right += x->state == LAW_RIGHT;
@@ -291,7 +296,9 @@ static uint64_t signature(const struct judgements *all)
 			h = (h ^ (unsigned char)*c) * 1099511628211ULL;
 		for (const char *c = j->target; *c; c++)
 			h = (h ^ (unsigned char)*c) * 1099511628211ULL;
-		h = (h ^ (unsigned)j->state) * 1099511628211ULL;
+		h = (h ^ (unsigned)j->state ^ (j->weighs ? 8U : 0) ^
+		     (j->text && *j->text ? 16U : 0)) *
+		    1099511628211ULL;
 	}
 	return h;
 }
@@ -323,7 +330,9 @@ static uint64_t look(struct at_work *k, const char *how, bool unseen, bool blind
 		for (size_t i = 0; i < k->tracks.n; i++)
 			k->tracks.items[i].right_unseen =
 				k->tracks.items[i].right_unseen || (k->tracks.items[i].usual & 1);
-	law_agree(t, w, &now, how);
+	/* As captured they agree. */
+	if (s != k->usual)
+		law_agree(t, w, &now, how);
 	arena_free(&a);
 	return s;
 }
