@@ -225,20 +225,26 @@ void arena_free(struct arena *a)
 	drop_until(&a->head, NULL);
 }
 
-/* The hash table: FNV-1a, linear probing, at most three quarters full. */
-
-static size_t hash(const char *key)
+uint64_t hash_bytes(uint64_t seed, const char *s, size_t n)
 {
-	uint64_t h = 1469598103934665603ull;
+	uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15u, part;
 
-	for (; *key; key++)
-		h = (h ^ (unsigned char)*key) * 1099511628211ull;
-	return (size_t)(h ^ (h >> 32));
+	for (; n >= sizeof(part); s += sizeof(part), n -= sizeof(part)) {
+		memcpy(&part, s, sizeof(part));
+		h = (h ^ part) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	for (part = n; n; n--)
+		part = part << 8 | (unsigned char)s[n - 1];
+	h = (h ^ part) * 0xff51afd7ed558ccdu;
+	return h ^ h >> 32;
 }
+
+/* The hash table: linear probing, at most three quarters full. */
 
 static struct map_entry *slot(const struct map *m, const char *key)
 {
-	size_t i = hash(key) & (m->cap - 1);
+	size_t i = hash_bytes(0, key, strlen(key)) & (m->cap - 1);
 
 	while (m->slots[i].key && strcmp(m->slots[i].key, key) != 0)
 		i = (i + 1) & (m->cap - 1);

@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What the process ends with where there is no memory; nothing else does. */
 enum { OUT_OF_MEMORY = 71 };
@@ -89,6 +90,8 @@ struct map {
 };
 
 void *map_get(const struct map *m, const char *key);
+/* Of n bytes, eight at a time; for tables in memory alone, since it differs by byte order. */
+uint64_t hash_bytes(uint64_t seed, const char *s, size_t n);
 /* The place of key's value, made (NULL inside) when it was not there; valid until the next map_at.
  */
 void **map_at(struct arena *a, struct map *m, const char *key);

@@ -278,6 +278,18 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
+bool str_matches(const char *pattern, const char *s, int flags)
+{
+	size_t plain = strcspn(pattern, "*?[\\");
+	const char *tail = pattern + strlen(pattern);
+
+	if (strncmp(pattern, s, plain) != 0 || !pattern[plain])
+		return strcmp(pattern, s) == 0;
+	while (!strchr("*?[]\\", tail[-1]))
+		tail--;
+	return str_ends(s, tail) && fnmatch(pattern, s, flags) == 0;
+}
+
 /* Compares two runs of digits by value without converting them, so that no length overflows. */
 static int digits_compare(const char **a, const char **b)
 {

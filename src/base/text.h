@@ -54,6 +54,9 @@ int parse_size(const char *s, unsigned long long *out);
 const char *str_trim(const char *s, size_t n, size_t *len);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+/* As fnmatch, with its flags, but quick where the text differs before the pattern's first sign or
+ * behind its last. */
+bool str_matches(const char *pattern, const char *s, int flags);
 /* Orders "cpu2" before "cpu10": digits compare as numbers. For qsort over char *. */
 int str_natural(const char *a, const char *b);
 int str_natural_qsort(const void *a, const void *b);

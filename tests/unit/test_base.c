@@ -2,6 +2,7 @@
 /* Arena, text, strict parsing, natural order, sets of ranges. */
 #include <errno.h>
 #include <math.h>
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -386,9 +387,32 @@ static void test_json_print(void **state)
 	json_decref(j);
 }
 
+/* As fnmatch, whatever the pattern. */
+static void test_matches(void **state)
+{
+	static const char *const patterns[] = { "",	 "*",	   "a*",    "*c",  "a*c",
+						"a?c",	 "a[bx]c", "a\\*c", "a[",  "]",
+						"a*b*c", "/a/*/c", "abc",   "a\\", "[a-c]*",
+						"*]",	 "a*\\c" };
+	static const char *const texts[] = {
+		"",   "a", "c",	     "abc",	 "axc", "a*c", "abbc",
+		"a[", "]", "/a/b/c", "/a/b/d/c", "ab",	"a\\", "a*\\c"
+	};
+	static const int flags[] = { 0, FNM_PATHNAME, FNM_PATHNAME | FNM_NOESCAPE };
+
+	(void)state;
+	for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
+		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
+			for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+				if (str_matches(patterns[p], texts[t], flags[f]) !=
+				    (fnmatch(patterns[p], texts[t], flags[f]) == 0))
+					fail_msg("%s, %s", patterns[p], texts[t]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_json_print),
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
 		cmocka_unit_test(arena_grow_keeps_items),

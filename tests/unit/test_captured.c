@@ -4,7 +4,9 @@
 #include "box.h"
 
 #include <stdbool.h>
+#include <jansson.h>
 
+#include "machine/host/api_book.h"
 #include "machine/host/host.h"
 #include "machine/host/sink.h"
 
@@ -498,18 +500,72 @@ static void test_room(void **state)
 	}
 }
 
+/* The quick reader of pages and jansson agree: on what is in one, and that something is none. */
+static void test_pages(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"{\"\": {}}",
+		" {\n \"\": {\n  \"a\": 1,\n  \"b\": \"x y\"\n }\n}\n",
+		"{\"0\": {\"a\": {\"error\": \"EPERM\"}, \"b\": {\"error\": \"EPERM\"}, \"c\": "
+		"{\"error\": \"EIO\"}}}",
+		"{\"0\": {\"a\": -9223372036854775808, \"b\": 9223372036854775807, \"c\": -0, "
+		"\"d\": 0}}",
+		"{\"0\": {\"a\": 999999999999999999, \"b\": 1000000000000000000}}",
+		"{\"0\": {\"a\\u00e4\\n\": \"\\\"q\\\"\", \"\xc3\xa4\": \"\xc3\xb6\"}}",
+		"{\"0\": {\"\": \"\"}, \"*\": {\"*\": {\"error\": \"ENOENT\"}}}",
+		/* none */
+		"",
+		"{",
+		"[]",
+		"{} {}",
+		"{},",
+		"{\"0\": 1}",
+		"{\"0\": {\"a\": 1,}}",
+		"{\"0\": {\"a\" 1}}",
+		"{\"0\": {\"a\": 01}}",
+		"{\"0\": {\"a\": -}}",
+		"{\"0\": {\"a\": 1.5}}",
+		"{\"0\": {\"a\": 1e3}}",
+		"{\"0\": {\"a\": 9223372036854775808}}",
+		"{\"0\": {\"a\": true}}",
+		"{\"0\": {\"a\": {\"error\": \"EWHAT\"}}}",
+		"{\"0\": {\"a\": {\"error\": 1}}}",
+		"{\"0\": {\"a\": {\"wrong\": \"EPERM\"}}}",
+		"{\"0\": {\"a\": 1, \"a\": 2}}",
+		"{\"0\": {}, \"0\": {}}",
+		"{\"0\": {\"a\": \"\x01\"}}",
+		"{\"0\": {\"a\": \"\xff\"}}",
+		"{\"0\": {\"a\": \"x}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct err e = { 0 };
+		json_t *page = api_page_load(texts[i], strlen(texts[i]), "page", &e),
+		       *same = json_loads(texts[i], JSON_REJECT_DUPLICATES, NULL);
+
+		if (same && api_page_check(same, "page", &e)) {
+			json_decref(same);
+			same = NULL;
+		}
+		if (!page != !same || (page && !json_equal(page, same)))
+			fail_msg("%s", texts[i]);
+		if (!page)
+			assert_non_null(strstr(e.text, "page"));
+		json_decref(page);
+		json_decref(same);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_api),
-		cmocka_unit_test(test_special_files),
-		cmocka_unit_test(test_bad_meta),
-		cmocka_unit_test(test_bad_answers),
-		cmocka_unit_test(test_root_out_of_capture),
+		cmocka_unit_test(test_links),	      cmocka_unit_test(test_room),
+		cmocka_unit_test(test_any_order),     cmocka_unit_test(test_states),
+		cmocka_unit_test(test_api),	      cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_special_files), cmocka_unit_test(test_bad_meta),
+		cmocka_unit_test(test_bad_answers),   cmocka_unit_test(test_root_out_of_capture),
 		cmocka_unit_test(test_deep),
 	};
 

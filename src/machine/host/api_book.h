@@ -16,6 +16,9 @@ enum { API_PAGE_NONE = 1 };
 int api_page_answer(const json_t *page, const char *object, const char *field, struct answer *out);
 /* Objects hold objects hold integers, texts or {"error": NAME}; anything else is named in *e. */
 int api_page_check(const json_t *page, const char *file, struct err *e);
+/* A file of a page, len bytes and a NUL, checked. The caller owns the reference. NULL and *e: it is
+ * none. */
+json_t *api_page_load(const char *text, size_t len, const char *file, struct err *e);
 /* Stores an answer (r == 0) or a refusal. Bytes that are not UTF-8 become U+FFFD. */
 void api_page_store(json_t *page, const char *object, const char *field, int r,
 		    const struct answer *a);

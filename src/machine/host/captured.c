@@ -270,12 +270,28 @@ static json_t *captured_json(struct captured *c, const char *name, size_t max, s
 	return j;
 }
 
+/* A page that is not there has no answers; NULL when it is none. */
+static json_t *captured_page(struct captured *c, const char *name, size_t max)
+{
+	struct err e = { 0 };
+	enum host_kind kind;
+	json_t *page = NULL;
+	size_t len;
+	char *text;
+
+	if (c->store->ops->kind(c->store, name, &kind))
+		return json_object();
+	text = captured_slurp(c, name, max, &len, &e);
+	if (text)
+		page = api_page_load(text, len, name, &e);
+	free(text);
+	return page;
+}
+
 static const json_t *page_of(struct captured *c, const char *api)
 {
 	const json_t *known = map_get(&c->pages, api);
 	char name[64];
-	enum host_kind kind;
-	struct err e = { 0 };
 	json_t *page;
 
 	if (known || map_get(&c->broken, api))
@@ -283,12 +299,7 @@ static const json_t *page_of(struct captured *c, const char *api)
 	if (snprintf(name, sizeof(name), "api/%s.json", api) >= (int)sizeof(name) ||
 	    strchr(api, '/'))
 		return NULL;
-	page = c->store->ops->kind(c->store, name, &kind) ? json_object()
-							  : captured_json(c, name, API_MAX, &e);
-	if (page && api_page_check(page, name, &e)) {
-		json_decref(page);
-		page = NULL;
-	}
+	page = captured_page(c, name, API_MAX);
 	if (page)
 		*map_at(&c->host.arena, &c->pages, api) = page;
 	else
@@ -576,19 +587,12 @@ static int captured_write_file(struct host *h, const char *path, long long offse
 static json_t *captured_overrides(struct captured *c, const char *api)
 {
 	json_t **page = (json_t **)map_at(&c->host.arena, &c->told, api);
-	struct err e = { 0 };
-	enum host_kind kind;
 	char name[64];
 
 	if (*page)
 		return *page;
-	if (snprintf(name, sizeof(name), "told/%s.json", api) < (int)sizeof(name) &&
-	    c->store->ops->kind(c->store, name, &kind) == 0)
-		*page = captured_json(c, name, TOLD_MAX, &e);
-	if (*page && api_page_check(*page, name, &e)) {
-		json_decref(*page);
-		*page = NULL;
-	}
+	if (snprintf(name, sizeof(name), "told/%s.json", api) < (int)sizeof(name))
+		*page = captured_page(c, name, TOLD_MAX);
 	if (!*page)
 		*page = json_object();
 	return *page;

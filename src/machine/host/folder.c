@@ -26,6 +26,18 @@ int folder_open_below(int at, const char *path, int flags, unsigned long long re
 	return fd < 0 ? -errno : (int)fd;
 }
 
+int folder_link_at(int at, const char *path, char *buf, size_t cap)
+{
+	ssize_t n = readlinkat(at, path, buf, cap);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= cap)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return 0;
+}
+
 int folder_names(int fd, struct arena *a, char ***names, size_t *n)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);

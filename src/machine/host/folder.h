@@ -22,6 +22,8 @@ int folder_open_below(int at, const char *path, int flags, unsigned long long re
  * another process has one of them. -errno.
  */
 int folder_lock(int dir, const char *name);
+/* The target of the link at path below at, NUL-terminated. -errno; -ENAMETOOLONG. */
+int folder_link_at(int at, const char *path, char *buf, size_t cap);
 /* Of a file's mode, as lstat reports it. */
 enum host_kind folder_kind_of(mode_t mode);
 

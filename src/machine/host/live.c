@@ -62,14 +62,8 @@ static int live_read(struct host *h, const char *path, char *buf, size_t cap, si
 static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 {
 	int at = host_live_look_at(h, &path);
-	ssize_t n = readlinkat(at, path, buf, cap);
 
-	if (n < 0)
-		return -errno;
-	if ((size_t)n >= cap)
-		return -ENAMETOOLONG;
-	buf[n] = '\0';
-	return 0;
+	return folder_link_at(at, path, buf, cap);
 }
 
 static int live_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)

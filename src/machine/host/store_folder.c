@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "machine/host/folder.h"
@@ -17,9 +16,6 @@ struct folder {
 	struct store store;
 	int fd;
 	bool no_openat2; /* kernel or emulator without it: found out once */
-	/* Without it: the folder of the file read last. */
-	char last[HOST_PATH_MAX];
-	int last_fd; /* -1: none */
 };
 
 /* Component by component, for where openat2 is missing. */
@@ -57,77 +53,14 @@ static int open_walk(int root, const char *path, int flags)
 
 static int open_inside(struct folder *f, const char *path, int flags)
 {
-	struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC),
-				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
-	long fd;
-
-	if (f->no_openat2)
-		return open_walk(f->fd, path, flags | O_CLOEXEC);
-	fd = syscall(SYS_openat2, f->fd, path, &how, sizeof(how));
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int open_last(struct folder *f, const char *path, size_t n)
-{
-	int r;
-
-	if (f->last_fd >= 0)
-		close(f->last_fd);
-	memcpy(f->last, path, n);
-	f->last[n] = '\0';
-	f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY)
-		       : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	if (f->last_fd >= 0)
-		return 0;
-	r = n ? f->last_fd : -errno;
-	f->last_fd = -1;
-	return r;
-}
-
-/* The folder was removed since; another one may have its name. */
-static bool is_stale(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) < 0 || st.st_nlink == 0;
-}
-
-enum { READ_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
-
-/* Opens a file component by component. Its folder's descriptor is kept: probes read many files of
- * one folder, and walking a deep path again costs more than the file. */
-static int open_file_walking(struct folder *f, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t n = slash ? (size_t)(slash - path) : 0;
-	bool kept = f->last_fd >= 0 && strncmp(f->last, path, n) == 0 && f->last[n] == '\0';
-	int fd, r;
-
-	if (n >= sizeof(f->last))
-		return -ENAMETOOLONG;
-	r = kept ? 0 : open_last(f, path, n);
-	if (r)
-		return r;
-	fd = openat(f->last_fd, name, READ_FLAGS);
-	if (fd < 0 && errno == ENOENT && kept && is_stale(f->last_fd)) {
-		r = open_last(f, path, n);
-		if (r)
-			return r;
-		fd = openat(f->last_fd, name, READ_FLAGS);
-	}
-	return fd < 0 ? -errno : fd;
-}
-
-/* Opens a file for reading. The kernel walks a deep path for a quarter of what it takes to open and
- * close its folder, so that no folder is kept where it does. */
-static int open_file(struct folder *f, const char *path)
-{
-	return f->no_openat2 ? open_file_walking(f, path) : open_inside(f, path, READ_FLAGS);
+	return f->no_openat2 ? open_walk(f->fd, path, flags | O_CLOEXEC)
+			     : folder_open_below(f->fd, path, flags,
+						 RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
 }
 
 static int folder_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
-	int fd = open_file((struct folder *)s, path), r = 0;
+	int fd = open_inside((struct folder *)s, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), r = 0;
 	struct stat st;
 	size_t n = 0, want;
 
@@ -160,14 +93,7 @@ static int folder_read(struct store *s, const char *path, char *buf, size_t cap,
  */
 static int folder_link(struct store *s, const char *path, char *buf, size_t cap)
 {
-	ssize_t n = readlinkat(((struct folder *)s)->fd, path, buf, cap);
-
-	if (n < 0)
-		return -errno;
-	if ((size_t)n >= cap)
-		return -ENAMETOOLONG;
-	buf[n] = '\0';
-	return 0;
+	return folder_link_at(((struct folder *)s)->fd, path, buf, cap);
 }
 
 static int folder_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
@@ -190,8 +116,6 @@ static void folder_close(struct store *s)
 {
 	struct folder *f = (struct folder *)s;
 
-	if (f->last_fd >= 0)
-		close(f->last_fd);
 	close(f->fd);
 	free(f);
 }
@@ -214,7 +138,7 @@ struct store *store_open_folder(const char *path, struct err *e)
 		return NULL;
 	}
 	f = heap_array(1, sizeof(*f));
-	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd, .last_fd = -1 };
+	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd };
 	fd = open_inside(f, ".", O_PATH);
 	if (fd >= 0)
 		close(fd);

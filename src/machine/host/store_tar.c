@@ -44,7 +44,7 @@ enum {
 	WINDOW = 1 << 17,
 	PLAIN_FIRST = 1 << 22, /* bytes of a packed archive, unpacked */
 	PLAIN_MAX = 1 << 28,
-	FIRST_NODES = 1 << 10
+	FIRST_NODES = 1 << 14
 };
 
 /*
@@ -58,13 +58,8 @@ struct node {
 	uint32_t at; /* of a file: its record; of a link: its target in tar.texts; of a folder: its
 			first child */
 	uint32_t size; /* of a file; UINT32_MAX, more than any reader takes, for larger ones too */
-	uint8_t kind;  /* enum host_kind */
-};
-
-/* A hash table with linear probing, at most three quarters full, of nodes or of texts; 0: free. */
-struct table {
-	uint32_t *slots;
-	uint32_t cap, n; /* cap: a power of two */
+	uint32_t kind : 8; /* enum host_kind */
+	uint32_t hash : 24;
 };
 
 /* The part of the archive that is being indexed: most members are shorter than what one read can
@@ -253,8 +248,10 @@ struct tar {
 	long long size;
 	struct node *nodes;
 	uint32_t n_nodes, nodes_cap;
-	struct text texts; /* names and link targets, each once */
-	struct table by_name, by_text;
+	struct text texts; /* names and link targets */
+	/* A hash table of nodes with linear probing, at most three quarters full; 0: free. */
+	uint32_t *slots;
+	uint32_t slots_cap;	       /* a power of two */
 	uint32_t last;		       /* folder of the last path */
 	char last_path[HOST_PATH_MAX]; /* of the folder, with a slash */
 	size_t members;
@@ -355,88 +352,44 @@ static int unpack(struct tar *t, long long packed)
 		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "truncated");
 }
 
-/* FNV-1a. */
-static uint32_t text_hash(const char *s, size_t len)
+static void slots_widen(struct tar *t)
 {
-	uint32_t h = 2166136261u;
+	free(t->slots);
+	t->slots_cap = t->slots_cap ? t->slots_cap * 2 : FIRST_NODES;
+	t->slots = heap_array(t->slots_cap, sizeof(*t->slots));
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		uint32_t h = t->nodes[i].hash;
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)s[i]) * 16777619u;
-	return h ^ h >> 15;
-}
-
-static uint32_t node_hash(uint32_t folder, uint32_t name)
-{
-	uint32_t h = (folder * 2654435761u ^ name) * 2246822519u;
-
-	return h ^ h >> 15;
-}
-
-static void table_widen(const struct tar *t, struct table *b)
-{
-	struct table old = *b;
-
-	b->cap = old.cap ? old.cap * 2 : FIRST_NODES;
-	b->slots = calloc(b->cap, sizeof(*b->slots));
-	if (!b->slots)
-		out_of_memory(b->cap * sizeof(*b->slots));
-	for (uint32_t i = 0; i < old.cap; i++) {
-		uint32_t item = old.slots[i], h;
-
-		if (!item)
-			continue;
-		h = b == &t->by_name ? node_hash(t->nodes[item].folder, t->nodes[item].name)
-				     : text_hash(t->texts.s + item, strlen(t->texts.s + item));
-		while (b->slots[h & (b->cap - 1)])
+		while (t->slots[h & (t->slots_cap - 1)])
 			h++;
-		b->slots[h & (b->cap - 1)] = item;
+		t->slots[h & (t->slots_cap - 1)] = i;
 	}
-	free(old.slots);
 }
 
-static void table_put(const struct tar *t, struct table *b, uint32_t *slot, uint32_t item)
+/* Where the node of a name in a folder stands among the slots, or would. */
+static uint32_t *node_slot(const struct tar *t, uint32_t folder, const char *name, size_t len,
+			   uint32_t hash)
 {
-	*slot = item;
-	if (++b->n > b->cap / 4 * 3)
-		table_widen(t, b);
-}
+	uint32_t *slot;
 
-/* Where a text of len bytes stands in the table, or would; it holds no NUL. */
-static uint32_t *text_slot(const struct tar *t, const char *s, size_t len)
-{
-	uint32_t h = text_hash(s, len), *slot;
+	for (uint32_t h = hash; *(slot = &t->slots[h & (t->slots_cap - 1)]); h++) {
+		const struct node *n = &t->nodes[*slot];
+		const char *have = t->texts.s + n->name;
 
-	while (*(slot = &t->by_text.slots[h & (t->by_text.cap - 1)])) {
-		const char *have = t->texts.s + *slot;
-
-		if (strncmp(have, s, len) == 0 && !have[len])
+		if (n->hash == hash && n->folder == folder && strncmp(have, name, len) == 0 &&
+		    !have[len])
 			break;
-		h++;
 	}
 	return slot;
 }
 
-static uint32_t *node_slot(const struct tar *t, uint32_t folder, uint32_t name)
-{
-	uint32_t h = node_hash(folder, name), *slot;
-
-	while (*(slot = &t->by_name.slots[h & (t->by_name.cap - 1)]) &&
-	       (t->nodes[*slot].folder != folder || t->nodes[*slot].name != name))
-		h++;
-	return slot;
-}
-
-/* Where a text stands in tar.texts; put there when it is new. */
+/* Where a text stands in tar.texts now. */
 static uint32_t text_keep(struct tar *t, const char *s, size_t len)
 {
-	uint32_t *slot = text_slot(t, s, len), at = *slot;
+	uint32_t at = (uint32_t)t->texts.len;
 
-	if (at || !len)
-		return at;
-	at = (uint32_t)t->texts.len;
 	text_addn(&t->texts, s, len);
 	text_addc(&t->texts, '\0');
-	table_put(t, &t->by_text, slot, at);
 	return at;
 }
 
@@ -457,11 +410,9 @@ static uint32_t node_add(struct tar *t, struct node n)
 static int node_below(struct tar *t, uint32_t folder, const char *name, size_t len, bool make,
 		      uint32_t *out)
 {
-	uint32_t text = make ? text_keep(t, name, len) : *text_slot(t, name, len), *slot;
+	uint32_t hash = hash_bytes(folder, name, len) & 0xffffff,
+		 *slot = node_slot(t, folder, name, len, hash);
 
-	if (!text)
-		return -ENOENT;
-	slot = node_slot(t, folder, text);
 	*out = *slot;
 	if (*out)
 		return 0;
@@ -472,12 +423,14 @@ static int node_below(struct tar *t, uint32_t folder, const char *name, size_t l
 	t->names += len + sizeof(struct node);
 	if (t->names > NAMES_MAX)
 		return -E2BIG;
-	*out = node_add(t, (struct node){ .name = text,
-					  .folder = folder,
-					  .next = t->nodes[folder].at,
-					  .kind = HOST_DIR });
+	*slot = *out = node_add(t, (struct node){ .name = text_keep(t, name, len),
+						  .folder = folder,
+						  .next = t->nodes[folder].at,
+						  .kind = HOST_DIR,
+						  .hash = hash & 0xffffff });
 	t->nodes[folder].at = *out;
-	table_put(t, &t->by_name, slot, *out);
+	if (t->n_nodes > t->slots_cap / 4 * 3)
+		slots_widen(t);
 	return 0;
 }
 
@@ -517,6 +470,8 @@ static int node_walk(struct tar *t, const char *path, bool make, uint32_t *out)
 		r = node_below(t, at, path + n, len, make, &at);
 		if (r)
 			return r;
+		if (!make && t->nodes[at].kind == HOST_LINK)
+			return -ELOOP;
 	}
 	if (n > from || t->last_path[from]) {
 		t->last = at;
@@ -526,37 +481,60 @@ static int node_walk(struct tar *t, const char *path, bool make, uint32_t *out)
 	return node_below(t, at, path + n, len, make, out);
 }
 
-/* NULL: there is none. */
-static const struct node *node_at(struct tar *t, const char *path)
+/* -ENOENT: there is none; -ELOOP: a link is on the way. */
+static int node_at(struct tar *t, const char *path, const struct node **n)
 {
-	uint32_t at;
+	uint32_t at = 0;
+	int r = strlen(path) >= HOST_PATH_MAX ? -ENOENT : node_walk(t, path, false, &at);
 
-	return strlen(path) >= HOST_PATH_MAX || node_walk(t, path, false, &at) ? NULL
-									       : &t->nodes[at];
+	*n = &t->nodes[at];
+	return r;
+}
+
+/* The node of a member's name, made. Most lie in the folder of the one before. -EXDEV: outside the
+ * archive. */
+static int node_of_member(struct tar *t, const char *raw, uint32_t *out)
+{
+	const char *rest = raw + (str_starts(raw, "./") ? 2 : 0);
+	size_t n = strlen(t->last_path), len;
+	char name[HOST_PATH_MAX];
+	int r;
+
+	if (n && strncmp(rest, t->last_path, n) == 0 && rest[n] != '.') {
+		len = (size_t)(strchrnul(rest + n, '/') - (rest + n));
+		if (len && (!rest[n + len] || !rest[n + len + 1])) {
+			r = node_below(t, t->last, rest + n, len, true, out);
+			/* What is in a folder stands behind it. */
+			if (r == 0 && rest[n + len]) {
+				t->last = *out;
+				strcpy(t->last_path + n, rest + n);
+			}
+			return r;
+		}
+	}
+	return tar_clean_name(raw, name, sizeof(name)) ? node_walk(t, name, true, out) : -EXDEV;
 }
 
 static int add_member(struct tar *t, const struct tar_header *h, const char *raw, const char *link,
 		      long long at, long long size)
 {
-	char name[HOST_PATH_MAX];
 	uint32_t before = t->n_nodes, made = 0;
 	struct node *n;
-	int r;
+	int r = node_of_member(t, raw, &made);
 
-	if (!tar_clean_name(raw, name, sizeof(name)))
+	if (r == -EXDEV)
 		return wrong(t, at, "path outside the archive:", raw);
-	if (!*name)
+	if (r == -E2BIG)
+		return wrong(t, at, "names too long in total:", raw);
+	if (r)
+		return wrong(t, at, "file used as a folder:", raw);
+	if (!made)
 		return 0;
 	if (++t->members > MEMBERS_MAX)
 		return wrong(t, at, "more than 200000 members", "");
-	r = node_walk(t, name, true, &made);
-	if (r == -E2BIG)
-		return wrong(t, at, "names too long in total:", name);
-	if (r)
-		return wrong(t, at, "file used as a folder:", name);
 	n = &t->nodes[made];
 	if (made < before && (h->type != '5' || n->kind != HOST_DIR))
-		return wrong(t, at, "duplicate name:", name);
+		return wrong(t, at, "duplicate name:", raw);
 	switch (h->type) {
 	case '0':
 	case '\0':
@@ -571,7 +549,7 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	case '5':
 		return 0;
 	default:
-		return wrong(t, at, "not a file, folder or symbolic link:", name);
+		return wrong(t, at, "not a file, folder or symbolic link:", raw);
 	}
 }
 
@@ -665,12 +643,12 @@ static int index_all(struct tar *t, long long end)
 static int tar_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
 	struct tar *t = (struct tar *)s;
-	const struct node *n = node_at(t, path);
+	const struct node *n;
 	size_t want;
-	int r;
+	int r = node_at(t, path, &n);
 
-	if (!n)
-		return -ENOENT;
+	if (r)
+		return r;
 	if (n->kind != HOST_FILE)
 		return n->kind == HOST_LINK ? -ELOOP : -EISDIR;
 	want = n->size > cap ? cap : n->size;
@@ -683,11 +661,12 @@ static int tar_read(struct store *s, const char *path, char *buf, size_t cap, si
 static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
 {
 	struct tar *t = (struct tar *)s;
-	const struct node *n = node_at(t, path);
+	const struct node *n;
 	const char *target;
+	int r = node_at(t, path, &n);
 
-	if (!n)
-		return -ENOENT;
+	if (r)
+		return r;
 	if (n->kind != HOST_LINK)
 		return -EINVAL;
 	target = t->texts.s + n->at;
@@ -700,12 +679,13 @@ static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
 static int tar_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
 {
 	struct tar *t = (struct tar *)s;
-	const struct node *dir = node_at(t, path);
+	const struct node *dir;
 	char **list = NULL;
 	size_t count = 0;
+	int r = node_at(t, path, &dir);
 
-	if (!dir)
-		return -ENOENT;
+	if (r)
+		return r;
 	if (dir->kind != HOST_DIR)
 		return -ENOTDIR;
 	for (uint32_t c = dir->at; c; c = t->nodes[c].next) {
@@ -718,12 +698,12 @@ static int tar_list(struct store *s, const char *path, struct arena *a, char ***
 
 static int tar_kind(struct store *s, const char *path, enum host_kind *out)
 {
-	const struct node *n = node_at((struct tar *)s, path);
+	const struct node *n;
+	int r = node_at((struct tar *)s, path, &n);
 
-	if (!n)
-		return -ENOENT;
-	*out = (enum host_kind)n->kind;
-	return 0;
+	if (r == 0)
+		*out = (enum host_kind)n->kind;
+	return r;
 }
 
 static void tar_close(struct store *s)
@@ -733,8 +713,7 @@ static void tar_close(struct store *s)
 	close(t->fd);
 	free(t->plain);
 	free(t->nodes);
-	free(t->by_name.slots);
-	free(t->by_text.slots);
+	free(t->slots);
 	text_free(&t->texts);
 	free(t->path);
 	free(t);
@@ -759,14 +738,13 @@ struct store *store_open_tar(const char *path, struct err *e)
 		return NULL;
 	}
 	t = heap_array(1, sizeof(*t));
-	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
+	*t = (struct tar){ .store = { .ops = &tar_ops, .finds_links = true }, .fd = fd, .e = e };
 	t->path = strdup(path);
 	if (!t->path)
 		out_of_memory(0);
 	text_addc(&t->texts, '\0'); /* the root's name */
 	node_add(t, (struct node){ .kind = HOST_DIR });
-	table_widen(t, &t->by_name);
-	table_widen(t, &t->by_text);
+	slots_widen(t);
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (st.st_size / TAR_RECORD > UINT32_MAX)

@@ -260,20 +260,11 @@ static bool is_listed(enum knob_kind kind)
 	       kind == KNOB_POWER;
 }
 
-static bool kinds_matches(const char *pattern, const char *name)
-{
-	size_t plain = strcspn(pattern, "*");
-
-	/* Most names end here: a long journal asks this often. */
-	return strncmp(pattern, name, plain) == 0 &&
-	       (pattern[plain] ? fnmatch(pattern, name, FNM_PATHNAME | FNM_NOESCAPE) == 0
-			       : !name[plain]);
-}
-
 static const struct bound *bound_of(const struct knob *k)
 {
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
-		if (bounds[i].kind == k->kind && kinds_matches(bounds[i].name, k->name))
+		if (bounds[i].kind == k->kind &&
+		    str_matches(bounds[i].name, k->name, FNM_PATHNAME | FNM_NOESCAPE))
 			return &bounds[i];
 	return NULL;
 }

@@ -99,6 +99,8 @@ static bool plan_gate_exclude(const struct machine *m, const struct change *x,
 		partner = sysctl_partner(x->knob.name);
 		return partner && strcmp(partner, y->knob.name) == 0;
 	}
+	if (x->knob.kind != KNOB_BOOTARG && y->knob.kind != KNOB_BOOTARG)
+		return false;
 	return argument_against(m, x, y) || argument_against(m, y, x) ||
 	       (asks_perf(x) && is_above_payload(m, y)) || (asks_perf(y) && is_above_payload(m, x));
 }

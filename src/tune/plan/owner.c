@@ -182,13 +182,11 @@ static void add_daemons(struct found *f)
 	const struct service *tuned = machine_service(f->m, "tuned.service");
 
 	for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++) {
-		const struct service *s;
+		const struct service *s = daemons[i].kind == f->k->kind
+						  ? machine_service(f->m, daemons[i].unit)
+						  : NULL;
 
-		if (daemons[i].kind != f->k->kind ||
-		    fnmatch(daemons[i].pattern, f->k->name, 0) != 0)
-			continue;
-		s = machine_service(f->m, daemons[i].unit);
-		if (s)
+		if (s && str_matches(daemons[i].pattern, f->k->name, 0))
 			add_unit(f, s, daemons[i].value, daemons[i].fights);
 	}
 	/* A profile that was read has said what it sets, line by line. */
@@ -196,7 +194,7 @@ static void add_daemons(struct found *f)
 		return;
 	for (size_t i = 0; i < sizeof(of_tuned) / sizeof(of_tuned[0]); i++)
 		if (of_tuned[i].kind == f->k->kind &&
-		    fnmatch(of_tuned[i].pattern, f->k->name, 0) == 0)
+		    str_matches(of_tuned[i].pattern, f->k->name, 0))
 			add_unit(f, tuned, NULL, true);
 }
 
@@ -386,7 +384,7 @@ enum match argument_match(const struct machine *m, const char *name, const struc
 		return strcmp(name + strlen("sysctl."), k->name) == 0 ? MATCH_YES : MATCH_NO;
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
 		if (k->kind == arguments[i].kind && same_word(name, arguments[i].argument) &&
-		    fnmatch(arguments[i].pattern, k->name, 0) == 0)
+		    str_matches(arguments[i].pattern, k->name, 0))
 			return arguments[i].match;
 	return MATCH_NO;
 }
