@@ -24,6 +24,8 @@ static struct driver {
 	struct ethtool_channels channels;
 	struct ethtool_coalesce coalesce;
 	int gets, sets, refuses;
+	unsigned char module[256];
+	__u32 module_bytes;
 } driver;
 
 static int put(void *mine, void *theirs, size_t size, bool set)
@@ -71,6 +73,14 @@ int ioctl(int fd, unsigned long request, ...)
 	case ETHTOOL_SCOALESCE:
 		return put(&driver.coalesce, data, sizeof(driver.coalesce),
 			   *(__u32 *)data == ETHTOOL_SCOALESCE);
+	case ETHTOOL_GMODULEINFO:
+		((struct ethtool_modinfo *)data)->eeprom_len = driver.module_bytes;
+		return 0;
+	case ETHTOOL_GMODULEEEPROM:
+		assert_int_equal(((struct ethtool_eeprom *)data)->offset, 0);
+		assert_int_equal(((struct ethtool_eeprom *)data)->len, sizeof(driver.module));
+		memcpy(((struct ethtool_eeprom *)data)->data, driver.module, sizeof(driver.module));
+		return 0;
 	default:
 		errno = EOPNOTSUPP;
 		return -1;
@@ -196,12 +206,54 @@ static void test_present(void **state)
 	assert_int_equal(driver.channels.other_count, 1);
 }
 
+/* What the NIC's module says of itself. */
+static void test_module(void **state)
+{
+	static const struct {
+		struct {
+			unsigned char at, is;
+		} bytes[4];
+		const char *text;
+	} rows[] = {
+		{ { { 0, 0x11 }, { 146, 1 }, { 147, 0xa0 } }, "QSFP28, passive copper cable, 1 m" },
+		{ { { 0, 0x0d }, { 146, 3 }, { 147, 0xd0 } }, "QSFP+, active copper cable, 3 m" },
+		{ { { 0, 0x11 }, { 147, 0x00 } }, "QSFP28, optical" },
+		{ { { 0, 0x11 }, { 146, 10 }, { 147, 0x00 } }, "QSFP28, optical, 10 m" },
+		{ { { 0, 0x11 }, { 147, 0x80 } }, "QSFP28, other" },
+		{ { { 0, 0x03 }, { 8, 4 }, { 18, 2 } }, "SFP, passive copper cable, 2 m" },
+		{ { { 0, 0x03 }, { 18, 30 } }, "SFP, optical" },
+		{ { { 0, 0x18 }, { 202, 0x05 }, { 212, 0x0a } },
+		  "QSFP-DD, passive copper cable, 0.5 m" },
+		{ { { 0, 0x19 }, { 202, 0x43 }, { 212, 0x0c } }, "OSFP, active copper cable, 3 m" },
+		{ { { 0, 0x19 }, { 202, 0xbf }, { 212, 0x10 } }, "OSFP, optical, 630 m" },
+	};
+	struct session *s = *state;
+	struct answer out = { 0 };
+
+	driver.module_bytes = sizeof(driver.module);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(driver.module, 0, sizeof(driver.module));
+		for (size_t k = 0; k < 4; k++)
+			driver.module[rows[i].bytes[k].at] |= rows[i].bytes[k].is;
+		assert_int_equal(provider_ethtool.ask(&s->state, &s->a, "eth0", "module", &out), 0);
+		assert_string_equal(out.text, rows[i].text);
+	}
+	/* "No separable connector", as every port of a DGX Spark says; and too few bytes. */
+	driver.module[0] = 0x0b;
+	assert_int_equal(provider_ethtool.ask(&s->state, &s->a, "eth0", "module", &out),
+			 -EOPNOTSUPP);
+	driver.module_bytes = 128;
+	assert_int_equal(provider_ethtool.ask(&s->state, &s->a, "eth0", "module", &out),
+			 -EOPNOTSUPP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_field, begin, end),
 		cmocka_unit_test_setup_teardown(test_limits, begin, end),
 		cmocka_unit_test_setup_teardown(test_present, begin, end),
+		cmocka_unit_test_setup_teardown(test_module, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

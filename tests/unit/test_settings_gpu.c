@@ -258,8 +258,17 @@ static void test_power_and_clocks(void **state)
 		      GPU("'clock_app_sm_mhz': 1200, 'clock_app_default_sm_mhz': 1980"), FAIL,
 		      DIFFERS, "1980") },
 		{ ROW("gpu.application-clocks",
-		      GPU("'clock_app_sm_mhz': 1980, 'clock_app_default_sm_mhz': 1980"), PASS, OK,
-		      NULL) },
+		      GPU("'clock_app_sm_mhz': 1980, 'clock_app_default_sm_mhz': 1980, "
+			  "'clock_app_mem_mhz': '!unsupported', "
+			  "'clock_app_default_mem_mhz': '!unsupported'"),
+		      PASS, OK, NULL) },
+		{ ROW("gpu.application-clocks",
+		      GPU("'clock_app_sm_mhz': 1980, 'clock_app_default_sm_mhz': 1980"), NA,
+		      NEEDS_DEEP, NULL) },
+		{ ROW("gpu.application-clocks",
+		      GPU("'clock_app_sm_mhz': 1980, 'clock_app_default_sm_mhz': 1980, "
+			  "'clock_app_mem_mhz': 1593, 'clock_app_default_mem_mhz': 2619"),
+		      FAIL, DIFFERS, "2619") },
 
 		{ ROW("gpu.vboost", GPU("'index': 0"), NA, LEFT_ALONE, NULL) },
 		{ ROW("gpu.vboost", ON("igx-orin", "'index': 0"), NA, NOT_IN_PROFILE, NULL),

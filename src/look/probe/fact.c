@@ -193,6 +193,13 @@ struct fact_int probe_ask_int(struct probe *p, const char *api, const char *obje
 	return fact_int_of(v, dir, field);
 }
 
+struct fact_str fact_filled(struct fact_str f)
+{
+	if (seen_ok(&f.f) && !*f.v)
+		f.f = fact_unseen(-EPROTO, f.f.dir, f.f.leaf);
+	return f;
+}
+
 struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object,
 			      const char *field)
 {

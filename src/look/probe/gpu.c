@@ -5,6 +5,7 @@
  * for all GPUs. So what no rule reads is left out of a lean probe, and what costs most is asked in
  * a deep probe only. Answers that share a call to the firmware stand together.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,33 +20,37 @@ struct gpu_names {
 
 struct int_row {
 	const char *field;
-	size_t offset; /* of a struct fact_int in struct gpu */
+	size_t offset;	 /* of a struct fact_int in struct gpu */
+	long long least; /* less is no answer: a counter at its very end, a size of 0 */
 };
 
-#define ROW(question, member)                                                                      \
+#define FROM(least, question, member)                                                              \
 	{                                                                                          \
-		(question), offsetof(struct gpu, member)                                           \
+		(question), offsetof(struct gpu, member), (least)                                  \
 	}
+#define ROW(question, member) FROM(0, question, member)
+#define SIZE(question, member) FROM(1, question, member)
+#define SIGNED(question, member) FROM(LLONG_MIN, question, member)
 
 static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetPersistenceMode", persistence),
 	ROW("nvmlDeviceGetAccountingMode", accounting),
-	ROW("nvmlDeviceGetCudaComputeCapability.major", cc_major),
+	SIZE("nvmlDeviceGetCudaComputeCapability.major", cc_major),
 	ROW("nvmlDeviceGetCudaComputeCapability.minor", cc_minor),
-	ROW("nvmlDeviceGetNumaNodeId", memory_numa_node),
-	ROW("nvmlDeviceGetMemoryInfo.total", memory_bytes),
+	SIGNED("nvmlDeviceGetNumaNodeId", memory_numa_node),
+	SIZE("nvmlDeviceGetMemoryInfo.total", memory_bytes),
 	ROW("nvmlDeviceGetMemoryInfo.used", memory_used_bytes),
 	ROW("nvmlDeviceGetMemoryInfo.reserved", memory_reserved_bytes),
 	ROW("nvmlDeviceGetFieldValues(ECC_CURRENT)", ecc),
 	ROW("nvmlDeviceGetFieldValues(ECC_PENDING)", ecc_pending),
 	ROW("nvmlDeviceGetMigMode.current", mig),
 	ROW("nvmlDeviceGetMigMode.pending", mig_pending),
-	ROW("nvmlDeviceGetPowerManagementLimit", power_limit_mw),
-	ROW("nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default_mw),
+	SIZE("nvmlDeviceGetPowerManagementLimit", power_limit_mw),
+	SIZE("nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default_mw),
 	ROW("nvmlDeviceGetPowerManagementLimitConstraints.minLimit", power_limit_min_mw),
-	ROW("nvmlDeviceGetPowerManagementLimitConstraints.maxLimit", power_limit_max_mw),
+	SIZE("nvmlDeviceGetPowerManagementLimitConstraints.maxLimit", power_limit_max_mw),
 	ROW("nvmlDeviceGetTemperatureThreshold(GPU_MAX)", temperature_max_c),
-	ROW("nvmlDeviceGetBAR1MemoryInfo.bar1Total", bar1_bytes),
+	SIZE("nvmlDeviceGetBAR1MemoryInfo.bar1Total", bar1_bytes),
 	ROW("nvmlDeviceGetBAR1MemoryInfo.bar1Used", bar1_used_bytes),
 	ROW("nvmlDeviceGetC2cModeInfo.isC2cEnabled", c2c),
 	ROW("nvmlDeviceGetRemappedRows.corrRows", remap_corrected),
@@ -56,7 +61,7 @@ static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)", ecc_uncorrected),
 	ROW("nvmlDeviceGetTotalEccErrors(UNCORRECTED,VOLATILE)", ecc_volatile),
 	ROW("nvmlDeviceGetCurrentClocksEventReasons", event_reasons),
-	ROW("nvmlDeviceGetTemperature(GPU)", temperature_c),
+	SIGNED("nvmlDeviceGetTemperature(GPU)", temperature_c),
 	ROW("nvmlDeviceGetUtilizationRates.gpu", util_gpu_pct),
 	ROW("nvmlDeviceGetUtilizationRates.memory", util_mem_pct),
 	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)", event_sw_power_us),
@@ -65,37 +70,39 @@ static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetGpuFabricInfo.status", fabric_status),
 	ROW("nvmlDeviceGetGpuFabricInfo.healthMask", fabric_health),
 	ROW("nvmlDeviceGetGpuFabricInfo.cliqueId", fabric_clique),
-	ROW("nvmlDeviceGetCurrPcieLinkGeneration", pcie_gen),
-	ROW("nvmlDeviceGetMaxPcieLinkGeneration", pcie_gen_max),
+	SIZE("nvmlDeviceGetCurrPcieLinkGeneration", pcie_gen),
+	SIZE("nvmlDeviceGetMaxPcieLinkGeneration", pcie_gen_max),
 	ROW("nvmlDeviceGetGpuMaxPcieLinkGeneration", pcie_gen_device_max),
-	ROW("nvmlDeviceGetCurrPcieLinkWidth", pcie_width),
-	ROW("nvmlDeviceGetMaxPcieLinkWidth", pcie_width_max),
+	SIZE("nvmlDeviceGetCurrPcieLinkWidth", pcie_width),
+	SIZE("nvmlDeviceGetMaxPcieLinkWidth", pcie_width_max),
 };
 
 static const struct int_row more_rows[] = {
-	ROW("nvmlDeviceGetMemoryBusWidth", memory_bus_bits),
+	SIZE("nvmlDeviceGetMemoryBusWidth", memory_bus_bits),
 	ROW("nvmlDeviceGetSupportedMemoryClocks.count", mem_clocks),
-	ROW("nvmlDeviceGetMaxClockInfo(MEM)", clock_mem_max_mhz),
+	SIZE("nvmlDeviceGetMaxClockInfo(MEM)", clock_mem_max_mhz),
 	ROW("nvmlDeviceGetTemperatureThreshold(SHUTDOWN)", temperature_shutdown_c),
 	ROW("nvmlDeviceGetPcieReplayCounter", pcie_replays),
-	ROW("nvmlDeviceGetClockInfo(SM)", clock_sm_mhz),
-	ROW("nvmlDeviceGetClockInfo(MEM)", clock_mem_mhz),
+	SIZE("nvmlDeviceGetClockInfo(SM)", clock_sm_mhz),
+	SIZE("nvmlDeviceGetClockInfo(MEM)", clock_mem_mhz),
 	ROW("nvmlDeviceGetPowerUsage", power_mw),
-	ROW("nvmlDeviceGetEnforcedPowerLimit", power_limit_enforced_mw),
+	SIZE("nvmlDeviceGetEnforcedPowerLimit", power_limit_enforced_mw),
 	ROW("nvmlDeviceGetPerformanceState", pstate),
 	ROW("nvmlDeviceGetTemperatureThreshold(SLOWDOWN)", temperature_slowdown_c),
 };
 
 static const struct int_row slow_rows[] = {
-	ROW("nvmlDeviceGetMaxClockInfo(SM)", clock_sm_max_mhz),
-	ROW("nvmlDeviceGetMaxClockInfo(GRAPHICS)", clock_graphics_max_mhz),
+	SIZE("nvmlDeviceGetMaxClockInfo(SM)", clock_sm_max_mhz),
+	SIZE("nvmlDeviceGetMaxClockInfo(GRAPHICS)", clock_graphics_max_mhz),
 	ROW("nvmlDeviceGetApplicationsClock(SM)", clock_app_sm_mhz),
 	ROW("nvmlDeviceGetDefaultApplicationsClock(SM)", clock_app_default_sm_mhz),
+	ROW("nvmlDeviceGetApplicationsClock(MEM)", clock_app_mem_mhz),
+	ROW("nvmlDeviceGetDefaultApplicationsClock(MEM)", clock_app_default_mem_mhz),
 	ROW("nvmlDeviceGetMaxCustomerBoostClock(SM)", clock_boost_max_mhz),
 	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)", event_hw_thermal_us),
 	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)",
 	    event_hw_power_us),
-	ROW("nvmlDeviceGetMarginTemperature.marginTemperature", temperature_margin_c),
+	SIGNED("nvmlDeviceGetMarginTemperature.marginTemperature", temperature_margin_c),
 	ROW("nvmlDeviceGetFieldValues(MEMORY_TEMP)", temperature_memory_c),
 	ROW("nvmlDeviceGetTemperatureThreshold(MEM_MAX)", temperature_memory_max_c),
 	ROW("nvmlDeviceGetFieldValues(POWER_CURRENT_LIMIT_MODULE)", module_limit_mw),
@@ -183,6 +190,8 @@ static void ask_rows(struct probe *p, struct gpu *g, const char *object, const s
 	for (size_t i = 0; i < n; i++) {
 		struct fact_int f = probe_ask_int(p, "nvml", object, rows[i].field);
 
+		if (seen_ok(&f.f) && f.v < rows[i].least)
+			f.f = fact_unseen(-EPROTO, f.f.dir, f.f.leaf);
 		memcpy((char *)g + rows[i].offset, &f, sizeof(f));
 	}
 }
@@ -199,7 +208,7 @@ static void ask_name(struct probe *p, struct gpu *g, const char *object, const s
 static void microseconds(struct fact_int *f)
 {
 	if (seen_ok(&f->f))
-		f->v = f->v < 0 ? f->v : f->v / 1000;
+		f->v /= 1000;
 }
 
 /* SMs from cores: how many cores one has follows from the compute capability. */
@@ -302,7 +311,7 @@ static void probe_slices(struct probe *p, struct gpu *g, const char *object)
 
 static void probe_more(struct probe *p, struct gpu *g, const char *object)
 {
-	g->vbios = probe_ask_str(p, "nvml", object, "nvmlDeviceGetVbiosVersion");
+	g->vbios = fact_filled(probe_ask_str(p, "nvml", object, "nvmlDeviceGetVbiosVersion"));
 	ask_name(p, g, object, &brand_row);
 	ask_rows(p, g, object, more_rows, sizeof(more_rows) / sizeof(more_rows[0]));
 	derive_sm_count(p, g, object);
@@ -381,7 +390,7 @@ static void probe_library(struct probe *p, struct gpus *g)
 	g->nvml = probe_ask_str(p, "nvml", "", "nvmlSystemGetNVMLVersion");
 	g->count = probe_ask_int(p, "nvml", "", "nvmlDeviceGetCount");
 	g->cuda_driver = probe_ask_int(p, "nvml", "", "nvmlSystemGetCudaDriverVersion");
-	version = probe_ask_str(p, "nvml", "", "nvmlSystemGetDriverVersion");
+	version = fact_filled(probe_ask_str(p, "nvml", "", "nvmlSystemGetDriverVersion"));
 	if (seen_ok(&version.f) || g->driver.f.seen != SEEN_OK)
 		g->driver = version;
 }
@@ -552,8 +561,12 @@ static void xids(struct probe *p, const char *pci)
 		struct gpu_xid *x;
 
 		n = 0;
-		if (sscanf(s, " %5u:%18lld:%18lld%n", &number, &count, &age, &n) != 3 || n == 0)
+		if (sscanf(s, " %5u:%18lld:%18lld%n", &number, &count, &age, &n) != 3 || n == 0) {
+			if (*s && !kinds)
+				p->m->gpu.xid_events.f =
+					fact_unseen(-EPROTO, said.f.dir, said.f.leaf);
 			return;
+		}
 		x = list_add(p->a, all, sizeof(*x));
 		x->pci = pci;
 		x->index = number;

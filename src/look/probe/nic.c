@@ -58,6 +58,9 @@ static void queues(struct probe *p, struct nic *n)
 	n->adaptive_rx = probe_ask_int(p, api, n->name, "use_adaptive_rx_coalesce");
 	n->channels = probe_ask_int(p, api, n->name, "combined_count");
 	n->channels_max = probe_ask_int(p, api, n->name, "max_combined");
+	/* It takes the NIC milliseconds to read its module. */
+	if (p->deep && seen_ok(&n->rx_ring.f))
+		n->module = probe_ask_str(p, api, n->name, "module");
 }
 
 /* virtio and USB devices have no node of their own: that of the function they hang from. */
@@ -552,9 +555,7 @@ static void probe_nic_add_port(struct probe *p, const char *device, const char *
 	port->link_layer = probe_str(p, dir, "link_layer");
 	port->rate_text = probe_str(p, dir, "rate");
 	port->rate_mbps = probe_nic_rate(&port->rate_text);
-	port->firmware = probe_str(p, device_dir, "fw_ver");
-	if (seen_ok(&port->firmware.f) && !*port->firmware.v)
-		port->firmware.f = fact_unseen(-EPROTO, device_dir, "fw_ver");
+	port->firmware = fact_filled(probe_str(p, device_dir, "fw_ver"));
 	port->board_id = probe_str(p, device_dir, "board_id");
 	port->hca_type = probe_str(p, device_dir, "hca_type");
 	port->node_type = after_colon(p, device_dir, "node_type");

@@ -84,6 +84,8 @@ struct fact_int probe_ask_int(struct probe *p, const char *api, const char *obje
 			      const char *field);
 struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object,
 			      const char *field);
+/* A text of blanks alone is no answer. */
+struct fact_str fact_filled(struct fact_str f);
 
 /* --- making facts ----------------------------------------------------------------------------- */
 struct fact fact_seen(const char *dir, const char *leaf);

@@ -105,7 +105,7 @@ static void fabric_manager_version(struct probe *p)
 	p->m->gpu.nvlsm = services_present(p, nvlsm, nvlsm);
 	if (p->deep || !fact_is(&p->m->gpu.fabric_manager, "active"))
 		p->m->gpu.fabric_manager_version =
-			probe_ask_str(p, "fabric-manager", "", "version");
+			fact_filled(probe_ask_str(p, "fabric-manager", "", "version"));
 }
 
 static void services_add(struct probe *p, size_t row, const struct map *enabled,

@@ -346,7 +346,8 @@ static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long set = fact_or(&g->clock_app_sm_mhz, -1),
-		  def = fact_or(&g->clock_app_default_sm_mhz, -1);
+		  def = fact_or(&g->clock_app_default_sm_mhz, -1),
+		  memory = fact_or(&g->clock_app_default_mem_mhz, 0);
 
 	if (!not_integrated(q, v, "application clocks are fixed by firmware"))
 		return;
@@ -357,11 +358,24 @@ static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld MHz", set);
-	if (set >= def)
-		verdict_pass(v, "not lowered");
-	else
+	if (set >= def && (g->clock_app_mem_mhz.f.seen == SEEN_UNASKED ||
+			   g->clock_app_default_mem_mhz.f.seen == SEEN_UNASKED)) {
+		verdict_na(v, CODE_NEEDS_DEEP, "the memory's application clock was not asked");
+		return;
+	}
+	if (set >= def && (is_hidden(q, v, &g->clock_app_mem_mhz.f) ||
+			   is_hidden(q, v, &g->clock_app_default_mem_mhz.f)))
+		return;
+	if (set < def)
 		verdict_fail(v, arena_printf(q->a, "%lld MHz", def),
 			     "the application clock was lowered below its default");
+	else if (fact_or(&g->clock_app_mem_mhz, memory) < memory)
+		verdict_fail(v, arena_printf(q->a, "memory %lld MHz", memory),
+			     arena_printf(q->a,
+					  "the memory's application clock was lowered to %lld MHz",
+					  g->clock_app_mem_mhz.v));
+	else
+		verdict_pass(v, "not lowered");
 }
 
 /* The limit that the profile names, mW: a number of watts, the board's default or its highest.
@@ -402,10 +416,6 @@ static void power_limit(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &now->f, NULL) || is_hidden(q, v, &g->power_limit_enforced_mw.f))
 		return;
 	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
-	if (now->v <= 0) {
-		verdict_unknown(v, CODE_ERROR, "the driver reports no limit");
-		return;
-	}
 	if (!wanted_limit(q, v, &want))
 		return;
 	v->why = q->wish->because;

@@ -164,8 +164,9 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 
 static bool has_errors(const struct machine *m, const void *object)
 {
-	return has_fast_link(m, object) &&
-	       seen_ok(&((const struct pci_function *)object)->aer_fatal.f);
+	const struct fact *f = &((const struct pci_function *)object)->aer_fatal.f;
+
+	return has_fast_link(m, object) && (seen_ok(f) || f->seen == SEEN_ERROR);
 }
 
 /*
@@ -243,6 +244,8 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 		  fixed = fact_or(&p->aer_correctable, 0);
 	double few = health_figure(q->s->id, "corrected", NULL, 0);
 
+	if (is_hidden(q, v, &p->aer_fatal.f) || is_hidden(q, v, &p->aer_nonfatal.f))
+		return;
 	if (before) {
 		aer_growth(q, v, before);
 		return;

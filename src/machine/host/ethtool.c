@@ -77,7 +77,7 @@ static int driver_field(struct ethtool_state *s, struct arena *a, const char *fi
 	return ethtool_text(a, d->fw_version, sizeof(d->fw_version), out);
 }
 
-enum request { DRIVER, RING, COALESCE, CHANNELS };
+enum request { DRIVER, RING, COALESCE, CHANNELS, MODULE };
 
 #define AT(type, member) offsetof(struct ethtool_##type, member)
 
@@ -92,6 +92,7 @@ static const struct question {
 	{ "driver", DRIVER, false, 0, 0 },
 	{ "version", DRIVER, false, 0, 0 },
 	{ "fw_version", DRIVER, false, 0, 0 },
+	{ "module", MODULE, false, 0, 0 },
 	{ "rx_pending", RING, true, AT(ringparam, rx_pending), AT(ringparam, rx_max_pending) },
 	{ "rx_max_pending", RING, false, AT(ringparam, rx_max_pending), 0 },
 	{ "tx_pending", RING, true, AT(ringparam, tx_pending), AT(ringparam, tx_max_pending) },
@@ -142,6 +143,78 @@ static int number_field(struct ethtool_state *s, const struct question *q, struc
 		return r;
 	memcpy(&v, data + q->offset, sizeof(v));
 	answer_int(out, v);
+	return 0;
+}
+
+/* Copper has a technology of its own in both tables of SFF and CMIS; the rest is light. */
+static const char *module_medium(unsigned technology)
+{
+	return technology == 0x0a || technology == 0x0b	  ? "passive copper cable"
+	       : technology >= 0x0c && technology <= 0x0f ? "active copper cable"
+	       : technology == 0x08			  ? "other"
+							  : "optical";
+}
+
+const char *ethtool_module_text(struct arena *a, const unsigned char bytes[256])
+{
+	enum { SFF_8472, SFF_8636, CMIS };
+	static const struct {
+		unsigned char identifier, layout;
+		const char *name;
+	} kinds[] = {
+		{ 0x03, SFF_8472, "SFP" },    { 0x0c, SFF_8636, "QSFP" },
+		{ 0x0d, SFF_8636, "QSFP+" },  { 0x11, SFF_8636, "QSFP28" },
+		{ 0x18, CMIS, "QSFP-DD" },    { 0x19, CMIS, "OSFP" },
+		{ 0x1e, CMIS, "QSFP, CMIS" },
+	};
+	static const unsigned tenths[] = { 1, 10, 100, 1000 };
+	size_t i = 0;
+	const char *medium;
+	unsigned length; /* of a cable, in tenths of a meter; 0: it does not say */
+
+	while (i < sizeof(kinds) / sizeof(kinds[0]) && kinds[i].identifier != bytes[0])
+		i++;
+	if (i == sizeof(kinds) / sizeof(kinds[0]))
+		return NULL;
+	if (kinds[i].layout == SFF_8472) {
+		medium = bytes[8] & 4	? "passive copper cable"
+			 : bytes[8] & 8 ? "active copper cable"
+					: "optical";
+		length = bytes[8] & 0x0c ? bytes[18] * 10u : 0;
+	} else if (kinds[i].layout == SFF_8636) {
+		medium = module_medium(bytes[147] >> 4);
+		length = bytes[146] * 10u;
+	} else {
+		medium = module_medium(bytes[212]);
+		length = (bytes[202] & 0x3f) * tenths[bytes[202] >> 6];
+	}
+	return length % 10 ? arena_printf(a, "%s, %s, %u.%u m", kinds[i].name, medium, length / 10,
+					  length % 10)
+	       : length	   ? arena_printf(a, "%s, %s, %u m", kinds[i].name, medium, length / 10)
+			   : arena_printf(a, "%s, %s", kinds[i].name, medium);
+}
+
+/* Of whom may configure the network alone. It takes the NIC milliseconds. */
+static int module_field(struct ethtool_state *s, struct arena *a, struct answer *out)
+{
+	struct ethtool_modinfo info = { 0 };
+	enum { BYTES = 256 };
+	_Alignas(struct ethtool_eeprom) char room[sizeof(struct ethtool_eeprom) + BYTES] = { 0 };
+	struct ethtool_eeprom *e = (struct ethtool_eeprom *)room;
+	int r = ethtool_request(s, ETHTOOL_GMODULEINFO, &info);
+	const char *text;
+
+	if (r == 0 && info.eeprom_len < BYTES)
+		r = -EOPNOTSUPP;
+	e->len = BYTES;
+	if (r == 0)
+		r = ethtool_request(s, ETHTOOL_GMODULEEEPROM, e);
+	if (r)
+		return r;
+	text = ethtool_module_text(a, e->data);
+	if (!text)
+		return -EOPNOTSUPP;
+	answer_text(out, text);
 	return 0;
 }
 
@@ -201,7 +274,9 @@ static int ethtool_ask(void **state, struct arena *a, const char *object, const 
 	if (s->last.asked & bit)
 		forget(&s->last);
 	s->last.asked |= bit;
-	return q->request == DRIVER ? driver_field(s, a, field, out) : number_field(s, q, out);
+	return q->request == DRIVER   ? driver_field(s, a, field, out)
+	       : q->request == MODULE ? module_field(s, a, out)
+				      : number_field(s, q, out);
 }
 
 /* Get, modify, set: a request carries all of its struct, and what is not meant must stay. */

@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 /* clang-format off */
-static const struct shape_row nvlink_rows[] = {
+const struct shape nvlink_shape = SHAPE_OF(nvlink, nvlink,
 	FACT_NUMBER(nvlink, index, "Index"),
 	FACT_FLAG(nvlink, active, "Active"),
 	FACT(nvlink, version, "Version", NULL),
@@ -14,45 +14,35 @@ static const struct shape_row nvlink_rows[] = {
 	FACT(nvlink, speed_mbs, "Speed", "MB/s"),
 	FACT(nvlink, crc_errors, "CRC errors", NULL),
 	FACT(nvlink, replay_errors, "Replay errors", NULL),
-	FACT(nvlink, recovery_errors, "Recovery errors", NULL),
-};
-const struct shape nvlink_shape = SHAPE(nvlink, nvlink);
+	FACT(nvlink, recovery_errors, "Recovery errors", NULL));
 
-static const struct shape_row gpu_peer_rows[] = {
+const struct shape gpu_peer_shape = SHAPE_OF(gpu_peer, gpu_peer,
 	FACT_NUMBER(gpu_peer, index, "Index"),
 	FACT(gpu_peer, p2p_read, "P2P read", NULL),
 	FACT(gpu_peer, p2p_write, "P2P write", NULL),
-	FACT(gpu_peer, p2p_nvlink, "P2P over NVLink", NULL),
-};
-const struct shape gpu_peer_shape = SHAPE(gpu_peer, gpu_peer);
+	FACT(gpu_peer, p2p_nvlink, "P2P over NVLink", NULL));
 
-static const struct shape_row gpu_process_rows[] = {
+const struct shape gpu_process_shape = SHAPE_OF(gpu_process, gpu_process,
 	FACT_NUMBER(gpu_process, index, "Index"),
 	FACT(gpu_process, kind, "Kind", NULL),
 	FACT(gpu_process, command, "Command", NULL),
-	FACT(gpu_process, memory_bytes, "Memory", "bytes"),
-};
-const struct shape gpu_process_shape = SHAPE(gpu_process, gpu_process);
+	FACT(gpu_process, memory_bytes, "Memory", "bytes"));
 
-static const struct shape_row gpu_xid_rows[] = {
+const struct shape gpu_xid_shape = SHAPE_OF(gpu_xid, gpu_xid,
 	FACT_NAME(gpu_xid, pci, "PCI"),
 	FACT_NUMBER(gpu_xid, index, "Xid"),
 	FACT(gpu_xid, count, "Lines", NULL),
-	FACT(gpu_xid, age_s, "Last ago", "s"),
-};
-const struct shape gpu_xid_shape = SHAPE(gpu_xid, gpu_xid);
+	FACT(gpu_xid, age_s, "Last ago", "s"));
 
-static const struct shape_row mig_slice_rows[] = {
+const struct shape mig_slice_shape = SHAPE_OF(mig_slice, mig_slice,
 	FACT_NUMBER(mig_slice, index, "Index"),
 	FACT(mig_slice, profile, "Profile", NULL),
 	FACT(mig_slice, sm_count, "SM count", NULL),
 	FACT(mig_slice, memory_bytes, "Memory", "bytes"),
 	FACT(mig_slice, instance_slices, "Slices of its instance", NULL),
-	FACT(mig_slice, compute_slices, "Compute slices", NULL),
-};
-const struct shape mig_slice_shape = SHAPE(mig_slice, mig_slice);
+	FACT(mig_slice, compute_slices, "Compute slices", NULL));
 
-static const struct shape_row gpu_rows[] = {
+const struct shape gpu_shape = SHAPE_OF(gpu, gpu,
 	FACT_NUMBER(gpu, index, "Index"),
 	FACT_NAME(gpu, pci, "PCI"),
 	FACT(gpu, name, "Name", NULL),
@@ -96,6 +86,8 @@ static const struct shape_row gpu_rows[] = {
 	FACT(gpu, clock_graphics_max_mhz, "Clock graphics maximum", "MHz"),
 	FACT(gpu, clock_app_sm_mhz, "Clock app SM", "MHz"),
 	FACT(gpu, clock_app_default_sm_mhz, "Clock app default SM", "MHz"),
+	FACT(gpu, clock_app_mem_mhz, "Clock app memory", "MHz"),
+	FACT(gpu, clock_app_default_mem_mhz, "Clock app default memory", "MHz"),
 	FACT(gpu, clock_boost_max_mhz, "Clock boost maximum", "MHz"),
 	FACT(gpu, mem_clocks, "Memory clocks", NULL),
 	FACT(gpu, power_mw, "Power", "mW"),
@@ -148,11 +140,9 @@ static const struct shape_row gpu_rows[] = {
 	FACT_LIST(gpu, slices, "MIG slices", mig_slice),
 	FACT_LIST(gpu, links, "Links", nvlink),
 	FACT_LIST(gpu, peers, "Peers", gpu_peer),
-	FACT_LIST(gpu, processes, "Processes", gpu_process),
-};
-const struct shape gpu_shape = SHAPE(gpu, gpu);
+	FACT_LIST(gpu, processes, "Processes", gpu_process));
 
-static const struct shape_row gpus_rows[] = {
+const struct shape gpus_shape = SHAPE_OF(gpus, gpus,
 	FACT(gpus, driver, "Driver", NULL),
 	FACT(gpus, driver_flavour, "Driver flavor", NULL),
 	FACT(gpus, nvml, "NVML", NULL),
@@ -179,9 +169,7 @@ static const struct shape_row gpus_rows[] = {
 	FACT(gpus, mps_threads, "MPS active threads (%)", NULL),
 	FACT(gpus, mps_memory, "MPS memory limits", NULL),
 	FACT_LIST(gpus, gpus, "Gpus", gpu),
-	FACT_LIST(gpus, xids, "Xids", gpu_xid),
-};
-const struct shape gpus_shape = SHAPE(gpus, gpus);
+	FACT_LIST(gpus, xids, "Xids", gpu_xid));
 /* clang-format on */
 
 const char *gpu_name_short(const char *name)

@@ -74,9 +74,11 @@ struct gpu {
 	 * asked. */
 	struct fact_str clock_sm_lock, clock_mem_lock;
 	struct fact_int clock_graphics_max_mhz;
-	struct fact_int clock_app_sm_mhz, clock_app_default_sm_mhz; /* application clocks */
-	struct fact_int clock_boost_max_mhz;			    /* maximum customer boost */
-	struct fact_int mem_clocks; /* how many memory clocks may be chosen */
+	/* application clocks */
+	struct fact_int clock_app_sm_mhz, clock_app_default_sm_mhz;
+	struct fact_int clock_app_mem_mhz, clock_app_default_mem_mhz;
+	struct fact_int clock_boost_max_mhz; /* maximum customer boost */
+	struct fact_int mem_clocks;	     /* how many memory clocks may be chosen */
 	struct fact_int power_mw, power_limit_mw, power_limit_default_mw, power_limit_min_mw,
 		power_limit_max_mw, power_limit_enforced_mw;
 	/* Of the module that GPU and processor share (Grace Hopper, Grace Blackwell). */

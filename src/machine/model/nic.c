@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct shape_row nic_rows[] = {
+const struct shape nic_shape = SHAPE_OF(nic, nic,
 	FACT_NAME(nic, name, "Name"),
 	FACT_NAME(nic, pci, "PCI"),
 	FACT(nic, driver, "Driver", NULL),
@@ -43,25 +43,22 @@ static const struct shape_row nic_rows[] = {
 	FACT(nic, trust, "Trust", NULL),
 	FACT(nic, dcbx, "DCBX", NULL),
 	FACT(nic, ets, "ETS", NULL),
+	FACT(nic, module, "Module", NULL),
 	FACT(nic, firmware_settings, "Firmware settings", NULL),
 	FACT(nic, irqs, "Interrupts", NULL),
 	FACT(nic, irq_cpus, "Interrupt CPUs", NULL),
 	FACT(nic, irqs_away, "Remote interrupts", NULL),
 	FACT(nic, rps, "RPS", NULL),
 	FACT(nic, tx_queues, "TX queues", NULL),
-	FACT(nic, tx_queues_free, "TX queues without CPUs", NULL),
-};
-const struct shape nic_shape = SHAPE(nic, nic);
+	FACT(nic, tx_queues_free, "TX queues without CPUs", NULL));
 
-static const struct shape_row rdma_gid_rows[] = {
+const struct shape rdma_gid_shape = SHAPE_OF(rdma_gid, rdma_gid,
 	FACT_NUMBER(rdma_gid, index, "Index"),
 	FACT(rdma_gid, gid, "GID", NULL),
 	FACT(rdma_gid, type, "Type", NULL),
-	FACT(rdma_gid, netdev, "Netdev", NULL),
-};
-const struct shape rdma_gid_shape = SHAPE(rdma_gid, rdma_gid);
+	FACT(rdma_gid, netdev, "Netdev", NULL));
 
-static const struct shape_row rdma_port_rows[] = {
+const struct shape rdma_port_shape = SHAPE_OF(rdma_port, rdma_port,
 	FACT_NAME(rdma_port, name, "Name"),
 	FACT_NAME(rdma_port, device, "Device"),
 	FACT_NAME(rdma_port, pci, "PCI"),
@@ -84,11 +81,9 @@ static const struct shape_row rdma_port_rows[] = {
 	FACT(rdma_port, cnp_dscp, "CNP DSCP", NULL),
 	FACT(rdma_port, cnp_priority, "CNP priority", NULL),
 	FACT(rdma_port, ecn_off, "ECN off", NULL),
-	FACT_LIST(rdma_port, gids, "Gids", rdma_gid),
-};
-const struct shape rdma_port_shape = SHAPE(rdma_port, rdma_port);
+	FACT_LIST(rdma_port, gids, "Gids", rdma_gid));
 
-static const struct shape_row network_rows[] = {
+const struct shape network_shape = SHAPE_OF(network, network,
 	FACT(network, ib_core, "ib core", NULL),
 	FACT(network, ib_umad, "ib umad", NULL),
 	FACT(network, mlx5_core, "Mlx5 core", NULL),
@@ -107,9 +102,7 @@ static const struct shape_row network_rows[] = {
 	FACT(network, bad_subnets, "Overlapping subnets", NULL),
 	FACT_LIST(network, nics, "Nics", nic),
 	FACT_LIST(network, rdma, "RDMA", rdma_port),
-	FACT_LIST(network, switch_ports, "Switch ports", rdma_port),
-};
-const struct shape network_shape = SHAPE(network, network);
+	FACT_LIST(network, switch_ports, "Switch ports", rdma_port));
 /* clang-format on */
 
 struct subnet {

@@ -34,6 +34,7 @@ struct nic {
 	struct fact_str dcbx;  /* who negotiates it: "host", "firmware" */
 	/* Traffic classes (ETS), blank-separated: "CLASS:PRIORITIES:HOW", "3:3:ets=50". */
 	struct fact_str ets;
+	struct fact_str module;		   /* "QSFP28, passive copper cable, 1 m"; deep */
 	struct fact_str firmware_settings; /* "NAME=VALUE ...", from the next boot on; deep */
 	/* Interrupts in use, asked where the CPU that serves them matters: several NUMA nodes, or
 	 * CPUs set aside. */
