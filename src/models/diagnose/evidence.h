@@ -61,6 +61,7 @@ enum figure_kind {
 	FIGURE_NVLINK_GBS,
 	FIGURE_GPU_MEMORY_BUSY, /* 0 to 1: its memory was read or written */
 	FIGURE_DIRTY,		/* bytes that wait to be written to disks */
+	FIGURE_WRITTEN,		/* bytes/1e9 a second that a disk writes */
 	FIGURE_PCIE_GBS,
 	/* What tells one cause from another. */
 	FIGURE_ALLOC_RETRIES,	/* count: the allocator gave its cache back and asked again */

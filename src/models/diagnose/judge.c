@@ -150,6 +150,24 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
+double judging_places(const struct judging *j, const char *kind, struct judged_cause *c)
+{
+	const struct run_evidence *ev = j->r->ev;
+	double sum = 0;
+
+	for (size_t i = 0; i < ev->n_traits; i++) {
+		const struct run_attribute *t = &ev->traits[i];
+
+		if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
+		    !str_starts(t->text, kind))
+			continue;
+		sum += t->value;
+		if (c && t->value >= DIAGNOSE_WORTH)
+			judged_cite_trait(j, c, t);
+	}
+	return sum;
+}
+
 /* What sampled stacks say of a cause: of this kind (waits.rows) are the places that it stands at.
  */
 static void judge_places(const struct judging *j, struct judged_cause *c)
@@ -163,20 +181,11 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
 		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
 		      { "host", "emptying: ", true } };
-	const struct run_evidence *ev = j->r->ev;
 	double most = 0, idle = judging_idle(j);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-		for (size_t i = 0; strcmp(kinds[k].cause, c->row->id) == 0 && i < ev->n_traits;
-		     i++) {
-			const struct run_attribute *t = &ev->traits[i];
-
-			if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
-			    !str_starts(t->text, kinds[k].kind) || t->value < DIAGNOSE_WORTH)
-				continue;
-			most += kinds[k].waits ? t->value : 0;
-			judged_cite_trait(j, c, t);
-		}
+		if (strcmp(kinds[k].cause, c->row->id) == 0)
+			most += judging_places(j, kinds[k].kind, c) * kinds[k].waits;
 	/* What GPUs do not wait for costs nothing. */
 	most = isfinite(idle) ? fmin(most, fmax(idle, 0)) : most;
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
@@ -376,6 +385,29 @@ static const char *kernels_of(const struct judging *j, double kernels)
 /* A kernel each so often is about what a thread that runs Python can launch. */
 #define LAUNCH_S 25e-6
 
+/* By NVML and the host's own clock or stacks: what the GPUs idle while the main thread neither
+ * waits nor copies, it needs for launching. */
+static void launch_by_host(const struct judging *j, struct judged_cause *out)
+{
+	double copies = judging_share(j, PART_COPY), data = judging_share(j, PART_DATA),
+	       clock = judging_share(j, PART_COMPUTE),
+	       works = judging_places(j, "spinning: ", NULL), idle = judging_idle(j);
+
+	if (judging_gpu(j) && !j->r->live)
+		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
+	works = fmax(works, isfinite(clock) ? clock : 0);
+	if (!(idle > WATCHED_IDLE) || !(works > 0.5))
+		return;
+	idle -= (copies > 0 ? copies : 0) + (data > 0 ? data : 0);
+	judged_set_text(j, out, IS_LIKELY, fmin(idle, works),
+			"the main thread computes for %.0f %% of the time, and no kernel runs for "
+			"%.0f %%",
+			100 * works, 100 * judging_idle(j));
+	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
+	judged_cite_sum(j, out, FIGURE_COMPUTE_S);
+	judging_places(j, "spinning: ", out);
+}
+
 static void rule_launch(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_summary *r = j->r;
@@ -384,8 +416,7 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
 
 	if (!r->split.gpu_clock || !isfinite(idle)) {
-		if (judging_gpu(j) && !r->live)
-			judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
+		launch_by_host(j, out);
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_IDLE_S);

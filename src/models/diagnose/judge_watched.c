@@ -17,8 +17,9 @@
  * logged one by one or several per line. */
 #define EVEN 1.05
 enum { STEPS_EVEN = 20 };
-/* Growth of what waits to be written that is no log. */
+/* Growth of what waits to be written that is no log; what a disk writes a second that is none. */
 #define WRITTEN_BYTES 100e6
+#define WRITTEN_GBS 0.1
 
 /* By what ran on the GPU, where that was seen. */
 static bool watched_inside(const struct run_summary *r)
@@ -97,20 +98,29 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 void watched_checkpoint(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_summary *r = j->r;
-	const struct figure_sum *dirty = &r->sums[FIGURE_DIRTY];
-	double written = dirty->n ? dirty->high - dirty->low : (double)NAN;
-	bool wrote = written > WRITTEN_BYTES;
+	const struct figure_sum *dirty = &r->sums[FIGURE_DIRTY], *disk = &r->sums[FIGURE_WRITTEN];
+	double waits = dirty->n ? dirty->high - dirty->low : (double)NAN,
+	       saves = judging_places(j, "saving: ", NULL);
+	const char *seen =
+		waits > WRITTEN_BYTES
+			? arena_printf(j->a, ", while %.2g GB wait for writeback", waits / 1e9)
+		: saves > 2 * DIAGNOSE_WORTH
+			? arena_printf(j->a,
+				       ", and %.0f %% of the main thread's stack samples save",
+				       100 * saves)
+		: disk->n && disk->high > WRITTEN_GBS
+			? arena_printf(j->a, ", and a disk writes at up to %.2g GB/s", disk->high)
+			: NULL;
 
 	if (!r->longer.every || r->longer.share < DIAGNOSE_WORTH || !isfinite(watched_idle(r)))
 		return;
-	judged_set_text(
-		j, out, wrote ? IS_CERTAIN : IS_POSSIBLE, r->longer.share,
-		"one in every %lld steps takes %.3g s longer%s", r->longer.every,
-		r->longer.at->value - r->step_s,
-		wrote ? arena_printf(j->a, ", while %.2g GB wait for writeback", written / 1e9)
-		      : "; no recording shows the writes");
+	judged_set_text(j, out, seen ? IS_CERTAIN : IS_POSSIBLE, r->longer.share,
+			"one in every %lld steps takes %.3g s longer%s", r->longer.every,
+			r->longer.at->value - r->step_s,
+			seen ? seen : "; no recording shows the writes");
 	judged_cite(j, out, r->longer.at, "the longest step");
 	judged_cite_sum(j, out, FIGURE_DIRTY);
+	judged_cite_sum(j, out, FIGURE_WRITTEN);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 }
 

@@ -60,6 +60,7 @@ const struct figure_type figure_types[FIGURE_KINDS] = {
 	[FIGURE_DISK_GBS] = { "disk", "GB/s" },
 	[FIGURE_GPU_MEMORY_BUSY] = { "GPU memory busy", "" },
 	[FIGURE_DIRTY] = { "not yet written", "bytes" },
+	[FIGURE_WRITTEN] = { "disk writes", "GB/s" },
 	[FIGURE_NVLINK_GBS] = { "NVLink", "GB/s" },
 	[FIGURE_ALLOC_RETRIES] = { "allocator retries", "" },
 	[FIGURE_GEMM_S] = { "matrix multiplications", "s" },

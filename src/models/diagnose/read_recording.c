@@ -35,6 +35,7 @@ static const struct {
 	{ "gpu.sm-activity", FIGURE_SM_ACTIVITY, 0.01, NULL },
 	{ "gpu.memory-busy", FIGURE_GPU_MEMORY_BUSY, 0.01, NULL },
 	{ "memory.dirty", FIGURE_DIRTY, 1, NULL },
+	{ "disk.written", FIGURE_WRITTEN, 1e-9, NULL },
 	{ "gpu.power", FIGURE_GPU_POWER_W, 1, NULL },
 	{ "gpu.sm-clock", FIGURE_SM_MHZ, 1, NULL },
 	{ "gpu.temperature", FIGURE_GPU_C, 1, NULL },

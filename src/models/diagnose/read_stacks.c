@@ -47,15 +47,18 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 /* What the modules in its stack show it to do: the first row of which both are there. */
 static const struct {
 	const char *module, *beside, *work;
-	double least; /* share of samples */
+	double least;	  /* share of samples */
+	const char *less; /* than the first one this is there for; NULL: all the same */
 } works[] = {
-	{ "trl/trainer/grpo_trainer", NULL, "reinforcement learning (GRPO)", 0.2 },
+	{ "trl/trainer/grpo_trainer", NULL, "reinforcement learning (GRPO)", 0.2, NULL },
 	{ "transformers/generation", "torch/autograd/graph",
-	  "reinforcement learning (it generates and trains)", 0.1 },
-	{ "transformers/generation", NULL, "generation", 0.1 },
-	{ "peft/tuners", NULL, "fine-tuning of adapters (LoRA)", 0.05 },
-	{ "diffusers", NULL, "diffusion", 0.1 },
-	{ "torch/nn/modules/conv", NULL, "training of a convolutional network", 0.03 },
+	  "reinforcement learning (it generates and trains)", 0.1, NULL },
+	{ "transformers/generation", NULL, "generation", 0.1, NULL },
+	{ "peft/tuners", NULL, "fine-tuning of adapters (LoRA)", 0.05, NULL },
+	{ "diffusers", NULL, "diffusion", 0.1, NULL },
+	/* Vision transformers have one convolution: it makes their patches. */
+	{ "torch/nn/modules/conv", NULL, "training of a convolutional network", 0.03,
+	  "torch/nn/modules/linear" },
 };
 
 static double stacks_module(const json_t *o, const char *begins, double samples)
@@ -78,7 +81,8 @@ static void stacks_work(const struct read_place *at, const json_t *o, double sam
 		double share = stacks_module(o, works[i].module, samples);
 
 		if (share < works[i].least ||
-		    (works[i].beside && !(stacks_module(o, works[i].beside, samples) > 0)))
+		    (works[i].beside && !(stacks_module(o, works[i].beside, samples) > 0)) ||
+		    (works[i].less && !(stacks_module(o, works[i].less, samples) < share)))
 			continue;
 		read_trait(at, TRAIT_WORK, works[i].work, share);
 		return;
