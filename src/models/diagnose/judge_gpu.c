@@ -210,13 +210,15 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 				isfinite(share) ? fmin(share, pageable) : pageable,
 				"copies from pageable memory take %.0f %% of a step",
 				100 * pageable);
-	else if (!j->r->split.gpu_clock && judging_idle(j) > 0.15)
+	else if (!j->r->split.gpu_clock && judging_idle(j) > 0.15) {
 		/* A copy from pinned memory is handed over, and the host goes on. */
+		judged_cite_sum(j, out, FIGURE_COPY_S);
+		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 		judged_set_text(j, out, IS_LIKELY, fmin(share, judging_idle(j)),
 				"the host waits for copies for %.0f %% of a step, as it does for "
 				"those from pageable memory",
 				100 * share);
-	else
+	} else
 		judged_set_text(j, out, IS_POSSIBLE, share,
 				"copies stall the GPU for %.0f %% of a step", 100 * share);
 }
