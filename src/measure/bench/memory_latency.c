@@ -244,6 +244,7 @@ const struct bench bench_memory_latency = {
 		  "cycle is checked afterwards.",
 	.version = 1,
 	FIGURES(figures),
+	.brief = "16KiB 1MiB 16MiB 256MiB 256MiB:huge",
 	.seconds = 0.3,
 	.rounds = 3,
 	.cases = chase_cases,
