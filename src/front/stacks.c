@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@ enum {
 	MODULES_MAX = 1024,
 	REFRESH = 20,
 	AWAY = 10, /* a kind of place that was left for as many samples is come to again */
-	TRIES_MAX = 5
+	TRIES_MAX = 5,
+	COST = 100 /* unless often: of as much time one part is spent on samples */
 };
 
 /* What a process was in, at one line of the user's program. */
@@ -45,30 +47,51 @@ struct module {
 struct looked_at {
 	pid_t pid;
 	int rank, tries;
-	bool python, over;
-	struct stack_reader *reader;
+	bool over;
+	struct stack_reader *reader; /* NULL: no Python */
 	unsigned samples;
 };
 
 struct stack_samples {
 	struct arena a; /* readers, and texts of places */
 	pid_t job;
+	bool often;
 	pthread_t thread;
 	atomic_bool end;
 	struct looked_at at[LOOKED_MAX];
 	struct place places[PLACES_MAX];
 	struct module modules[MODULES_MAX];
 	size_t n, n_places, n_modules;
-	double cpu_s;
+	double cpu_s, every_s;
 	const char *missing;
 };
+
+/* What has no Python leaves nothing but why. */
+static void open_python(struct stack_samples *s, struct looked_at *at)
+{
+	struct arena_mark before = arena_mark(&s->a);
+	ARENA_AUTO scratch = { 0 };
+	struct stack_process p = { 0 };
+	struct err e = { 0 };
+	const char *missing;
+
+	at->reader = stacks_open(&s->a, at->pid, &e);
+	if (at->reader)
+		stacks_read(at->reader, &scratch, true, &p);
+	if (p.python)
+		return;
+	missing = p.missing ? arena_strdup(&scratch, p.missing) : NULL;
+	at->reader = NULL;
+	arena_back(&s->a, before);
+	if (missing && !s->missing)
+		s->missing = arena_strdup(&s->a, missing);
+}
 
 /* New processes; those in which Python had not begun are opened again. */
 static void refresh(struct stack_samples *s)
 {
 	pid_t pids[LOOKED_MAX];
 	size_t n = stacks_tree(s->job, pids, LOOKED_MAX);
-	struct err e = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		size_t k = 0;
@@ -76,11 +99,11 @@ static void refresh(struct stack_samples *s)
 		while (k < s->n && s->at[k].pid != pids[i])
 			k++;
 		if (k == LOOKED_MAX ||
-		    (k < s->n && (s->at[k].python || s->at[k].tries > TRIES_MAX)))
+		    (k < s->n && (s->at[k].reader || s->at[k].tries > TRIES_MAX)))
 			continue;
 		s->at[k].pid = pids[i];
 		s->at[k].tries++;
-		s->at[k].reader = stacks_open(&s->a, pids[i], &e);
+		open_python(s, &s->at[k]);
 		s->n += k == s->n;
 	}
 }
@@ -166,7 +189,6 @@ static void sample(struct stack_samples *s)
 		stacks_read(at->reader, &scratch, true, &p.at);
 		at->over = p.at.ends;
 		at->rank = p.at.rank;
-		at->python = p.at.python != NULL;
 		if (p.at.missing && !s->missing)
 			s->missing = arena_strdup(&s->a, p.at.missing);
 		if (!at->over && p.at.n && p.at.threads[0].n) {
@@ -181,29 +203,45 @@ static void sample(struct stack_samples *s)
 	}
 }
 
+static double thread_cpu_s(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void *sampling(void *ctx)
 {
 	struct stack_samples *s = ctx;
-	struct timespec cpu;
+	double begin = clock_mono_s();
+	unsigned n = 0;
 
-	for (unsigned i = 0; !atomic_load(&s->end); i++) {
-		if (i % REFRESH == 0)
+	for (; !atomic_load(&s->end); n++) {
+		double rest = EVERY_MS / 1e3, before = s->cpu_s;
+
+		if (n % REFRESH == 0)
 			refresh(s);
 		sample(s);
-		nanosleep(&(struct timespec){ 0, EVERY_MS * 1000000L }, NULL);
+		s->cpu_s = thread_cpu_s();
+		if (!s->often)
+			rest = fmax(rest, COST * (s->cpu_s - before));
+		for (double end = clock_mono_s() + rest;
+		     !atomic_load(&s->end) && clock_mono_s() < end;)
+			nanosleep(&(struct timespec){ 0, EVERY_MS * 1000000L }, NULL);
 	}
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-		s->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+	s->every_s = (clock_mono_s() - begin) / n;
 	return NULL;
 }
 
-struct stack_samples *stack_samples_begin(pid_t job)
+struct stack_samples *stack_samples_begin(pid_t job, bool often)
 {
 	struct stack_samples *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		abort();
 	s->job = job;
+	s->often = often;
 	if (pthread_create(&s->thread, NULL, sampling, s) == 0)
 		return s;
 	free(s);
@@ -237,7 +275,7 @@ static json_t *process_json(const struct stack_samples *s, size_t i)
 	}
 	return json_pack("{si si si si sf so so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
 			 "rank", s->at[i].rank, "samples", (int)s->at[i].samples, "every_s",
-			 EVERY_MS / 1e3, "places", list, "modules", modules);
+			 s->every_s, "places", list, "modules", modules);
 }
 
 static size_t stack_samples_write(const struct stack_samples *s, FILE *f)

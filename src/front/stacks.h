@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the processes of a job are, 20 times a second, added up to a file beside its recording. */
+/* Where the Python processes of a job are, added up to a file beside its recording. */
 #ifndef FRONT_STACKS_H
 #define FRONT_STACKS_H
 
@@ -7,8 +7,9 @@
 #include <sys/types.h>
 
 struct stack_samples;
-/* Begins, in a thread of its own. NULL: there is no thread to be had. */
-struct stack_samples *stack_samples_begin(pid_t job);
+/* Begins, in a thread of its own: 20 times a second; unless often, more rarely where that takes
+ * over 1 % of a CPU. NULL: there is no thread to be had. */
+struct stack_samples *stack_samples_begin(pid_t job, bool often);
 /* Ends, and writes RECORDING.stacks: a line of JSON for each process. quiet: nothing is said. */
 void stack_samples_end(struct stack_samples *s, const char *recording, bool quiet);
 

@@ -16,7 +16,7 @@
 struct record_ask {
 	struct ask_texts command;
 	double interval_s, for_s;
-	bool trace, stacks;
+	bool trace, stacks, no_stacks;
 	unsigned tracer; /* enum tracer */
 };
 static const char *const tracers[] = {
@@ -38,9 +38,10 @@ static const struct ask_row record_ask_rows[] = {
 	  "(PATH-nsys.sqlite)",
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
-	  "also sample the stacks of its Python processes, 20 times a second (PATH.stacks); "
-	  "--trace includes it",
+	  "sample the stacks of its Python processes 20 times a second (PATH.stacks), as --trace "
+	  "does; otherwise as often as takes 1 % of a CPU",
 	  ASK_FLAG(record_ask, stacks) },
+	{ "no-stacks", "sample no stacks", ASK_FLAG(record_ask, no_stacks) },
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
 };
@@ -57,7 +58,7 @@ struct taping {
 	int interval_ms;
 	long long for_ms;
 	uint64_t rows;
-	bool trace, stacks;
+	bool trace, stacks, often;
 	struct injection looking;
 };
 
@@ -200,7 +201,7 @@ static int record(struct taping *s, char **argv)
 		return code == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
 	print_start(s, argv != NULL);
-	samples = s->stacks && argv ? stack_samples_begin(s->job.pid) : NULL;
+	samples = s->stacks ? stack_samples_begin(s->job.pid, s->often) : NULL;
 	code = rows(s, &w);
 	if (samples)
 		stack_samples_end(samples, s->path, s->r->print.quiet);
@@ -238,7 +239,8 @@ static int verb_record(struct run *r)
 		return complain_text(EXIT_USAGE, "%s traces a COMMAND, and none is given",
 				     ask->trace ? "--trace" : "--stacks");
 	s.trace = ask->trace;
-	s.stacks = ask->stacks || ask->trace;
+	s.often = ask->stacks || ask->trace;
+	s.stacks = ask->command.n && !ask->no_stacks;
 	s.looking.by = (enum tracer)ask->tracer;
 	if (!s.path)
 		s.path = door_save_path(&r->door, SAVED_RECORDINGS, ".rec", &e);

@@ -114,7 +114,8 @@ struct bench {
 	/* From observations to the unit of the first figure; 0: no observations. */
 	double observed_scale;
 	unsigned observed_of; /* another figure's unit than the first's */
-	/* How the cases' names begin that "bench all" runs; NULL: all of them, "-": none. */
+	/* Names, or how they begin, of the cases that "bench all" runs, apart by blanks; NULL: all
+	 * of them, "-": none. */
 	const char *brief;
 	double seconds;	 /* of measuring per case, by default */
 	unsigned rounds; /* fresh set-ups per case */
