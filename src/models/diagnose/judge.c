@@ -150,24 +150,6 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
-double judging_places(const struct judging *j, const char *kind, struct judged_cause *c)
-{
-	const struct run_evidence *ev = j->r->ev;
-	double sum = 0;
-
-	for (size_t i = 0; i < ev->n_traits; i++) {
-		const struct run_attribute *t = &ev->traits[i];
-
-		if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
-		    !str_starts(t->text, kind))
-			continue;
-		sum += t->value;
-		if (c && t->value >= DIAGNOSE_WORTH)
-			judged_cite_trait(j, c, t);
-	}
-	return sum;
-}
-
 /* What sampled stacks say of a cause: of this kind (waits.rows) are the places that it stands at.
  */
 static void judge_places(const struct judging *j, struct judged_cause *c)
@@ -371,7 +353,6 @@ int diagnose_code(const struct diagnosis_of_runs *d)
 	"p.export_chrome_trace(FILE)"
 #define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
 #define RECORD "gputune record -o job.rec -- COMMAND"
-#define STACKS "gputune record --stacks -o job.rec -- COMMAND"
 #define NCCL_LOG "the log of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,ENV"
 
 /* "1220 kernels a step"; where no file tells a step, in all that was watched. */
@@ -389,20 +370,18 @@ static const char *kernels_of(const struct judging *j, double kernels)
  * waits nor copies, it needs for launching. */
 static void launch_by_host(const struct judging *j, struct judged_cause *out)
 {
-	double copies = judging_share(j, PART_COPY), data = judging_share(j, PART_DATA),
-	       clock = judging_share(j, PART_COMPUTE),
-	       works = judging_places(j, "spinning: ", NULL), idle = judging_idle(j);
+	double idle = judging_idle(j),
+	       works = fmax(judging_places(j, "spinning: ", NULL), judging_share(j, PART_COMPUTE)),
+	       waits = fmax(judging_share(j, PART_COPY), 0) + fmax(judging_share(j, PART_DATA), 0);
 
 	if (judging_gpu(j) && !j->r->live)
 		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
-	works = fmax(works, isfinite(clock) ? clock : 0);
 	if (!(idle > WATCHED_IDLE) || !(works > 0.5))
 		return;
-	idle -= (copies > 0 ? copies : 0) + (data > 0 ? data : 0);
-	judged_set_text(j, out, IS_LIKELY, fmin(idle, works),
+	judged_set_text(j, out, IS_LIKELY, fmin(idle - waits, works),
 			"the main thread computes for %.0f %% of the time, and no kernel runs for "
 			"%.0f %%",
-			100 * works, 100 * judging_idle(j));
+			100 * works, 100 * idle);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	judged_cite_sum(j, out, FIGURE_COMPUTE_S);
 	judging_places(j, "spinning: ", out);
@@ -511,10 +490,10 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "disk first",
 	  "log lines with the checkpoint time", NULL },
 	{ "compile", "graphs are compiled again and again", NULL,
-	  "pad or bucket lengths, or mark_dynamic(); TORCH_LOGS=recompiles says why", STACKS,
+	  "pad or bucket lengths, or mark_dynamic(); TORCH_LOGS=recompiles says why", RECORD,
 	  NULL },
 	{ "host", "the program does other work in the loop", NULL,
-	  "do it less often, or leave it out: the line is named", STACKS, NULL },
+	  "do it less often, or leave it out: the line is named", RECORD, NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
 	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",

@@ -55,6 +55,24 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 	out->cites[out->n_cites++] = (struct cite){ &j->r->ev->files[t->file], t->line, t->text };
 }
 
+double judging_places(const struct judging *j, const char *kind, struct judged_cause *c)
+{
+	const struct run_evidence *ev = j->r->ev;
+	double sum = 0;
+
+	for (size_t i = 0; i < ev->n_traits; i++) {
+		const struct run_attribute *t = &ev->traits[i];
+
+		if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
+		    !str_starts(t->text, kind))
+			continue;
+		sum += t->value;
+		if (c && t->value >= DIAGNOSE_WORTH)
+			judged_cite_trait(j, c, t);
+	}
+	return sum;
+}
+
 double judging_share(const struct judging *j, enum step_part p)
 {
 	const struct step_split *s = &j->r->split;

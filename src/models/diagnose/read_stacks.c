@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What "gputune record --stacks" leaves (src/front/stacks.c): a line of JSON for each process, with
- * what its main thread was in, and where. */
+/* What "gputune record -- COMMAND" leaves (src/front/stacks.c): a line of JSON for each process,
+ * with what its main thread was in, and where. */
 #include <math.h>
 #include <string.h>
 
