@@ -369,15 +369,24 @@ const struct bench bench_memory_bandwidth = {
 #include <arm_neon.h>
 #endif
 
-/* Through the cache: loops of which the compiler makes vectors. */
-#define CACHED_LOOPS(suffix, target_)                                                              \
+/* Through the cache: loops of which the compiler makes vectors, for sums of so many bytes. */
+#define CACHED_LOOPS(suffix, target_, bytes)                                                       \
 	target_ static uint64_t read_##suffix(const double *a, size_t n)                           \
 	{                                                                                          \
-		const uint64_t *words = (const uint64_t *)(const void *)a;                         \
+		typedef uint64_t words __attribute__((vector_size(bytes)));                        \
+		const words *p = (const words *)(const void *)a;                                   \
+		words s0 = { 0 }, s1 = s0, s2 = s0, s3 = s0;                                       \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
-		for (size_t i = 0; i < n; i++)                                                     \
-			sum += words[i];                                                           \
+		for (size_t i = 0; i < n * sizeof(*a) / (bytes); i += 4) {                         \
+			s0 += p[i];                                                                \
+			s1 += p[i + 1];                                                            \
+			s2 += p[i + 2];                                                            \
+			s3 += p[i + 3];                                                            \
+		}                                                                                  \
+		s0 += s1 + s2 + s3;                                                                \
+		for (size_t i = 0; i < (bytes) / sizeof(*a); i++)                                  \
+			sum += s0[i];                                                              \
 		return sum;                                                                        \
 	}                                                                                          \
 	target_ static void write_##suffix(double *a, size_t n)                                    \
@@ -425,7 +434,7 @@ const struct bench bench_memory_bandwidth = {
 	}
 
 #define NO_TARGET
-CACHED_LOOPS(plain, NO_TARGET)
+CACHED_LOOPS(plain, NO_TARGET, 16)
 
 static bool always(void)
 {
@@ -447,7 +456,8 @@ static bool has_avx512(void)
 #define AVX2 __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f")))
 
-CACHED_LOOPS(avx2, AVX2)
+CACHED_LOOPS(avx2, AVX2, 32)
+CACHED_LOOPS(avx512, AVX512, 64)
 STREAM_LOOPS(sse2_nt, NO_TARGET, __m128d, _mm_stream_pd, _mm_sfence)
 STREAM_LOOPS(avx2_nt, AVX2, __m256d, _mm256_stream_pd, _mm_sfence)
 STREAM_LOOPS(avx512_nt, AVX512, __m512d, _mm512_stream_pd, _mm_sfence)
@@ -457,6 +467,7 @@ const struct memory_kernel memory_kernels[] = {
 	{ "sse2, non-temporal", always, NULL, write_sse2_nt, copy_sse2_nt, triad_sse2_nt },
 	{ "avx2", has_avx2, read_avx2, write_avx2, copy_avx2, triad_avx2 },
 	{ "avx2, non-temporal", has_avx2, NULL, write_avx2_nt, copy_avx2_nt, triad_avx2_nt },
+	{ "avx512", has_avx512, read_avx512, write_avx512, copy_avx512, triad_avx512 },
 	{ "avx512, non-temporal", has_avx512, NULL, write_avx512_nt, copy_avx512_nt,
 	  triad_avx512_nt },
 };
