@@ -49,7 +49,8 @@ struct normal_figure {
 
 /* What is usual. */
 struct normal_band {
-	const char *hardware;	   /* GPU as NVML names it, with '*', or platform.kind */
+	const char *hardware; /* GPU as NVML names it, with '*', platform.kind, "drive:NAME", or
+			       * "link:RATE", of whose Gbit/s low, high and most are parts */
 	const char *bench, *which; /* as of the figure; '*' and '?' as in file names */
 	unsigned gpus, nodes;	   /* so many; 0: any number */
 	double from;		   /* bytes; smaller sizes are not judged by it */

@@ -54,7 +54,8 @@ const struct row_table normal_figure_table =
 		  figure_columns, .finish = NULL);
 
 static const struct row_column normal_columns[] = {
-	ROW_NAME(NB, hardware, .meaning = "GPU name as reported by NVML, or a platform"),
+	ROW_NAME(NB, hardware,
+		 .meaning = "GPU name as reported by NVML, a platform, drive:NAME, or link:RATE"),
 	ROW_TEXT(NB, bench, "bench", .required = true, .meaning = "bench"),
 	ROW_TEXT(NB, which, "case", .required = true, .meaning = "case; * and ? as in file names"),
 	ROW_COUNT(NB, gpus, "gpus", .max = 1 << 20, .meaning = "number of GPUs; not given: any"),

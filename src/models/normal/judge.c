@@ -54,23 +54,33 @@ const char *normal_fill(struct arena *a, const struct normal_seen *s, const char
 struct of {
 	const struct gpu_kind *gpu; /* NULL: not known */
 	int gpus, nodes;	    /* 0: not known */
+	const char *part; /* "link:100", "drive:NAME", as the text says; NULL: not known */
+	double rate;	  /* of that link, Gbit/s: bands of links are parts of it; else 1 */
 };
 
-static struct of hardware_of_figure(const struct normal_on *on, const struct normal_seen *s)
+static struct of hardware_of_figure(struct arena *a, const struct normal_on *on,
+				    const struct normal_seen *s)
 {
-	struct of o = { .gpus = s->gpus, .nodes = s->nodes };
+	struct of o = { .gpus = s->gpus, .nodes = s->nodes, .rate = 1 };
+	bool disk = strcmp(s->figure->bench, "disk") == 0;
+	const char *part = normal_key(s, disk ? "drive" : "link");
 
 	if (s->gpu)
 		o.gpu = gpu_kind_of(on->known, s->gpu);
 	else if (on->place)
-		o = (struct of){ on->place->gpu, s->gpus ? s->gpus : on->place->gpus, s->nodes };
+		o = (struct of){ on->place->gpu, s->gpus ? s->gpus : on->place->gpus, s->nodes,
+				 NULL, 1 };
+	if (*part && (disk || strcmp(s->figure->unit, "Gbit/s") == 0)) {
+		o.part = arena_printf(a, disk ? "drive:%s" : "link:%s", part);
+		o.rate = disk ? 1 : strtod(part, NULL);
+	}
 	return o;
 }
 
 static bool is_hardware(const char *name, const struct gpu_kind *g)
 {
-	return fnmatch(name, g->name, 0) == 0 ||
-	       (strcmp(name, "dgx-spark") == 0 && strcmp(g->name, "NVIDIA GB10") == 0);
+	return (g && fnmatch(name, g->name, 0) == 0) ||
+	       (g && strcmp(name, "dgx-spark") == 0 && strcmp(g->name, "NVIDIA GB10") == 0);
 }
 
 /* --- what is usual ---------------------------------------------------------------------------- */
@@ -87,13 +97,20 @@ static bool counts(unsigned band, int seen)
 	return !band || (int)band == seen;
 }
 
+/* part: of the link or the drive, not of the GPU; of a GPU whose own link is faster nothing says
+ * anything of this one. */
 static bool usual_of_others(struct arena *a, const struct normal_seen *s, const struct of *o,
-			    const char *which, struct usual *out)
+			    const char *which, bool part, struct usual *out)
 {
+	double rate = part ? o->rate : 1;
+
 	for (size_t i = 0; i < n_normal_bands; i++) {
 		const struct normal_band *b = &normal_bands[i];
 
-		if (strcmp(b->bench, s->figure->bench) != 0 || !is_hardware(b->hardware, o->gpu) ||
+		if (strcmp(b->bench, s->figure->bench) != 0 ||
+		    (part ? fnmatch(b->hardware, o->part, FNM_CASEFOLD) != 0
+			  : !is_hardware(b->hardware, o->gpu) ||
+				     (o->rate > 1 && b->most > o->rate)) ||
 		    fnmatch(b->which, which, 0) != 0 || !counts(b->gpus, o->gpus) ||
 		    !counts(b->nodes, o->nodes))
 			continue;
@@ -101,7 +118,9 @@ static bool usual_of_others(struct arena *a, const struct normal_seen *s, const 
 			out->from = b->from;
 			continue;
 		}
-		*out = (struct usual){ b->low, b->high, b->most, b->n, NULL, 0 };
+		*out = (struct usual){
+			b->low * rate, b->high * rate, b->most * rate, b->n, NULL, 0
+		};
 		out->source = arena_printf(a, "%s (%s)", b->source, b->date);
 		return true;
 	}
@@ -159,7 +178,7 @@ static double sheet_limit(const struct normal_figure *f, const struct of *o)
 static bool usual_of_link(const struct normal_seen *s, const struct of *o, const char *which,
 			  struct usual *out)
 {
-	double link = o->gpu->link;
+	double link = o->gpu ? o->gpu->link : 0;
 
 	if (strcmp(s->figure->bench, "copy") != 0 || str_starts(which, "peer-both") ||
 	    !(link > 0) || link >= nvlink_least)
@@ -207,6 +226,10 @@ static const char *hardware_text(struct arena *a, const struct normal_seen *s, c
 	const char *name = o->gpu ? o->gpu->name : s->gpu;
 	const char *nodes = o->nodes > 1 ? arena_printf(a, ", %d nodes", o->nodes) : "";
 
+	if (o->part && o->rate > 1)
+		return arena_printf(a, "a link of %g Gbit/s", o->rate);
+	if (o->part)
+		return o->part + strlen("drive:");
 	if (!name)
 		return NULL;
 	return arena_printf(a, "%d x %s%s", o->gpus ? o->gpus : 1, name, nodes);
@@ -216,10 +239,12 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 		    const char *which, struct normal_item *i)
 {
 	struct usual u = { 0 };
-	bool known = usual_of_others(a, s, o, which, &u) || usual_of_ours(a, s, o, which, &u) ||
+	bool known = usual_of_others(a, s, o, which, false, &u) ||
+		     (o->part && usual_of_others(a, s, o, which, true, &u)) ||
+		     (!o->part && usual_of_ours(a, s, o, which, &u)) ||
 		     usual_of_link(s, o, which, &u);
 
-	i->limit = u.most > 0 ? u.most : sheet_limit(s->figure, o);
+	i->limit = u.most > 0 ? u.most : o->gpu ? sheet_limit(s->figure, o) : 0;
 	if (known) {
 		i->why = "only the least value is known: the usual one depends on the network";
 		i->low = u.low;
@@ -239,7 +264,7 @@ void normal_judge(struct arena *a, const struct normal_on *on, const struct norm
 {
 	const struct normal_figure *f = s->figure;
 	const char *which = normal_fill(a, s, f->which);
-	struct of o = hardware_of_figure(on, s);
+	struct of o = hardware_of_figure(a, on, s);
 
 	*i = (struct normal_item){ .tool = s->tool,
 				   .where = s->where,
@@ -249,7 +274,7 @@ void normal_judge(struct arena *a, const struct normal_on *on, const struct norm
 				   .size = s->size,
 				   .test = f->test,
 				   .hardware = hardware_text(a, s, &o) };
-	if (!o.gpu)
+	if (!o.gpu && !o.part)
 		i->why = s->gpu ? arena_printf(a, "%s: unknown GPU", s->gpu)
 				: "hardware unknown: give --on";
 	else
