@@ -51,7 +51,7 @@ struct normal_figure {
 struct normal_band {
 	const char *hardware; /* GPU as NVML names it, with '*', platform.kind, "drive:NAME", or
 			       * "link:RATE", of whose Gbit/s low, high and most are parts */
-	const char *bench, *which; /* as of the figure; '*' and '?' as in file names */
+	const char *bench, *which; /* as of the figure; '*', '?' and @(A|B) as in file names */
 	unsigned gpus, nodes;	   /* so many; 0: any number */
 	double from;		   /* bytes; smaller sizes are not judged by it */
 	double low, high; /* in the figure's unit; high 0: only what is too little is known */

@@ -79,7 +79,7 @@ static struct of hardware_of_figure(struct arena *a, const struct normal_on *on,
 
 static bool is_hardware(const char *name, const struct gpu_kind *g)
 {
-	return (g && fnmatch(name, g->name, 0) == 0) ||
+	return (g && fnmatch(name, g->name, FNM_EXTMATCH) == 0) ||
 	       (g && strcmp(name, "dgx-spark") == 0 && strcmp(g->name, "NVIDIA GB10") == 0);
 }
 
@@ -108,10 +108,10 @@ static bool usual_of_others(struct arena *a, const struct normal_seen *s, const 
 		const struct normal_band *b = &normal_bands[i];
 
 		if (strcmp(b->bench, s->figure->bench) != 0 ||
-		    (part ? fnmatch(b->hardware, o->part, FNM_CASEFOLD) != 0
+		    (part ? fnmatch(b->hardware, o->part, FNM_CASEFOLD | FNM_EXTMATCH) != 0
 			  : !is_hardware(b->hardware, o->gpu) ||
 				     (o->rate > 1 && b->most > o->rate)) ||
-		    fnmatch(b->which, which, 0) != 0 || !counts(b->gpus, o->gpus) ||
+		    fnmatch(b->which, which, FNM_EXTMATCH) != 0 || !counts(b->gpus, o->gpus) ||
 		    !counts(b->nodes, o->nodes))
 			continue;
 		if (s->size > 0 && s->size < b->from) {
