@@ -37,7 +37,9 @@ class _Error(ctypes.Structure):
 
 
 def _load() -> ctypes.CDLL:
-    lib = ctypes.CDLL(os.environ.get("LIBGPUTUNE", "libgputune.so.0"))
+    name = "libgputune.so.0"
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)  # as a wheel has it
+    lib = ctypes.CDLL(os.environ.get("LIBGPUTUNE") or (beside if os.path.exists(beside) else name))
     why = ctypes.POINTER(_Error)
     lib.gputune_version.restype = ctypes.c_char_p
     lib.gputune_open.argtypes = [ctypes.c_char_p, why]
