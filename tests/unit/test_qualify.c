@@ -470,18 +470,17 @@ static void test_beside(void **state)
 /* A circle of containers, and more causes than are looked for: it ends. */
 static void test_odd_sets(void **state)
 {
-	struct blame_part parts[40];
+	size_t within[40];
 	struct blame_test tests[20];
-	struct blame_set set = { parts, 40, tests, 20 };
+	struct blame_set set = { within, 40, tests, 20 };
 	struct blame found;
 
 	(void)state;
 	for (size_t i = 0; i < 40; i++)
-		parts[i] = (struct blame_part){ BLAME_PORT, (i + 3) % 40 };
+		within[i] = (i + 3) % 40;
 	for (size_t i = 0; i < 20; i++)
-		tests[i] = (struct blame_test){ .parts = { 2 * i, 2 * i + 1 },
-						.n = 2,
-						.state = BLAME_BAD };
+		tests[i] =
+			(struct blame_test){ .parts = { 2 * i, 2 * i + 1 }, .n = 2, .bad = true };
 	found = blame_judge(&arena, &set);
 	assert_int_equal(found.n, 20);
 	for (size_t i = 0; i < found.n; i++)
@@ -496,7 +495,7 @@ static void test_odd_sets(void **state)
 	/* All parts worked elsewhere. */
 	for (size_t i = 0; i < 20; i++)
 		tests[i].parts[0] = tests[i].parts[1] = 0;
-	tests[0].state = BLAME_GOOD;
+	tests[0].bad = false;
 	found = blame_judge(&arena, &set);
 	assert_int_equal(found.n, 0);
 	arena_free(&arena);

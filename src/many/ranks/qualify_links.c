@@ -482,13 +482,11 @@ static struct blame_set blame_parts(struct links *l, enum pair_test test)
 {
 	size_t n = l->c->n;
 	struct blame_set set = { .n_parts = path_part(l, l->q->n_pairs) };
-	struct blame_part *parts = arena_array(l->a, set.n_parts, sizeof(*parts));
+	size_t *within = arena_array(l->a, set.n_parts, sizeof(*within));
 	struct blame_test *tests = arena_array(l->a, l->q->n_pairs, sizeof(*tests));
 
 	for (size_t i = 0; i < set.n_parts; i++)
-		parts[i] = i < n		 ? (struct blame_part){ BLAME_NODE, i }
-			   : i < path_part(l, 0) ? (struct blame_part){ BLAME_PORT, i % n }
-						 : (struct blame_part){ BLAME_PATH, i };
+		within[i] = i < path_part(l, 0) ? i % n : i;
 	for (size_t i = 0; i < l->q->n_pairs; i++) {
 		const struct qualify_pair *p = &l->q->pairs[i];
 
@@ -499,9 +497,9 @@ static struct blame_set blame_parts(struct links *l, enum pair_test test)
 							port_part(l, p->rail, p->b),
 							path_part(l, i) },
 					     .n = 5,
-					     .state = p->why ? BLAME_BAD : BLAME_GOOD };
+					     .bad = p->why != NULL };
 	}
-	set.parts = parts;
+	set.within = within;
 	set.tests = tests;
 	return set;
 }
@@ -510,7 +508,7 @@ static struct blame_set blame_parts(struct links *l, enum pair_test test)
 static const char *evidence_of(const struct links *l, const struct blame_set *set, size_t part)
 {
 	for (size_t t = 0; t < set->n_tests; t++)
-		for (size_t i = 0; i < set->tests[t].n && set->tests[t].state == BLAME_BAD; i++)
+		for (size_t i = 0; i < set->tests[t].n && set->tests[t].bad; i++)
 			if (set->tests[t].parts[i] == part)
 				return l->q->pairs[set->tests[t].parts[4] - path_part(l, 0)].why;
 	return "";
