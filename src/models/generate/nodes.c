@@ -50,7 +50,7 @@ static const char *first_address(struct arena *a, const struct fact_str *f)
 	return arena_strndup(a, list, strcspn(list, " "));
 }
 
-bool gen_foreign(const struct fact_str *link_layer)
+static bool gen_foreign(const struct fact_str *link_layer)
 {
 	return seen_ok(&link_layer->f) && !fact_is(link_layer, "InfiniBand") &&
 	       !fact_is(link_layer, "Ethernet");
@@ -80,7 +80,7 @@ static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen
 	}
 }
 
-void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n)
+static void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n)
 {
 	const char *only[] = { "nic.twins" };
 	const struct profile p = {

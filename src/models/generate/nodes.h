@@ -76,12 +76,8 @@ struct gen_cluster {
 
 void gen_node_of(struct arena *a, const struct machine *m, const char *name, const char *from,
 		 struct gen_node *out);
-/* Fills what nic.twins says of its ports; m: what is known of the machine. */
-void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n);
 /* Fills shape, and address and control of every node that has none. */
 void gen_cluster_judge(struct arena *a, struct gen_cluster *c);
-/* A link layer that is told and is neither InfiniBand nor Ethernet. */
-bool gen_foreign(const struct fact_str *link_layer);
 /* GPUs of all nodes. */
 size_t gen_gpus(const struct gen_cluster *c);
 /* A name that may stand in hostfiles and as an argument: letters, digits, "._-:", not first '-'. */

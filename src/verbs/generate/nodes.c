@@ -149,65 +149,17 @@ static int by_host(struct door *d, const struct machine_ask *from, struct gen_cl
 	return 0;
 }
 
-static const char *first_address(const struct cluster_port *p)
-{
-	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
-		unsigned long net;
-		unsigned bits;
-
-		if (gen_subnet(x->name, &net, &bits))
-			return x->name;
-	}
-	return "";
-}
-
-static void add_port(struct arena *a, const struct cluster_port *p, struct gen_node *n)
-{
-	const char *address = first_address(p);
-
-	if (seen_ok(&p->rdma_device.f) && n->n_ports < GEN_PORTS_MAX) {
-		ARENA_ADD(a, n->ports, n->n_ports) = (struct gen_port){
-			.device = p->rdma_device.v,
-			.number = (unsigned)fact_or(&p->rdma_port, 1),
-			.netdev = p->name,
-			.pci = p->pci,
-			.cage = fact_text(&p->nic.port, ""),
-			.infiniband = fact_is(&p->rdma.link_layer, "InfiniBand"),
-			.foreign = gen_foreign(&p->rdma.link_layer),
-			.up = fact_is(&p->rdma.state, "ACTIVE"),
-			.down = seen_ok(&p->rdma.state.f) && !fact_is(&p->rdma.state, "ACTIVE"),
-			.rate_mbps = fact_or(&p->rdma.rate_mbps, 0),
-			.address = address,
-		};
-	}
-	if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
-		ARENA_ADD(a, n->links, n->n_links) = (struct gen_link){
-			.name = p->name,
-			.address = address,
-			.speed_mbps = fact_or(&p->nic.speed_mbps, 0),
-			.wireless = fact_or(&p->nic.wireless, 0) == 1,
-		};
-	}
-}
-
 static void take_node(struct arena *a, const struct cluster_node *d, const char *path,
 		      struct gen_node *n)
 {
-	*n = (struct gen_node){
-		.name = d->name,
-		.address = "",
-		.control = "",
-		.from = arena_printf(a, "discovery %s", path),
-		.platform = fact_text(&d->platform, ""),
-		.gpu = fact_text(&d->gpu, ""),
-		.gpus = (size_t)fact_or(&d->gpus, 0),
-		.unified = fact_is(&d->platform, "dgx-spark"),
-		.nccl = fact_text(&d->nccl, NULL),
-		.total_bytes = fact_or(&d->memory_bytes, 0),
-	};
-	NODE_PORTS(p, d)
-	add_port(a, p, n);
-	gen_twins_judge(a, cluster_machine(a, d), n);
+	gen_node_of(a, cluster_machine(a, d), d->name, arena_printf(a, "discovery %s", path), n);
+	n->facts = NULL;
+	n->gpu = fact_text(&d->gpu, "");
+	n->gpus = (size_t)fact_or(&d->gpus, 0);
+	n->nccl = fact_text(&d->nccl, NULL);
+	n->total_bytes = fact_or(&d->memory_bytes, 0);
+	/* What is asked of the machine itself needs its GPUs, which a discovery does not list. */
+	n->unified = fact_is(&d->platform, "dgx-spark");
 }
 
 int generate_cluster(struct door *d, const char *path, struct gen_cluster *out)
