@@ -13,169 +13,62 @@ enum { FILE_MAX = 64 << 20 };
 
 /* --- a discovery ------------------------------------------------------------------------------ */
 
-struct end_view {
-	const char *node, *port, *pci, *address; /* NULL: not shown, or of no port */
-};
-
-struct link_view {
-	const struct cluster_link *link;
-	struct end_view a, b;
-};
-
-struct cage_view {
-	const struct cluster_cage *cage;
-	const char *node, **ports;
-	size_t n;
-	long long wire; /* -1: none */
-};
-
-struct path_view {
-	struct end_view *ends;
-	size_t n;
-	long long speed_mbps;
-};
-
-struct wire_view {
-	enum cluster_way way;
-	bool data;
-	struct end_view *cages; /* port: the cage's name */
-	size_t n_cages;
-	struct path_view *paths;
-	size_t n_paths;
-};
-
-static struct end_view end_view(const struct cluster *c, struct cluster_end e)
+static long long cage_wire(const void *object)
 {
-	const struct cluster_port *p = cluster_end_port(c, e);
-
-	return (struct end_view){ .node = c->nodes[e.node].name, .port = p->name, .pci = p->pci };
-}
-
-static const void *link_views(struct arena *a, const void *object, size_t *n)
-{
-	const struct cluster *c = object;
-	struct link_view *out = arena_array(a, c->n_links + 1, sizeof(*out));
-
-	*n = c->n_links;
-	for (size_t i = 0; i < *n; i++)
-		out[i] = (struct link_view){ &c->links[i], end_view(c, c->links[i].a),
-					     end_view(c, c->links[i].b) };
-	return out;
-}
-
-static const void *cage_views(struct arena *a, const void *object, size_t *n)
-{
-	const struct cluster *c = object;
-	struct cage_view *out = arena_array(a, c->n_cages + 1, sizeof(*out));
-
-	*n = c->n_cages;
-	for (size_t i = 0; i < *n; i++) {
-		const struct cluster_cage *g = &c->cages[i];
-
-		out[i] = (struct cage_view){ .cage = g,
-					     .node = c->nodes[g->node].name,
-					     .ports = arena_array(a, g->n_ports, sizeof(char *)),
-					     .n = g->n_ports,
-					     .wire = g->wire == CLUSTER_NONE ? -1
-									     : (long long)g->wire };
-		for (size_t k = 0; k < g->n_ports; k++)
-			out[i].ports[k] =
-				end_view(c, (struct cluster_end){ g->node, g->ports[k] }).port;
-	}
-	return out;
-}
-
-static struct path_view path_view(struct arena *a, const struct cluster *c,
-				  const struct cluster_path *p)
-{
-	struct path_view out = { arena_array(a, p->n_ends, sizeof(*out.ends)), p->n_ends,
-				 p->speed_mbps };
-
-	for (size_t i = 0; i < p->n_ends; i++)
-		out.ends[i] = end_view(c, p->ends[i]);
-	return out;
-}
-
-static const void *wire_views(struct arena *a, const void *object, size_t *n)
-{
-	const struct cluster *c = object;
-	struct wire_view *out = arena_array(a, c->n_wires + 1, sizeof(*out));
-
-	*n = c->n_wires;
-	for (size_t i = 0; i < *n; i++) {
-		const struct cluster_wire *w = &c->wires[i];
-
-		out[i] = (struct wire_view){
-			.way = w->way,
-			.data = cluster_wire_data(c, w),
-			.cages = arena_array(a, w->n_cages, sizeof(struct end_view)),
-			.n_cages = w->n_cages,
-			.paths = arena_array(a, w->n_paths, sizeof(struct path_view)),
-			.n_paths = w->n_paths
-		};
-		for (size_t k = 0; k < w->n_cages; k++) {
-			const struct cluster_cage *g = &c->cages[w->cages[k]];
-
-			out[i].cages[k] = (struct end_view){ .node = c->nodes[g->node].name,
-							     .port = g->name };
-		}
-		for (size_t k = 0; k < w->n_paths; k++)
-			out[i].paths[k] = path_view(a, c, &w->paths[k]);
-	}
-	return out;
+	return (long long)((const struct cluster_cage *)object)->wire;
 }
 
 /* clang-format off */
 
-static const struct shape_row end_view_rows[] = {
-	{ "node", NULL, SHAPE_TEXT(end_view, node) },
-	{ "port", NULL, SHAPE_TEXT(end_view, port) },
-	{ "pci", NULL, SHAPE_TEXT(end_view, pci) },
+#define OF_NODE(type) SHAPE_TEXT(cluster_node, name), SHAPE_VIA(type, of, cluster_node)
+#define OF_PORT SHAPE_VIA(cluster_place, at, cluster_port)
+static const struct shape_row cluster_place_rows[] = {
+	{ "node", NULL, OF_NODE(cluster_place) },
+	{ "port", NULL, SHAPE_TEXT(cluster_port, name), OF_PORT },
+	{ "pci", NULL, SHAPE_TEXT(cluster_port, pci), OF_PORT },
 };
-static const struct shape end_view_shape = SHAPE(end_view, end_view);
+static const struct shape cluster_place_shape = SHAPE(cluster_place, cluster_place);
 
-#define OF_LINK SHAPE_VIA(link_view, link, cluster_link)
-static const struct shape_row link_view_rows[] = {
-	{ "a", NULL, SHAPE_OBJECT(link_view, a, end_view) },
-	{ "b", NULL, SHAPE_OBJECT(link_view, b, end_view) },
-	{ "way", NULL, SHAPE_CHOICE_BY(cluster_link, way, cluster_way_name, CLUSTER_WAYS), OF_LINK },
-	{ "a_hears", NULL, SHAPE_FLAG(cluster_link, a_hears), OF_LINK },
-	{ "b_hears", NULL, SHAPE_FLAG(cluster_link, b_hears), OF_LINK },
+static const struct shape_row cluster_link_rows[] = {
+	{ "a", NULL, SHAPE_OBJECT(cluster_link, at_a, cluster_place) },
+	{ "b", NULL, SHAPE_OBJECT(cluster_link, at_b, cluster_place) },
+	{ "way", NULL, SHAPE_CHOICE_BY(cluster_link, way, cluster_way_name, CLUSTER_WAYS) },
+	{ "a_hears", NULL, SHAPE_FLAG(cluster_link, a_hears) },
+	{ "b_hears", NULL, SHAPE_FLAG(cluster_link, b_hears) },
 };
-static const struct shape link_view_shape = SHAPE(link_view, link_view);
+static const struct shape cluster_link_shape = SHAPE(cluster_link, cluster_link);
 
-#define OF_CAGE SHAPE_VIA(cage_view, cage, cluster_cage)
-static const struct shape_row cage_view_rows[] = {
-	{ "node", NULL, SHAPE_TEXT(cage_view, node) },
-	{ "name", NULL, SHAPE_TEXT(cluster_cage, name), OF_CAGE },
-	{ "ports", "Its twin ports (other half of the same cage), by PCI address.", SHAPE_TEXT_LIST(cage_view, ports,
-	  n) },
-	{ "twins_by", "How twins are identified.", SHAPE_TEXT(cluster_cage, twins_by), OF_CAGE, .unknown = SHAPE_NULL },
-	{ "neighbour", "System name of the other end by LLDP.",
-	  SHAPE_TEXT(cluster_cage, neighbour), OF_CAGE, .unknown = SHAPE_NULL },
-	{ "wire", "Index in wires, from 0.", SHAPE_COUNT(cage_view, wire), .unknown = SHAPE_NEGATIVE },
+static const struct shape_row cluster_cage_rows[] = {
+	{ "node", NULL, OF_NODE(cluster_cage) },
+	{ "name", NULL, SHAPE_TEXT(cluster_cage, name) },
+	{ "ports", "Its twin ports (other half of the same cage), by PCI address.", SHAPE_TEXT_LIST(cluster_cage,
+	  names, n_ports) },
+	{ "twins_by", "How twins are identified.", SHAPE_TEXT(cluster_cage, twins_by), .unknown = SHAPE_NULL },
+	{ "neighbour", "System name of the other end by LLDP.", SHAPE_TEXT(cluster_cage, neighbour),
+	  .unknown = SHAPE_NULL },
+	{ "wire", "Index in wires, from 0.", SHAPE_COUNT_OF(cage_wire), .unknown = SHAPE_NEGATIVE },
 };
-static const struct shape cage_view_shape = SHAPE(cage_view, cage_view);
+static const struct shape cluster_cage_shape = SHAPE(cluster_cage, cluster_cage);
 
 static const struct shape_row cage_name_rows[] = {
-	{ "node", NULL, SHAPE_TEXT(end_view, node) },
-	{ "cage", NULL, SHAPE_TEXT(end_view, port) },
+	{ "node", NULL, OF_NODE(cluster_cage) },
+	{ "cage", NULL, SHAPE_TEXT(cluster_cage, name) },
 };
-static const struct shape cage_name_shape = SHAPE(end_view, cage_name);
+static const struct shape cage_name_shape = SHAPE(cluster_cage, cage_name);
 
-static const struct shape_row path_view_rows[] = {
-	{ "ends", NULL, SHAPE_LIST(path_view, ends, n, end_view) },
-	{ "speed_mbps", "Speed of the slowest end.", SHAPE_COUNT(path_view, speed_mbps), .unknown = SHAPE_ZERO },
+static const struct shape_row cluster_path_rows[] = {
+	{ "ends", NULL, SHAPE_LIST(cluster_path, places, n_ends, cluster_place) },
+	{ "speed_mbps", "Speed of the slowest end.", SHAPE_COUNT(cluster_path, speed_mbps), .unknown = SHAPE_ZERO },
 };
-static const struct shape path_view_shape = SHAPE(path_view, path_view);
+static const struct shape cluster_path_shape = SHAPE(cluster_path, cluster_path);
 
-static const struct shape_row wire_view_rows[] = {
-	{ "way", NULL, SHAPE_CHOICE_BY(wire_view, way, cluster_way_name, CLUSTER_WAYS) },
-	{ "data", "true: a data port, not a management port.", SHAPE_FLAG(wire_view, data) },
-	{ "cages", NULL, SHAPE_LIST_AS(wire_view, cages, n_cages, end_view, cage_name_shape) },
-	{ "paths", NULL, SHAPE_LIST(wire_view, paths, n_paths, path_view) },
+static const struct shape_row cluster_wire_rows[] = {
+	{ "way", NULL, SHAPE_CHOICE_BY(cluster_wire, way, cluster_way_name, CLUSTER_WAYS) },
+	{ "data", "true: a data port, not a management port.", SHAPE_FLAG(cluster_wire, data) },
+	{ "cages", NULL, SHAPE_POINTERS_AS(cluster_wire, joined, n_cages, cluster_cage, cage_name_shape) },
+	{ "paths", NULL, SHAPE_LIST(cluster_wire, paths, n_paths, cluster_path) },
 };
-static const struct shape wire_view_shape = SHAPE(wire_view, wire_view);
+static const struct shape cluster_wire_shape = SHAPE(cluster_wire, cluster_wire);
 
 static const struct shape_row cluster_finding_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(cluster_finding, code) },
@@ -195,10 +88,10 @@ static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), __VA_ARGS__ },                   \
 	{ "supported", "A plan can be made for this topology.", SHAPE_FLAG(cluster, supported), __VA_ARGS__ }, \
 	{ "nodes", NULL, SHAPE_LIST(cluster, nodes, n_nodes, cluster_node), __VA_ARGS__ },          \
-	{ "cages", "Sockets for cables.", SHAPE_LIST_MADE(cage_views, cage_view), __VA_ARGS__ },    \
+	{ "cages", "Sockets for cables.", SHAPE_LIST(cluster, cages, n_cages, cluster_cage), __VA_ARGS__ }, \
 	{ "links", "Ports that receive each other's announcements.",                                           \
-	  SHAPE_LIST_MADE(link_views, link_view), __VA_ARGS__ },                                    \
-	{ "wires", "Cables and switches.", SHAPE_LIST_MADE(wire_views, wire_view), __VA_ARGS__ }
+	  SHAPE_LIST(cluster, links, n_links, cluster_link), __VA_ARGS__ },                                    \
+	{ "wires", "Cables and switches.", SHAPE_LIST(cluster, wires, n_wires, cluster_wire), __VA_ARGS__ }
 #define FINDINGS_ROW(...)                                                                           \
 	{ "findings", "Worst first.",                                                           \
 	  SHAPE_LIST(cluster, findings, n_findings, cluster_finding), __VA_ARGS__ }

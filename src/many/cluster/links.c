@@ -270,6 +270,43 @@ static void demote(struct cluster *c)
 	}
 }
 
+static struct cluster_place place_of(const struct cluster *c, struct cluster_end e)
+{
+	return (struct cluster_place){ &c->nodes[e.node], cluster_end_port(c, e) };
+}
+
+/* What numbers stand for. */
+static void link_names(struct arena *a, struct cluster *c)
+{
+	for (size_t i = 0; i < c->n_links; i++) {
+		c->links[i].at_a = place_of(c, c->links[i].a);
+		c->links[i].at_b = place_of(c, c->links[i].b);
+	}
+	for (size_t i = 0; i < c->n_cages; i++) {
+		struct cluster_cage *g = &c->cages[i];
+
+		g->of = &c->nodes[g->node];
+		g->names = arena_array(a, g->n_ports, sizeof(*g->names));
+		for (size_t k = 0; k < g->n_ports; k++)
+			g->names[k] = ((struct cluster_port *)g->of->ports.items)[g->ports[k]].name;
+	}
+	for (size_t i = 0; i < c->n_wires; i++) {
+		struct cluster_wire *w = &c->wires[i];
+
+		w->data = cluster_wire_data(c, w);
+		w->joined = arena_array(a, w->n_cages, sizeof(*w->joined));
+		for (size_t k = 0; k < w->n_cages; k++)
+			w->joined[k] = &c->cages[w->cages[k]];
+		for (size_t k = 0; k < w->n_paths; k++) {
+			struct cluster_path *p = &w->paths[k];
+
+			p->places = arena_array(a, p->n_ends, sizeof(*p->places));
+			for (size_t e = 0; e < p->n_ends; e++)
+				p->places[e] = place_of(c, p->ends[e]);
+		}
+	}
+}
+
 void cluster_link(struct arena *a, struct cluster *c)
 {
 	long long *most;
@@ -290,6 +327,7 @@ void cluster_link(struct arena *a, struct cluster *c)
 		}
 	demote(c);
 	cluster_make_wires(a, c);
+	link_names(a, c);
 	cluster_make_topology(a, c);
 }
 

@@ -18,6 +18,12 @@ struct cluster_end {
 	size_t node, port; /* port: into the node's list of ports */
 };
 
+/* The same, for what is told of links and paths. */
+struct cluster_place {
+	const struct cluster_node *of;
+	const struct cluster_port *at;
+};
+
 enum cluster_way {
 	CLUSTER_CABLE,	/* a frame came through that no bridge forwards */
 	CLUSTER_SWITCH, /* broadcasts alone come through */
@@ -31,6 +37,7 @@ struct cluster_link {
 	struct cluster_end a, b; /* a before b */
 	enum cluster_way way;
 	bool a_hears, b_hears;
+	struct cluster_place at_a, at_b;
 };
 
 struct cluster_cage {
@@ -38,6 +45,8 @@ struct cluster_cage {
 	const char *name; /* "p0"; the port's name where the driver has no other */
 	size_t *ports;	  /* its twins, by PCI address */
 	size_t n_ports;
+	const char **names; /* theirs */
+	const struct cluster_node *of;
 	const char *twins_by;  /* how twins are known, in words; NULL: one port */
 	size_t wire;	       /* CLUSTER_NONE: nothing received */
 	const char *neighbour; /* system name of the other end by LLDP; NULL */
@@ -50,14 +59,17 @@ struct cluster_cage {
 struct cluster_path {
 	struct cluster_end *ends;
 	size_t n_ends;
+	struct cluster_place *places;
 	long long speed_mbps; /* the slowest end's; 0: not known */
 };
 
 /* A cable between two cages, or a switch with all cages on it. */
 struct cluster_wire {
 	enum cluster_way way;
+	bool data; /* a port of it is for data */
 	size_t *cages;
 	size_t n_cages;
+	const struct cluster_cage **joined; /* the same */
 	struct cluster_path *paths;
 	size_t n_paths;
 };
