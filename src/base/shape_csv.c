@@ -12,21 +12,27 @@ struct csv {
 };
 
 /* What a terminal would obey becomes a space. */
-static void csv_cell(struct csv *c, const char *s)
+void text_csv(struct text *out, const char *s)
 {
 	const char *quote = strpbrk(s, ",\"\r\n") ? "\"" : "";
 	uint32_t cp;
 
-	text_printf(c->out, "%s%s", c->begun ? "," : "", quote);
-	c->begun = true;
+	text_add(out, quote);
 	for (size_t n; (n = utf8_next(s, &cp)) > 0; s += n)
 		if (*s == '"')
-			text_add(c->out, "\"\"");
+			text_add(out, "\"\"");
 		else if (*s == '\n' || utf8_harmless(cp))
-			text_addn(c->out, s, n);
+			text_addn(out, s, n);
 		else
-			text_addc(c->out, ' ');
-	text_add(c->out, quote);
+			text_addc(out, ' ');
+	text_add(out, quote);
+}
+
+static void csv_cell(struct csv *c, const char *s)
+{
+	text_add(c->out, c->begun ? "," : "");
+	c->begun = true;
+	text_csv(c->out, s);
 }
 
 /* Lists have no place in a cell. */

@@ -100,6 +100,8 @@ const char *utf8_clean(struct arena *a, const char *s);
 /* False for control characters (newline and tab too) and for those that turn the direction of
  * writing. */
 bool utf8_harmless(uint32_t cp);
+/* A field of CSV (RFC 4180), quoted where it has to be. */
+void text_csv(struct text *out, const char *s);
 
 /*
  * Records of comma-separated text (RFC 4180), as measuring programs write them: fields may be

@@ -30,7 +30,7 @@ enum {
 	SQLITE_LIMIT_LENGTH = 0,
 };
 
-enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20, BUSY_MS = 2000 };
+enum { TEXT_MAX = 4096, VALUE_MAX = 16 << 20, BUSY_MS = 2000 };
 
 static const double most_s = 60;
 
@@ -217,6 +217,13 @@ const char *sql_text(struct sql *q, struct sqlite3_stmt *s, int column)
 	const char *t = (const char *)q->lib.text(s, column);
 
 	return t && *t ? arena_strndup(q->a, t, strnlen(t, TEXT_MAX)) : NULL;
+}
+
+const char *sql_document(struct sql *q, struct sqlite3_stmt *s, int column)
+{
+	const char *t = (const char *)q->lib.text(s, column);
+
+	return t ? arena_strdup(q->a, t) : NULL;
 }
 
 void sql_bind(struct sql *q, struct sqlite3_stmt *s, int at, int64_t v)

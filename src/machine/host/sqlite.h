@@ -64,6 +64,8 @@ int64_t sql_integer(struct sql *q, struct sqlite3_stmt *s, int column);
 double sql_real(struct sql *q, struct sqlite3_stmt *s, int column);
 /* In the arena, cut at 4096 bytes; NULL: empty or none. */
 const char *sql_text(struct sql *q, struct sqlite3_stmt *s, int column);
+/* The same whole; NULL for NULL alone. */
+const char *sql_document(struct sql *q, struct sqlite3_stmt *s, int column);
 /* Values of a question asked again and again, from 1 on: it begins anew with the first. A
  * text (NULL is "") stays where it is until the answer is read. */
 void sql_bind(struct sql *q, struct sqlite3_stmt *s, int at, int64_t v);
