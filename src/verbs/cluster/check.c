@@ -81,9 +81,9 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 
 	if (code)
 		return code;
-	c.n = (unsigned)run->n;
+	c.n = (unsigned)run->to.n;
 	c.ctx = run->rsh;
-	c.names = run->names;
+	c.names = run->to.names;
 	if (ask->links.against && !ask->from &&
 	    qualify_load(d->arena, ask->links.against, before, &ignored) == 0)
 		how.before = before;

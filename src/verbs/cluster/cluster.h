@@ -41,10 +41,9 @@ extern const struct ask_shape cluster_links_ask_shape;
 
 /* Ctrl-C, SIGTERM and SIGHUP as a flag, while it is begun. */
 struct cluster_stop {
-	atomic_bool stop;
+	atomic_bool stop, over;
 	bool begun;
-	int signals, wake[2];
-	sigset_t before;
+	sigset_t set, before;
 	pthread_t thread;
 };
 void cluster_stop_begin(struct cluster_stop *s);
@@ -52,10 +51,7 @@ void cluster_stop_end(struct cluster_stop *s);
 
 /* A run over nodes: the programs on them and what was discovered. */
 struct cluster_run {
-	struct rsh_target *targets;
-	const char **names; /* theirs */
-	size_t n;
-	struct rsh_how how;
+	struct reach to;
 	struct rsh *rsh; /* NULL: of a kept discovery */
 	struct cluster cluster;
 	struct cluster_stop stop; /* stop.stop: set by Ctrl-C while it is open */

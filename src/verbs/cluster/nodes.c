@@ -2,11 +2,8 @@
 /* A run over the nodes of a cluster: who they are, the programs on them, the discovery, and Ctrl-C.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -155,14 +152,11 @@ int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struc
 	if (!to.n)
 		return door_refuse(d, EXIT_USAGE,
 				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
-	c->targets = to.targets;
-	c->names = to.names;
-	c->n = to.n;
-	c->how = to.how;
+	c->to = to;
 	cluster_stop_begin(&c->stop);
-	c->how.connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000);
-	c->how.stop = &c->stop.stop;
-	if (rsh_open(d->arena, c->targets, c->n, &c->how, &c->rsh, &e)) {
+	c->to.how.connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000);
+	c->to.how.stop = &c->stop.stop;
+	if (rsh_open(d->arena, to.targets, to.n, &c->to.how, &c->rsh, &e)) {
 		code = door_fail(d, EXIT_USAGE, &e);
 		cluster_run_close(c);
 	}
@@ -172,7 +166,7 @@ int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struc
 static int look(struct door *d, const struct cluster_links_ask *links, double air_s,
 		struct cluster_run *c)
 {
-	struct discover_how how = { .answer_ms = c->how.connect_ms,
+	struct discover_how how = { .answer_ms = c->to.how.connect_ms,
 				    .air_ms = (int)(air_s * 1000),
 				    .all_links = links->all_links };
 	struct cluster before;
@@ -183,9 +177,9 @@ static int look(struct door *d, const struct cluster_links_ask *links, double ai
 	how.before = links->against ? &before : NULL;
 	if (air_s > AIR_MOST_S)
 		return door_refuse(d, EXIT_USAGE, "--for takes at most %dm here", AIR_MOST_S / 60);
-	door_progress(d, how.answer_ms / 1e3 + air_s, true, "asking %zu node%s", c->n,
-		      PLURAL(c->n));
-	if (cluster_discover(d->arena, c->rsh, c->targets, &how, &c->cluster, &e))
+	door_progress(d, how.answer_ms / 1e3 + air_s, true, "asking %zu node%s", c->to.n,
+		      PLURAL(c->to.n));
+	if (cluster_discover(d->arena, c->rsh, c->to.targets, &how, &c->cluster, &e))
 		return door_fail(d, EXIT_BLIND, &e);
 	return 0;
 }
@@ -231,42 +225,25 @@ void cluster_run_close(struct cluster_run *c)
 static void *watch(void *state)
 {
 	struct cluster_stop *s = state;
+	int got;
 
-	for (;;) {
-		struct pollfd p[2] = { { .fd = s->signals, .events = POLLIN },
-				       { .fd = s->wake[0], .events = POLLIN } };
-		struct signalfd_siginfo info;
-
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents)
-			return NULL;
-		if (p[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
+	while (!atomic_load(&s->over))
+		if (sigwait(&s->set, &got) == 0)
 			atomic_store(&s->stop, true);
-	}
+	return NULL;
 }
 
 void cluster_stop_begin(struct cluster_stop *s)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (pipe2(s->wake, O_CLOEXEC))
-		return;
-	pthread_sigmask(SIG_BLOCK, &set, &s->before);
-	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->begun = s->signals >= 0 && pthread_create(&s->thread, NULL, watch, s) == 0;
-	if (s->begun)
-		return;
+	sigemptyset(&s->set);
+	sigaddset(&s->set, SIGINT);
+	sigaddset(&s->set, SIGTERM);
+	sigaddset(&s->set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &s->set, &s->before);
+	s->begun = pthread_create(&s->thread, NULL, watch, s) == 0;
 	/* Without it signals do what they always do. */
-	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
-	if (s->signals >= 0)
-		close(s->signals);
-	close(s->wake[0]);
-	close(s->wake[1]);
+	if (!s->begun)
+		pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }
 
 void cluster_stop_end(struct cluster_stop *s)
@@ -274,9 +251,8 @@ void cluster_stop_end(struct cluster_stop *s)
 	if (!s->begun)
 		return;
 	s->begun = false;
-	close(s->wake[1]);
+	atomic_store(&s->over, true);
+	pthread_kill(s->thread, SIGHUP);
 	pthread_join(s->thread, NULL);
-	close(s->wake[0]);
-	close(s->signals);
 	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }

@@ -269,10 +269,10 @@ static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct
 	if (!ask->dry_run)
 		result = door_agreed(
 			d, NULL,
-			arena_printf(d->arena, "Undo the network changes on %zu nodes?", c->n));
+			arena_printf(d->arena, "Undo the network changes on %zu nodes?", c->to.n));
 	if (result)
 		return result;
-	result = apply_undo(&how, c->names, c->n, ask->dry_run, ask->force, out);
+	result = apply_undo(&how, c->to.names, c->to.n, ask->dry_run, ask->force, out);
 	if (result == -EINTR)
 		return door_refuse(d, EXIT_STUCK, "interrupted; run it again");
 	if (ask->dry_run)
