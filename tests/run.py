@@ -180,6 +180,7 @@ def jobs_of(step, only_changed):
                     Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True),
                     Job(step, "qualify-full", ["python3", "tests/golden/qualify.py", "build/gputune", "full"], after=["build"], suite=True),
                     Job(step, "qualify-large", ["python3", "tests/golden/qualify.py", "build/gputune", "nodes=32"], after=["build"], suite=True),
+                    Job(step, "qualify-slurm", ["python3", "tests/golden/qualify.py", "build/gputune", "nodes=32", "slurm"], after=["build"], suite=True),
                     Job(step, "kubernetes-real", ["python3", "tests/golden/kubernetes_real.py", "build/gputune",
                                                   os.environ.get("GPUTUNE_KUBERNETES", "build-kubernetes"), "1000"], after=["build"], suite=True)]
         case "agents":

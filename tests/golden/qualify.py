@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """qualify: one node as a prolog runs it; four ranks in network namespaces with a slow port, then with one that never comes and one that is
 killed; cluster check on two "Sparks", whose inventory is a capture's. "nodes=N": that many ranks with faults of all kinds instead, as long as
-it takes (nightly). Judges no figure."""
+it takes (nightly); "slurm": started by a real one. Judges no figure."""
 import contextlib
 import json
 import os
@@ -13,6 +13,7 @@ import time
 import common
 from common import copy_of, end_suite, expect, finish, fits, running, scratch, skip, start, until
 import netspaces
+import slurm_lab
 
 tmp = scratch("qualify")
 gputune = copy_of(common.gputune, tmp)
@@ -163,13 +164,34 @@ def pair():
         expect("no link is named", not links(j) and j["networks"][0]["tcp_lowest_gbit_per_s"] > 0.6, (j["faults"], j["networks"]))
 
 
+def srun(names):
+    """qualify and check on all nodes of a real Slurm; what qualify said."""
+    n = len(names)
+    with slurm_lab.Lab(scratch("slurm"), names, [f"10.99.0.{i + 1}" for i in range(n)]) as lab:
+        if not expect("all nodes are idle", lab.ready, lab.run(0, "sinfo", "-N").stdout):
+            return {"faults": [], "drain": [], "nodes": [], "networks": []}
+        command = ["srun", "-N", str(n), "--ntasks-per-node=1", gputune]
+        netspaces.run("ip", "netns", "exec", names[n // 4], "sysctl", "-qw", "net.core.somaxconn=99")
+        began = time.monotonic()
+        checked = lab.run(0, *command, "check", "--only", "net.somaxconn", "--format", "json", GPUTUNE_TOKEN_FILE=str(token))
+        j = fits("check under srun", checked.stdout, "fleet", checked.stderr[-500:])
+        odd = j and min(j["groups"], key=lambda g: g["machines"])
+        expect("check under srun: the node with another value is named", odd and odd["hosts"] == f"n{n // 4}" and
+               sum(g["machines"] for g in j["groups"]) == n, (checked.stderr[-500:], j and j["groups"]))
+        print(f"srun -N {n} gputune check: {time.monotonic() - began:.1f} s")
+        ran = lab.run(0, *command, "qualify", "--no-bench", "--format", "json", "--time-limit", "170s", GPUTUNE_TOKEN_FILE=str(token))
+        j = fits("qualify under srun", ran.stdout, "qualify", (ran.returncode, ran.stderr[-500:]))
+        expect("qualify under srun: exit code", j and j["exit_code"] == 1 and ran.returncode, (ran.returncode, ran.stderr[-500:]))
+        return j or {"faults": [], "drain": [], "nodes": [], "networks": []}
+
+
 def many(n):
     """Faults of nodes and pairs among many."""
     with spaces(n, "20mbit") as names:
         shape(names[n // 3], "2mbit")
         shape(names[n - 2], "2mbit")
         slow_pair(names, 1, n // 2, names[0].rsplit("-", 1)[0])
-        j = verdict(f"{n} nodes", ranks(names, "--time-limit", "170s"))
+        j = srun(names) if "slurm" in sys.argv else verdict(f"{n} nodes", ranks(names, "--time-limit", "170s"))
         print(f"{n} nodes: {j.get('seconds', 0):.0f} s, tests {[w['tests'] for w in j['networks']]}, {links(j)}")
         expect("nodes are named", {d["node"] for d in j["drain"]} >= {f"n{n // 3}", f"n{n - 2}"}, j["drain"])
         expect("the pair is named", any(w.startswith("path between") and f"n{n // 2}" in w and "n1 " in w for w in links(j)), links(j))
@@ -194,6 +216,8 @@ alone()
 counts = [int(w.split("=")[1]) for w in sys.argv if w.startswith("nodes=")]
 if why:
     skip("qualify of several nodes", why)
+elif "slurm" in sys.argv and slurm_lab.missing():
+    skip("Slurm", f"no {slurm_lab.missing()} here")
 elif counts:
     many(counts[0])
 else:

@@ -85,7 +85,8 @@ int history_now(struct history *h,
 	struct exporting x = { .q = &h->sql, .document = document, .ctx = ctx };
 
 	h->sql.e = e;
-	/* A version is told of the host, but for its name; the rest as check tells it. */
+	/* A version is told of the host, but for its name; the rest as check tells it. Of a health
+	 * check nothing but its verdict is kept. */
 	/* clang-format off */
 	return each_row(&x,
 		"SELECT m.name, json_object('schema', 'gputune.check/1', 'time', " STAMP("max(f.last)") ", "
@@ -93,12 +94,11 @@ int history_now(struct history *h,
 		"FILTER (WHERE i.kind = 'version' AND i.target = '' AND a.value <> ''), "
 		"json_object('nodename', m.name)), "
 		"'findings', json_group_array(json_object('id', i.name, 'target', i.target, 'verdict', a.state, "
-		"'current', nullif(a.value, ''), 'wanted', nullif(a.wanted, ''), "
-		"'health', json(iif(i.kind = 'health', 'true', 'false')), 'reason_code', nullif(a.value, ''))) "
+		"'current', nullif(a.value, ''), 'wanted', nullif(a.wanted, ''), 'reason_code', nullif(a.value, ''))) "
 		"FILTER (WHERE i.kind <> 'version' AND a.state <> '')) "
-		"FROM fact f JOIN machine m ON m.id = f.machine JOIN item i ON i.id = f.item "
-		"JOIN answer a ON a.id = f.answer WHERE i.kind IN ('setting', 'health', 'version') AND f.first = "
-		"(SELECT max(first) FROM fact x WHERE x.machine = f.machine AND x.item = f.item) "
+		"FROM (SELECT machine, item, answer, last, max(first) FROM fact GROUP BY machine, item) f "
+		"JOIN machine m ON m.id = f.machine JOIN item i ON i.id = f.item JOIN answer a ON a.id = f.answer "
+		"WHERE i.kind IN ('setting', 'health', 'version') "
 		"GROUP BY f.machine HAVING sum(i.kind <> 'version' AND a.state <> '')", now_row);
 	/* clang-format on */
 }
