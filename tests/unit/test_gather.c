@@ -208,6 +208,61 @@ static void test_dead(void **state)
 	arena_free(&a);
 }
 
+/* Joins as that rank and says whether it could; then waits until rank 0 is gone. */
+static void join(const char *job, unsigned rank, int said)
+{
+	struct ranks r = {
+		.rank = rank, .ranks = 3, .local = rank, .locals = 3, .by = "test", .job = job
+	};
+	struct gather_ask ask = { .ranks = &r, .limit_s = 60, .talks = true };
+	struct err e = { 0 };
+	struct message_in m;
+	struct gather *g;
+	bool in = gather_open(&ask, &g, &e) == 0 && gather_join(g, &e) == 0;
+
+	if (write(said, in ? "y" : "n", 1) != 1 || !in)
+		_exit(in || !strstr(e.text, "refused"));
+	_exit(message_get(gather_talker(g, 0)->f.fd, &gather_talker(g, 0)->f.in, &m) == 0);
+}
+
+/* A rank that comes twice: the first one counts. The last rank comes when both have heard. */
+static void test_twice(void **state)
+{
+	struct ranks r = { .ranks = 3, .locals = 3, .by = "test" };
+	struct gather_ask ask = { .ranks = &r, .limit_s = 60, .talks = true };
+	struct err e = { 0 };
+	struct gather *g;
+	char job[40], said[2];
+	int to[2], status;
+	pid_t pid[3];
+
+	(void)state;
+	snprintf(job, sizeof(job), "test-%d-twice", (int)getpid());
+	r.job = job;
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(gather_open(&ask, &g, &e), 0);
+	for (int i = 0; i < 3; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (i == 2 && (read(to[0], said, 1) + read(to[0], said + 1, 1) != 2 ||
+			       said[0] + said[1] != 'y' + 'n'))
+			_exit(1);
+		join(job, i == 2 ? 2 : 1, to[1]);
+	}
+	assert_int_equal(gather_join(g, &e), 0);
+	assert_true(gather_talker(g, 1)->f.fd >= 0 && gather_talker(g, 2)->f.fd >= 0);
+	gather_close(g);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	close(to[0]);
+	close(to[1]);
+}
+
 static void test_refused(void **state)
 {
 	struct arena a = { 0 };
@@ -237,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_refused),
 	};
 

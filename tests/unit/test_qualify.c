@@ -32,6 +32,7 @@ struct play {
 	unsigned rails;
 	int silent; /* this node does not answer; -1: all do */
 	int liar;   /* this one sends others elsewhere */
+	int other;  /* this one answers as another version does */
 	int wrong;  /* this one computes other bits */
 	const char *unfit;
 	/* Ports: of hardware, with RDMA; the MTU of node 1 and of all others. */
@@ -151,6 +152,8 @@ static json_t *answer(const struct play *p, unsigned i, const char *what, const 
 	char host[16];
 
 	snprintf(host, sizeof(host), "n%u", i);
+	if ((int)i == p->other)
+		return json_pack("{s:s}", "name", host);
 	if (strcmp(what, "self") == 0)
 		return json_pack("{s:s, s:s?, s:n, s:s?, s:s?, s:[{s:s, s:s, s:s}], s:n, s:o}",
 				 "host", host, "unfit",
@@ -214,7 +217,7 @@ static struct qualify run(struct play *p, unsigned n, unsigned rails)
 	return q;
 }
 
-#define HEALTHY .silent = -1, .liar = -1, .wrong = -1
+#define HEALTHY .silent = -1, .liar = -1, .other = -1, .wrong = -1
 
 static void drained(const struct qualify *q, unsigned n, unsigned node)
 {
@@ -399,6 +402,15 @@ static void test_nodes(void **state)
 	q = run(&p, 3, 1);
 	drained(&q, 1, 1);
 	assert_int_equal(q.unknown, 0);
+	arena_free(&arena);
+	/* One of another version is not known, and the others are. */
+	p = (struct play){ HEALTHY };
+	p.other = 3;
+	q = run(&p, 6, 1);
+	drained(&q, 0, 0);
+	assert_int_equal(q.unknown, 1);
+	assert_non_null(strstr(q.nodes[3].reasons[0], "host"));
+	assert_int_equal(q.rails[0].n, 5);
 	arena_free(&arena);
 	/* Of two nobody can say which is wrong. */
 	p = (struct play){ HEALTHY };
