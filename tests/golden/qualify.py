@@ -14,6 +14,7 @@ import common
 from common import copy_of, end_suite, expect, finish, fits, running, scratch, skip, start, until
 import netspaces
 import slurm_lab
+from terminal import OnTerminal
 
 tmp = scratch("qualify")
 gputune = copy_of(common.gputune, tmp)
@@ -73,17 +74,21 @@ def ports(i, **files):
     return f"mount --bind {root} /sys/class/net && "
 
 
-def ranks(names, *more, missing=(), before=()):
-    """Starts all; rank 0 is the first of the list. before: what a rank's shell does first."""
+def ranks(names, *more, missing=(), before=(), begin=start):
+    """Starts all; rank 0 is the first of the list, and begun so. before: what a rank's shell does first."""
     env = {**base, "GPUTUNE_RANKS": str(len(names)), "GPUTUNE_LOCAL_RANK": "0", "GPUTUNE_MEET": "10.99.0.1:21333",
            "GPUTUNE_TOKEN_FILE": str(token)}
-    return [start("ip", "netns", "exec", name, "unshare", "-um", "sh", "-c", f"hostname n{i} && {before[i] if before else ''}exec \"$@\"", "sh", gputune, "qualify",
+    return [(start if i else begin)("ip", "netns", "exec", name, "unshare", "-um", "sh", "-c", f"hostname n{i} && {before[i] if before else ''}exec \"$@\"", "sh", gputune, "qualify",
                   "--no-bench", "--ranks-wait", "3s" if missing else "60s", "--format", "json", *more, env={**env, "GPUTUNE_RANK": str(i)})
             for i, name in enumerate(names) if i not in missing]
 
 
+def terminal(*argv, env):
+    return OnTerminal(argv, env=env, cwd="/", stdin=subprocess.DEVNULL)
+
+
 def verdict(what, all_, codes=(1,)):
-    code, out, err = finish(all_[0], 300)
+    code, out, err = finish(all_[0], 300) if isinstance(all_[0], subprocess.Popen) else (*all_[0].end(seconds=300), "")
     j = fits(what, out, "qualify", (code, err[-500:]))
     expect(f"{what}: exit code", j and code in codes and code == j["exit_code"], (code, err[-300:], out[:2000]))
     for other in all_[1:]:
@@ -115,7 +120,10 @@ def alone():
 def four():
     with spaces(4) as names:
         shape(names[2], "5mbit")
-        j = verdict("a slow port", ranks(names))
+        all_ = ranks(names, begin=terminal)
+        j = verdict("a slow port", all_)
+        expect("a terminal sees what is tested, and how long at most", all(w in all_[0].seen for w in (b"each node separately", b"links: network of 10.99.0.1/24",
+               b"at most ")) and all_[0].seen.rstrip().endswith(b"\x1b[K"), all_[0].seen[:400])
         expect("the slow port is named, alone and with certainty", [f["node"] for f in j["faults"]] == ["n2"] and j["faults"][0]["certain"],
                j["faults"])
         expect("its node is drained", any(d["node"] == "n2" and "Gbit/s" in d["reasons"][-1] for d in j["drain"]), j["drain"])
@@ -205,8 +213,12 @@ def sparks():
         for twin in (0, 1):
             for node in (1, 2):
                 s.address(node, 0, twin, f"192.168.{100 + twin}.{node}/24")
-        code, out, err = finish(start(gputune, "cluster", "check", *s.nodes(gputune), "--format", "json"), 120)
-        j = fits("cluster check", out, "cluster-check", (code, err[-500:]))
+        checking = OnTerminal([gputune, "cluster", "check", *s.nodes(gputune), "--format", "json"])
+        code, out = checking.end(seconds=120)
+        j = fits("cluster check", out, "cluster-check", (code, checking.seen[-500:]))
+        expect("a terminal sees the discovery, then what is tested", all(w in checking.seen for w in (b"asking 2 nodes", b"each node separately", b"links: network of 192.168.100.")),
+               checking.seen[:400])
+        err = ""
         expect("two nodes, both networks and the management's", j and len(j["qualify"]["networks"]) == 3, (code, err, out[:500]))
         expect("links are good", j and not j["qualify"]["faults"], j and j["qualify"]["faults"])
 
