@@ -28,11 +28,6 @@ struct event {
 
 struct item {
 	const char *kind, *name, *unit; /* kind NULL: none has this id */
-	size_t same;			/* the id of the first one of that name */
-};
-
-struct pair {
-	long long from, to; /* answers */
 };
 
 struct load {
@@ -45,7 +40,6 @@ struct load {
 	struct map items;
 	struct item *known; /* by id */
 	size_t n_known;
-	struct pair *pairs; /* of since_answer's items */
 	long long from_s;
 };
 
@@ -58,28 +52,6 @@ static bool is_cause(const char *kind)
 	       strcmp(kind, "package") == 0;
 }
 
-/* The change of an item, whatever its target, from one answer to another. */
-static size_t change_at(struct load *l, size_t item, long long from, long long to)
-{
-	struct since_answer *s = l->out;
-	char key[64];
-	void **place;
-
-	snprintf(key, sizeof(key), "%zx.%llx.%llx", item, (unsigned long long)from,
-		 (unsigned long long)to);
-	place = map_at(l->a, &l->items, key);
-	if (!*place) {
-		s->items = arena_grow(l->a, s->items, s->n_items, sizeof(*s->items));
-		l->pairs = arena_grow(l->a, l->pairs, s->n_items, sizeof(*l->pairs));
-		l->pairs[s->n_items] = (struct pair){ from, to };
-		s->items[s->n_items++] = (struct since_change){ .kind = l->known[item].kind,
-								.name = l->known[item].name,
-								.cause = SIZE_MAX };
-		*place = (void *)(uintptr_t)s->n_items;
-	}
-	return (uintptr_t)*place - 1;
-}
-
 static const char *answer_text(struct load *l, const char *state, const char *value)
 {
 	if (!state && !value)
@@ -87,34 +59,41 @@ static const char *answer_text(struct load *l, const char *state, const char *va
 	return !state ? value : !value ? state : arena_printf(l->a, "%s: %s", state, value);
 }
 
-static void add_event(struct load *l, const struct event *ev)
+/* One and the same on all machines and targets. */
+static struct since_change *change_at(struct load *l, const struct since_change *one)
 {
-	ARENA_ADD(l->a, l->events, l->n_events) = *ev;
+	struct since_answer *s = l->out;
+	void **place = map_at(l->a, &l->items,
+			      arena_printf(l->a, "%s %s %zu:%s%s", one->kind, one->name,
+					   strlen(one->from), one->from, one->to));
+
+	if (!*place) {
+		ARENA_ADD(l->a, s->items, s->n_items) = *one;
+		*place = (void *)(uintptr_t)s->n_items;
+	}
+	return &s->items[(uintptr_t)*place - 1];
 }
 
-/* A row of a fact that was another before. Several targets of one machine are one change. */
-static void take_change(struct load *l, struct event ev, size_t item, const struct pair *p)
+/* A fact that was another before. Several targets of one machine are one change. */
+static void take_change(struct load *l, struct event ev, const struct since_change *one)
 {
 	struct since_change *c;
 
-	if (ev.t < l->from_s) {
-		ev.item = SIZE_MAX;
-		if (ev.t >= l->from_s - BEFORE_S && is_cause(l->known[item].kind))
-			add_event(l, &ev);
+	ev.item = SIZE_MAX;
+	if (ev.t < l->from_s && !is_cause(one->kind))
 		return;
+	if (ev.t >= l->from_s) {
+		c = change_at(l, one);
+		ev.item = (size_t)(c - l->out->items);
+		for (size_t i = l->n_events; i-- > 0 && l->events[i].machine == ev.machine;)
+			if (l->events[i].item == ev.item && l->events[i].t == ev.t)
+				return;
+		if (!c->machines++)
+			c->first_s = c->last_s = ev.t;
+		c->first_s = ev.t < c->first_s ? ev.t : c->first_s;
+		c->last_s = ev.t > c->last_s ? ev.t : c->last_s;
 	}
-	ev.item = change_at(l, l->known[item].same, p->from, p->to);
-	c = &l->out->items[ev.item];
-	for (size_t i = l->n_events; i-- > 0 && l->events[i].machine == ev.machine;)
-		if (l->events[i].item == ev.item && l->events[i].t == ev.t)
-			return;
-	if (!c->machines++) {
-		c->first_s = c->last_s = ev.t;
-		c->of = ev.machine;
-	}
-	c->first_s = ev.t < c->first_s ? ev.t : c->first_s;
-	c->last_s = ev.t > c->last_s ? ev.t : c->last_s;
-	add_event(l, &ev);
+	ARENA_ADD(l->a, l->events, l->n_events) = ev;
 }
 
 static const char *of_machine(struct load *l, const char *machine, const char *column)
@@ -128,12 +107,11 @@ static const char *of_machine(struct load *l, const char *machine, const char *c
 		       : "";
 }
 
-/* What items are called, by their ids; those that differ in their target alone are the same. */
+/* What items are called, by their ids. */
 static void load_items(struct load *l)
 {
 	struct sql *q = &l->h->sql;
 	struct sqlite3_stmt *s;
-	struct map same = { 0 };
 
 	l->n_known = (size_t)history_number(l->h, "SELECT max(id) FROM item", 0) + 1;
 	l->n_known = l->n_known <= HISTORY_ITEMS_MAX ? l->n_known : HISTORY_ITEMS_MAX;
@@ -142,90 +120,58 @@ static void load_items(struct load *l)
 	while (s && sql_row(q, s)) {
 		size_t id = (size_t)sql_integer(q, s, 0);
 		const char *kind = sql_text(q, s, 1), *name = sql_text(q, s, 2);
-		void **place;
 
-		if (id >= l->n_known || !kind || !name)
-			continue;
-		place = map_at(l->a, &same, arena_printf(l->a, "%s %s", kind, name));
-		if (!*place)
-			*place = (void *)(uintptr_t)(id + 1);
-		l->known[id] =
-			(struct item){ kind, name, sql_text(q, s, 3), (uintptr_t)*place - 1 };
+		if (id < l->n_known && kind && name)
+			l->known[id] = (struct item){ kind, name, sql_text(q, s, 3) };
 	}
 	sql_end(q, s);
 }
 
-static const char *load_answer(struct load *l, struct sqlite3_stmt *s, long long id, bool *seen)
-{
-	const char *state, *value;
-
-	sql_bind(&l->h->sql, s, 1, id);
-	if (!sql_row(&l->h->sql, s))
-		return "nothing";
-	state = sql_text(&l->h->sql, s, 0);
-	value = sql_text(&l->h->sql, s, 1);
-	*seen &= !state || strcmp(state, "unknown") != 0;
-	return answer_text(l, state, value);
-}
-
-/* What each change was from and to; what could not be seen, or has the same value for another
- * reason, is none. */
-static int load_answers(struct load *l)
-{
-	struct sqlite3_stmt *s =
-		sql_ask(&l->h->sql, "SELECT state, value FROM answer WHERE id = ?");
-
-	if (!s)
-		return sql_broken(&l->h->sql);
-	for (size_t i = 0; i < l->out->n_items; i++) {
-		struct since_change *c = &l->out->items[i];
-		bool seen = true;
-
-		c->from = load_answer(l, s, l->pairs[i].from, &seen);
-		c->to = load_answer(l, s, l->pairs[i].to, &seen);
-		c->none = !seen || strcmp(c->from, c->to) == 0;
-	}
-	sql_end(&l->h->sql, s);
-	s = sql_ask(&l->h->sql, "SELECT name FROM machine WHERE id = ?");
-	for (size_t i = 0; s && i < l->out->n_items; i++) {
-		sql_bind(&l->h->sql, s, 1, l->out->items[i].of);
-		l->out->items[i].machine = sql_row(&l->h->sql, s) ? sql_text(&l->h->sql, s, 0) : "";
-	}
-	sql_end(&l->h->sql, s);
-	return 0;
-}
-
-/* In the order of the rows, each beside the one before it. */
+/* What could not be seen, or has the same value for another reason, has not changed. */
 static int load_changes(struct load *l, const char *machine)
 {
 	struct sql *q = &l->h->sql;
-	struct sqlite3_stmt *s =
-		sql_ask(q, arena_printf(l->a,
-					"SELECT machine, item, first, last, answer FROM fact WHERE "
-					"1%s ORDER BY machine, item, first",
-					of_machine(l, machine, "machine")));
-	long long was[5] = { -1, -1, 0, 0, 0 }, is[5];
+	struct sqlite3_stmt *s = sql_ask(
+		q,
+		arena_printf(l->a,
+			     "WITH step AS (SELECT machine, item, first, lag(last) OVER w AS seen, "
+			     "lag(answer) OVER w AS was, answer FROM fact WHERE 1%s WINDOW w AS "
+			     "(PARTITION BY machine, item ORDER BY first)) SELECT s.machine, "
+			     "s.first, s.seen, i.kind, i.name, b.state, b.value, n.state, n.value, "
+			     "m.name FROM step s JOIN item i ON i.id = s.item JOIN answer b ON "
+			     "b.id = s.was JOIN answer n ON n.id = s.answer JOIN machine m ON m.id "
+			     "= s.machine WHERE s.was <> s.answer AND s.first >= %lld AND b.state "
+			     "<> 'unknown' AND n.state <> 'unknown' AND (b.state, b.value) <> "
+			     "(n.state, n.value) ORDER BY s.machine, s.first",
+			     of_machine(l, machine, "machine"), l->from_s - BEFORE_S));
 	int code;
 
 	if (!s)
 		return sql_broken(q);
 	while (sql_row(q, s)) {
-		for (int c = 0; c < 5; c++)
-			is[c] = sql_integer(q, s, c);
-		if (is[0] == was[0] && is[1] == was[1] && is[4] != was[4] && is[1] >= 0 &&
-		    (size_t)is[1] < l->n_known && l->known[is[1]].kind)
-			take_change(l, (struct event){ is[0], is[2], was[3], 0 }, (size_t)is[1],
-				    &(struct pair){ was[4], is[4] });
-		memcpy(was, is, sizeof(was));
+		struct since_change one = {
+			.kind = sql_text(q, s, 3),
+			.name = sql_text(q, s, 4),
+			.from = answer_text(l, sql_text(q, s, 5), sql_text(q, s, 6)),
+			.to = answer_text(l, sql_text(q, s, 7), sql_text(q, s, 8)),
+			.machine = sql_text(q, s, 9),
+			.cause = SIZE_MAX
+		};
+
+		if (one.kind && one.name)
+			take_change(l,
+				    (struct event){ sql_integer(q, s, 0), sql_integer(q, s, 1),
+						    sql_integer(q, s, 2), 0 },
+				    &one);
 	}
 	code = sql_finish(q, s);
 	sql_end(q, s);
-	return code ? code : load_answers(l);
+	return code;
 }
 
 static bool can_be_cause(const struct since_change *c)
 {
-	return c->cause == SIZE_MAX && !c->none && is_cause(c->kind);
+	return c->cause == SIZE_MAX && is_cause(c->kind);
 }
 
 /* Causes are the changes on most machines: more than can be separated are left out. */
@@ -283,7 +229,7 @@ static bool causes_between(const struct load *l, size_t from, size_t to, long lo
 		const struct since_change *c =
 			ev->item == SIZE_MAX ? NULL : &l->out->items[ev->item];
 
-		if (ev->t <= after || ev->t > until || (c && (c->none || !is_cause(c->kind))))
+		if (ev->t <= after || ev->t > until || (c && !is_cause(c->kind)))
 			continue;
 		if (!c || c->cause >= COST_CAUSES_MAX)
 			known = false;
@@ -570,24 +516,16 @@ static int by_effect(const void *x, const void *y)
 	return (size_a < size_b) - (size_a > size_b);
 }
 
-static void drop_none(const struct load *l, struct since_answer *s)
+static void count_changed(const struct load *l, struct since_answer *s)
 {
 	long long last = -1;
-	size_t n = 0;
 
 	for (size_t i = 0; i < l->n_events; i++) {
-		const struct event *ev = &l->events[i];
-
-		if (ev->machine == last || ev->item == SIZE_MAX || s->items[ev->item].none)
+		if (l->events[i].machine == last || l->events[i].item == SIZE_MAX)
 			continue;
-		last = ev->machine;
+		last = l->events[i].machine;
 		s->n_changed++;
 	}
-
-	for (size_t i = 0; i < s->n_items; i++)
-		if (!s->items[i].none)
-			s->items[n++] = s->items[i];
-	s->n_items = n;
 }
 
 int history_since(struct history *h, long long from_s, const char *machine,
@@ -611,7 +549,7 @@ int history_since(struct history *h, long long from_s, const char *machine,
 		return code;
 	number_causes(&l);
 	code = load_costs(&l, from_s, machine);
-	drop_none(&l, out);
+	count_changed(&l, out);
 	if (out->n_items)
 		qsort(out->items, out->n_items, sizeof(*out->items), by_machines);
 	if (out->n_costs)

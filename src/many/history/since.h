@@ -15,9 +15,7 @@ struct since_change {
 	size_t machines;
 	long long first_s, last_s;
 	const char *machine; /* one that had it */
-	long long of;	     /* its id */
 	size_t cause;	     /* its number among causes; beyond: it is none */
-	bool none;	     /* nothing has changed but how it was seen */
 };
 
 /* What one change, or those that always came with it, did to a figure. */
