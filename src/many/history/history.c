@@ -12,8 +12,6 @@
 
 #include "base/text.h"
 
-enum { FIND_MACHINE, FIND_ITEM, FIND_ANSWER };
-
 /* NFS_SUPER_MAGIC of linux/magic.h. */
 enum { NFS = 0x6969 };
 
@@ -30,44 +28,26 @@ static const char *const tables[] = {
 	"PRIMARY KEY(machine, item, t)) WITHOUT ROWID",
 };
 
-static const struct {
-	size_t offset;
-	const char *sql;
-} questions[] = {
-	{ offsetof(struct history, find[FIND_MACHINE]), "SELECT id FROM machine WHERE name = ?" },
-	{ offsetof(struct history, find[FIND_ITEM]),
-	  "SELECT id FROM item WHERE kind = ? AND name = ? AND target = ? AND unit = ?" },
-	{ offsetof(struct history, find[FIND_ANSWER]),
-	  "SELECT id FROM answer WHERE state = ? AND value = ? AND wanted = ?" },
-	{ offsetof(struct history, make[FIND_MACHINE]),
-	  "INSERT INTO machine(name) VALUES(?) RETURNING id" },
-	{ offsetof(struct history, make[FIND_ITEM]),
-	  "INSERT INTO item(kind, name, target, unit) VALUES(?, ?, ?, ?) RETURNING id" },
-	{ offsetof(struct history, make[FIND_ANSWER]),
-	  "INSERT INTO answer(state, value, wanted) VALUES(?, ?, ?) RETURNING id" },
-	{ offsetof(struct history, before),
-	  "SELECT first, last, answer FROM fact WHERE machine = ? AND item = ? AND first <= ? "
-	  "ORDER BY first DESC LIMIT 1" },
-	{ offsetof(struct history, after), "SELECT first, last, answer FROM fact WHERE machine = ? "
-					   "AND item = ? AND first > ? ORDER BY first LIMIT 1" },
-	{ offsetof(struct history, insert),
-	  "INSERT OR REPLACE INTO fact(machine, item, first, last, answer) VALUES(?, ?, ?, ?, ?)" },
-	{ offsetof(struct history, extend),
-	  "UPDATE fact SET last = ? WHERE machine = ? AND item = ? AND first = ?" },
-	{ offsetof(struct history, begin),
-	  "UPDATE fact SET first = ? WHERE machine = ? AND item = ? AND first = ?" },
-	{ offsetof(struct history, figure),
-	  "INSERT OR IGNORE INTO figure(machine, item, t, value) VALUES(?, ?, ?, ?)" },
-	{ offsetof(struct history, identity), "SELECT identity FROM machine WHERE id = ?" },
-	{ offsetof(struct history, claim), "UPDATE machine SET identity = ? WHERE id = ?" },
+static const char *const questions[HISTORY_QUESTIONS] = {
+	[GIVE_MACHINE] = "INSERT INTO machine(name) VALUES(?) ON CONFLICT DO UPDATE SET name = "
+			 "name RETURNING id",
+	[GIVE_ITEM] = "INSERT INTO item(kind, name, target, unit) VALUES(?, ?, ?, ?) ON CONFLICT "
+		      "DO UPDATE SET kind = kind RETURNING id",
+	[GIVE_ANSWER] = "INSERT INTO answer(state, value, wanted) VALUES(?, ?, ?) ON CONFLICT DO "
+			"UPDATE SET state = state RETURNING id",
+	[FACT_BEFORE] = "SELECT first, last, answer FROM fact WHERE machine = ? AND item = ? AND "
+			"first <= ? ORDER BY first DESC LIMIT 1",
+	[FACT_AFTER] = "SELECT first, last, answer FROM fact WHERE machine = ? AND item = ? AND "
+		       "first > ? ORDER BY first LIMIT 1",
+	[FACT_INSERT] = "INSERT OR REPLACE INTO fact(machine, item, first, last, answer) "
+			"VALUES(?, ?, ?, ?, ?)",
+	[FACT_EXTEND] = "UPDATE fact SET last = ? WHERE machine = ? AND item = ? AND first = ?",
+	[FACT_BEGIN] = "UPDATE fact SET first = ? WHERE machine = ? AND item = ? AND first = ?",
+	[FIGURE_INSERT] = "INSERT OR IGNORE INTO figure(machine, item, t, value) VALUES(?, ?, ?, "
+			  "?)",
+	[MACHINE_CLAIM] = "UPDATE machine SET identity = ?1 WHERE id = ?2 AND identity IN ('', "
+			  "?1) RETURNING id",
 };
-
-enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
-
-static struct sqlite3_stmt **question_at(struct history *h, size_t i)
-{
-	return (struct sqlite3_stmt **)(void *)((char *)h + questions[i].offset);
-}
 
 long long history_number(struct history *h, const char *sql, long long missing)
 {
@@ -134,13 +114,13 @@ static int check_place(struct history *h, struct err *e)
 
 static int prepare_all(struct history *h)
 {
-	for (size_t i = 0; i < QUESTIONS; i++) {
-		*question_at(h, i) = sql_ask(&h->sql, questions[i].sql);
-		if (!*question_at(h, i))
+	for (size_t i = 0; i < HISTORY_QUESTIONS; i++) {
+		h->ask[i] = sql_ask(&h->sql, questions[i]);
+		if (!h->ask[i])
 			return sql_broken(&h->sql);
 	}
-	h->n_machines = (size_t)history_number(h, "SELECT count(*) FROM machine", 0);
-	h->n_items = (size_t)history_number(h, "SELECT count(*) FROM item", 0);
+	h->n_machines = (size_t)history_number(h, "SELECT max(id) FROM machine", 0);
+	h->n_items = (size_t)history_number(h, "SELECT max(id) FROM item", 0);
 	return sql_run(&h->sql, "BEGIN IMMEDIATE");
 }
 
@@ -193,9 +173,8 @@ void history_close(struct history *h)
 {
 	struct err unsaid;
 
-	for (size_t i = 0; i < QUESTIONS; i++)
-		if (h->sql.db)
-			sql_end(&h->sql, *question_at(h, i));
+	for (size_t i = 0; i < HISTORY_QUESTIONS; i++)
+		sql_end(&h->sql, h->ask[i]);
 	if (h->writing) {
 		h->sql.e = &unsaid;
 		(void)sql_run(&h->sql, "ROLLBACK");
@@ -238,12 +217,12 @@ static const char *bounded(struct arena *a, const char *s)
 	return utf8_clean(a, arena_strndup(a, s, n));
 }
 
-/* The id of these words, made where there is none. Below 0: the file cannot be written. */
-static long long id_of(struct history *h, struct map *known, int which, const char *const *words,
-		       int n)
+/* The id of these words. Below 0: the file cannot be written. */
+static long long id_of(struct history *h, struct map *known, enum history_question give,
+		       const char *const *words, int n)
 {
+	struct sqlite3_stmt *s = h->ask[give];
 	TEXT_AUTO key = { 0 };
-	struct sqlite3_stmt *const ask[] = { h->find[which], h->make[which] };
 	long long id = 0;
 	void **place;
 
@@ -252,15 +231,14 @@ static long long id_of(struct history *h, struct map *known, int which, const ch
 	place = map_at(h->a, known, key.s);
 	if (*place)
 		return (long long)(intptr_t)*place;
-	for (int i = 0; i < 2 && !id; i++) {
-		for (int k = 0; k < n; k++)
-			sql_bind_text(&h->sql, ask[i], k + 1, words[k]);
-		if (sql_row(&h->sql, ask[i]))
-			id = sql_integer(&h->sql, ask[i], 0);
-		if (id && i)
-			h->n_items += which == FIND_ITEM, h->n_machines += which == FIND_MACHINE;
-		h->sql.lib.reset(ask[i]);
-	}
+	for (int k = 0; k < n; k++)
+		sql_bind_text(&h->sql, s, k + 1, words[k]);
+	if (sql_row(&h->sql, s))
+		id = sql_integer(&h->sql, s, 0);
+	h->sql.lib.reset(s);
+	h->n_items = give == GIVE_ITEM && (size_t)id > h->n_items ? (size_t)id : h->n_items;
+	h->n_machines =
+		give == GIVE_MACHINE && (size_t)id > h->n_machines ? (size_t)id : h->n_machines;
 	*place = (void *)(intptr_t)id;
 	return id ? id : sql_broken(&h->sql);
 }
@@ -269,25 +247,21 @@ static long long id_of(struct history *h, struct map *known, int which, const ch
  * is kept, the later one by its identity as well. */
 int history_machine(struct history *h, const char *name, const char *identity, long long *id)
 {
-	const char *was;
+	bool ours;
 
 	name = bounded(h->a, name);
-	*id = id_of(h, &h->machines, FIND_MACHINE, &name, 1);
+	*id = id_of(h, &h->machines, GIVE_MACHINE, &name, 1);
 	if (*id < 0 || !identity || !*identity)
 		return *id < 0 ? -EINVAL : 0;
-	sql_bind(&h->sql, h->identity, 1, *id);
-	was = sql_row(&h->sql, h->identity) ? sql_text(&h->sql, h->identity, 0) : NULL;
-	h->sql.lib.reset(h->identity);
-	if (was && strcmp(was, identity) != 0) {
-		name = arena_printf(h->a, "%s#%.8s", name, identity);
-		*id = id_of(h, &h->machines, FIND_MACHINE, &name, 1);
-		return *id < 0 ? -EINVAL : 1;
-	}
-	if (was)
+	sql_bind_text(&h->sql, h->ask[MACHINE_CLAIM], 1, identity);
+	h->sql.lib.bind_integer(h->ask[MACHINE_CLAIM], 2, *id);
+	ours = sql_row(&h->sql, h->ask[MACHINE_CLAIM]);
+	h->sql.lib.reset(h->ask[MACHINE_CLAIM]);
+	if (ours)
 		return 0;
-	sql_bind_text(&h->sql, h->claim, 1, identity);
-	h->sql.lib.bind_integer(h->claim, 2, *id);
-	return sql_finish(&h->sql, h->claim);
+	name = arena_printf(h->a, "%s#%.8s", name, identity);
+	*id = id_of(h, &h->machines, GIVE_MACHINE, &name, 1);
+	return *id < 0 ? -EINVAL : 1;
 }
 
 struct span {
@@ -317,8 +291,8 @@ static int span_insert(struct history *h, const long long *key, long long first,
 	const long long values[] = { key[0], key[1], first, last, answer };
 
 	for (int i = 0; i < 5; i++)
-		sql_bind(&h->sql, h->insert, i + 1, values[i]);
-	return sql_finish(&h->sql, h->insert);
+		sql_bind(&h->sql, h->ask[FACT_INSERT], i + 1, values[i]);
+	return sql_finish(&h->sql, h->ask[FACT_INSERT]);
 }
 
 static int span_move(struct history *h, struct sqlite3_stmt *s, const long long *key,
@@ -336,19 +310,19 @@ static int span_put(struct history *h, const long long *key, long long t, long l
 		    struct history_sum *sum)
 {
 	struct span was, next;
-	bool before = span_at(h, h->before, key, t, &was);
+	bool before = span_at(h, h->ask[FACT_BEFORE], key, t, &was);
 
 	if (before && was.answer == answer)
-		return t > was.last ? span_move(h, h->extend, key, &was, t) : 0;
+		return t > was.last ? span_move(h, h->ask[FACT_EXTEND], key, &was, t) : 0;
 	if (before && t == was.first)
 		return 0; /* two documents of one second: the first counts */
-	if (span_at(h, h->after, key, t, &next) && next.answer == answer &&
+	if (span_at(h, h->ask[FACT_AFTER], key, t, &next) && next.answer == answer &&
 	    (!before || t > was.last))
-		return span_move(h, h->begin, key, &next, t);
+		return span_move(h, h->ask[FACT_BEGIN], key, &next, t);
 	sum->changes++;
 	/* Within what was taken for one: it was so at both ends, and is known no better between. */
 	if (before && t < was.last) {
-		int code = span_move(h, h->extend, key, &was, was.first);
+		int code = span_move(h, h->ask[FACT_EXTEND], key, &was, was.first);
 
 		code = code ? code : span_insert(h, key, was.last, was.last, was.answer);
 		return code ? code : span_insert(h, key, t, t, answer);
@@ -363,7 +337,7 @@ static long long item_of(struct history *h, const struct history_fact *f)
 	const char *words[] = { f->kind, bounded(h->a, f->name), bounded(h->a, f->target),
 				bounded(h->a, f->unit) };
 
-	return id_of(h, &h->items, FIND_ITEM, words, 4);
+	return id_of(h, &h->items, GIVE_ITEM, words, 4);
 }
 
 int history_put(struct history *h, long long machine, long long t, const struct history_fact *f,
@@ -372,7 +346,7 @@ int history_put(struct history *h, long long machine, long long t, const struct 
 	const char *words[] = { bounded(h->a, f->state), bounded(h->a, f->value),
 				bounded(h->a, f->wanted) };
 	long long key[] = { machine, item_of(h, f) };
-	long long answer = id_of(h, &h->answers, FIND_ANSWER, words, 3);
+	long long answer = id_of(h, &h->answers, GIVE_ANSWER, words, 3);
 
 	sum->facts++;
 	return key[1] < 0 || answer < 0 ? -EINVAL : span_put(h, key, t, answer, sum);
@@ -386,8 +360,8 @@ int history_measure(struct history *h, long long machine, long long t, const str
 	if (key[1] < 0)
 		return -EINVAL;
 	for (int i = 0; i < 3; i++)
-		sql_bind(&h->sql, h->figure, i + 1, key[i]);
-	sql_bind_real(&h->sql, h->figure, 4, value);
+		sql_bind(&h->sql, h->ask[FIGURE_INSERT], i + 1, key[i]);
+	sql_bind_real(&h->sql, h->ask[FIGURE_INSERT], 4, value);
 	sum->figures++;
-	return sql_finish(&h->sql, h->figure);
+	return sql_finish(&h->sql, h->ask[FIGURE_INSERT]);
 }

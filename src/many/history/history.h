@@ -25,14 +25,28 @@ enum {
 	HISTORY_FUTURE_S = 86400, /* a clock may be fast by this */
 };
 
+/* Prepared for who writes. */
+enum history_question {
+	GIVE_MACHINE, /* the id, made where there is none */
+	GIVE_ITEM,
+	GIVE_ANSWER,
+	FACT_BEFORE,
+	FACT_AFTER,
+	FACT_INSERT,
+	FACT_EXTEND,
+	FACT_BEGIN,
+	FIGURE_INSERT,
+	MACHINE_CLAIM, /* its identity: a row where it has none, or that one */
+	HISTORY_QUESTIONS
+};
+
 struct history {
 	struct sql sql;
 	struct arena *a;
 	const char *path;
 	bool writing;
 	struct map machines, items, answers; /* keys to ids that were looked up */
-	struct sqlite3_stmt *find[3], *make[3], *before, *after, *insert, *extend, *begin, *figure,
-		*identity, *claim;
+	struct sqlite3_stmt *ask[HISTORY_QUESTIONS];
 	size_t n_machines, n_items;
 	long long now_s;
 };
