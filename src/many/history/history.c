@@ -58,6 +58,15 @@ long long history_number(struct history *h, const char *sql, long long missing)
 	return v;
 }
 
+const char *history_text(struct history *h, const char *sql)
+{
+	struct sqlite3_stmt *s = sql_ask(&h->sql, sql);
+	const char *v = s && sql_row(&h->sql, s) ? sql_text(&h->sql, s, 0) : NULL;
+
+	sql_end(&h->sql, s);
+	return v;
+}
+
 /* One that was just made holds nothing. */
 static int make_tables(struct history *h)
 {
@@ -99,11 +108,9 @@ static int check_format(struct history *h, struct err *e)
 /* A log of SQLite's that is shared through memory does not work over NFS. */
 static int check_place(struct history *h, struct err *e)
 {
-	struct sqlite3_stmt *s = sql_ask(&h->sql, "PRAGMA journal_mode");
-	const char *mode = s && sql_row(&h->sql, s) ? sql_text(&h->sql, s, 0) : NULL;
+	const char *mode = history_text(h, "PRAGMA journal_mode");
 	struct statfs fs;
 
-	sql_end(&h->sql, s);
 	if (mode && strcmp(mode, "wal") == 0 && statfs(h->path, &fs) == 0 && fs.f_type == NFS)
 		return err_set(e, -EINVAL,
 			       "%s: its journal mode \"wal\" does not work on NFS; copy it to a "

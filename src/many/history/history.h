@@ -63,6 +63,8 @@ int history_open(struct history *h, struct arena *a, const char *path, bool writ
 int history_open_still(struct history *h, struct arena *a, const char *path, struct err *e);
 /* The first figure of the first row of that question; missing: there is none. */
 long long history_number(struct history *h, const char *sql, long long missing);
+/* The same as text; NULL: none. */
+const char *history_text(struct history *h, const char *sql);
 /* All that was added since is kept when it returns 0, and nothing otherwise. */
 int history_commit(struct history *h);
 void history_close(struct history *h);

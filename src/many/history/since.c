@@ -15,6 +15,7 @@
 enum {
 	BEFORE_S = 180 * 86400, /* measurements before it that count */
 	SAMPLES_MAX = 4096,	/* of one machine and figure */
+	ANSWERS_KEPT = 1 << 20, /* texts that are looked up once */
 	STEPS_KEPT = 64,	/* whose samples are kept, for a few machines */
 };
 
@@ -40,6 +41,9 @@ struct load {
 	struct map items;
 	struct item *known; /* by id */
 	size_t n_known;
+	const char **answers; /* by id; NULL: not looked up */
+	struct sqlite3_stmt *answer;
+	size_t n_answers;
 	long long from_s;
 };
 
@@ -52,15 +56,31 @@ static bool is_cause(const char *kind)
 	       strcmp(kind, "package") == 0;
 }
 
-static const char *answer_text(struct load *l, const char *state, const char *value)
+/* What a fact was; "": it could not be seen. */
+static const char *answer_text(struct load *l, long long id)
 {
-	if (!state && !value)
-		return "nothing";
-	return !state ? value : !value ? state : arena_printf(l->a, "%s: %s", state, value);
+	const char *fresh = NULL, *state, *value,
+		   **text = id >= 0 && (size_t)id < l->n_answers ? &l->answers[id] : &fresh;
+
+	if (*text)
+		return *text;
+	sql_bind(&l->h->sql, l->answer, 1, id);
+	*text = "";
+	if (!sql_row(&l->h->sql, l->answer))
+		return *text;
+	state = sql_text(&l->h->sql, l->answer, 0);
+	value = sql_text(&l->h->sql, l->answer, 1);
+	if (!state || strcmp(state, "unknown") != 0)
+		*text = !state && !value ? "nothing"
+			: !state	 ? value
+			: !value	 ? state
+					 : arena_printf(l->a, "%s: %s", state, value);
+	return *text;
 }
 
 /* One and the same on all machines and targets. */
-static struct since_change *change_at(struct load *l, const struct since_change *one)
+static struct since_change *change_at(struct load *l, long long machine,
+				      const struct since_change *one)
 {
 	struct since_answer *s = l->out;
 	void **place = map_at(l->a, &l->items,
@@ -68,7 +88,12 @@ static struct since_change *change_at(struct load *l, const struct since_change 
 					   strlen(one->from), one->from, one->to));
 
 	if (!*place) {
-		ARENA_ADD(l->a, s->items, s->n_items) = *one;
+		struct since_change *c = &ARENA_ADD(l->a, s->items, s->n_items);
+
+		*c = *one;
+		c->machine = history_text(
+			l->h,
+			arena_printf(l->a, "SELECT name FROM machine WHERE id = %lld", machine));
 		*place = (void *)(uintptr_t)s->n_items;
 	}
 	return &s->items[(uintptr_t)*place - 1];
@@ -83,7 +108,7 @@ static void take_change(struct load *l, struct event ev, const struct since_chan
 	if (ev.t < l->from_s && !is_cause(one->kind))
 		return;
 	if (ev.t >= l->from_s) {
-		c = change_at(l, one);
+		c = change_at(l, ev.machine, one);
 		ev.item = (size_t)(c - l->out->items);
 		for (size_t i = l->n_events; i-- > 0 && l->events[i].machine == ev.machine;)
 			if (l->events[i].item == ev.item && l->events[i].t == ev.t)
@@ -127,45 +152,43 @@ static void load_items(struct load *l)
 	sql_end(q, s);
 }
 
-/* What could not be seen, or has the same value for another reason, has not changed. */
+/* In the order of the rows, each beside the one before it. What could not be seen, or has the same
+ * value for another reason, has not changed. */
 static int load_changes(struct load *l, const char *machine)
 {
 	struct sql *q = &l->h->sql;
 	struct sqlite3_stmt *s = sql_ask(
-		q,
-		arena_printf(l->a,
-			     "WITH step AS (SELECT machine, item, first, lag(last) OVER w AS seen, "
-			     "lag(answer) OVER w AS was, answer FROM fact WHERE 1%s WINDOW w AS "
-			     "(PARTITION BY machine, item ORDER BY first)) SELECT s.machine, "
-			     "s.first, s.seen, i.kind, i.name, b.state, b.value, n.state, n.value, "
-			     "m.name FROM step s JOIN item i ON i.id = s.item JOIN answer b ON "
-			     "b.id = s.was JOIN answer n ON n.id = s.answer JOIN machine m ON m.id "
-			     "= s.machine WHERE s.was <> s.answer AND s.first >= %lld AND b.state "
-			     "<> 'unknown' AND n.state <> 'unknown' AND (b.state, b.value) <> "
-			     "(n.state, n.value) ORDER BY s.machine, s.first",
-			     of_machine(l, machine, "machine"), l->from_s - BEFORE_S));
+		q, arena_printf(l->a,
+				"SELECT machine, item, first, last, answer FROM fact WHERE 1%s "
+				"ORDER BY machine, item, first",
+				of_machine(l, machine, "machine")));
+	long long was[5] = { -1, -1, 0, 0, 0 }, is[5];
 	int code;
 
-	if (!s)
+	l->n_answers = (size_t)history_number(l->h, "SELECT max(id) FROM answer", 0) + 1;
+	l->n_answers = l->n_answers <= ANSWERS_KEPT ? l->n_answers : ANSWERS_KEPT;
+	l->answers = arena_array(l->a, l->n_answers, sizeof(*l->answers));
+	l->answer = sql_ask(q, "SELECT state, value FROM answer WHERE id = ?");
+	if (!s || !l->answer)
 		return sql_broken(q);
-	while (sql_row(q, s)) {
-		struct since_change one = {
-			.kind = sql_text(q, s, 3),
-			.name = sql_text(q, s, 4),
-			.from = answer_text(l, sql_text(q, s, 5), sql_text(q, s, 6)),
-			.to = answer_text(l, sql_text(q, s, 7), sql_text(q, s, 8)),
-			.machine = sql_text(q, s, 9),
-			.cause = SIZE_MAX
-		};
+	for (; sql_row(q, s); memcpy(was, is, sizeof(was))) {
+		struct since_change one = { .cause = SIZE_MAX };
 
-		if (one.kind && one.name)
-			take_change(l,
-				    (struct event){ sql_integer(q, s, 0), sql_integer(q, s, 1),
-						    sql_integer(q, s, 2), 0 },
-				    &one);
+		for (int c = 0; c < 5; c++)
+			is[c] = sql_integer(q, s, c);
+		if (is[0] != was[0] || is[1] != was[1] || is[4] == was[4] || is[1] < 0 ||
+		    is[2] < l->from_s - BEFORE_S || (size_t)is[1] >= l->n_known)
+			continue;
+		one.kind = l->known[is[1]].kind;
+		one.name = l->known[is[1]].name;
+		one.from = answer_text(l, was[4]);
+		one.to = answer_text(l, is[4]);
+		if (one.kind && *one.from && *one.to && strcmp(one.from, one.to) != 0)
+			take_change(l, (struct event){ is[0], is[2], was[3], 0 }, &one);
 	}
 	code = sql_finish(q, s);
 	sql_end(q, s);
+	sql_end(q, l->answer);
 	return code;
 }
 
