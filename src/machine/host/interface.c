@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/ipv4.h"
 #include "machine/host/ask.h"
 #include "machine/host/interface.h"
 #include "machine/host/libraries.h"
@@ -271,21 +272,16 @@ struct address {
 
 static int interface_parse_word(const char *word, size_t n, struct address *out)
 {
-	char text[WORD_MAX], *slash;
-	long long prefix;
+	char text[WORD_MAX];
+	struct ipv4 x;
 
-	if (n >= sizeof(text))
+	if (n >= sizeof(text) || !memchr(word, '/', n))
 		return -EINVAL;
 	memcpy(text, word, n);
 	text[n] = '\0';
-	slash = strchr(text, '/');
-	if (!slash)
+	if (ipv4_parse(text, &x) || !x.bits)
 		return -EINVAL;
-	*slash = '\0';
-	if (inet_pton(AF_INET, text, &out->ip) != 1 || parse_i64(slash + 1, &prefix) ||
-	    prefix < 1 || prefix > BITS)
-		return -EINVAL;
-	out->prefix = (unsigned)prefix;
+	*out = (struct address){ { htonl(x.ip) }, x.bits };
 	return 0;
 }
 

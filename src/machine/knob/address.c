@@ -3,15 +3,15 @@
  * One IPv4 address of one interface, there or not: the name is the address with its prefix length,
  * the object the interface. Others' addresses of the interface are not touched.
  */
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
 
+#include "base/ipv4.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "machine/knob/kinds.h"
 
-enum { WORD_MAX = 24, BITS = 32 };
+enum { WORD_MAX = 24 };
 
 static const char present[] = "present", absent[] = "absent";
 
@@ -118,20 +118,12 @@ static int address_set(struct host *h, struct arena *a, const struct knob *k, co
 /* As inet_ntop writes it, with a prefix length of 1 to 32: nothing else is ever asked for. */
 static bool is_address(const char *s)
 {
-	char text[WORD_MAX], again[INET_ADDRSTRLEN], *slash;
-	struct in_addr ip;
-	long long prefix;
+	ARENA_AUTO a = { 0 };
+	struct ipv4 x;
 
-	if (strlen(s) >= sizeof(text))
-		return false;
-	strcpy(text, s);
-	slash = strchr(text, '/');
-	if (!slash || !knob_is_number(slash + 1) || slash[1] == '0' ||
-	    parse_i64(slash + 1, &prefix) || prefix > BITS)
-		return false;
-	*slash = '\0';
-	return inet_pton(AF_INET, text, &ip) == 1 &&
-	       inet_ntop(AF_INET, &ip, again, sizeof(again)) && strcmp(again, text) == 0;
+	/* As it is written, no other way. */
+	return strlen(s) < WORD_MAX && ipv4_parse(s, &x) == 0 && x.bits &&
+	       strcmp(ipv4_text(&a, x), s) == 0;
 }
 
 static bool address_valid(const struct knob *k, const char *value, const char **why)

@@ -2,10 +2,10 @@
 /* From facts to nodes, and from nodes' addresses to how they are joined. Pure. */
 #include "models/generate/nodes.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ipv4.h"
 #include "base/text.h"
 #include "look/settings/check.h"
 #include "look/settings/predicates.h"
@@ -22,22 +22,13 @@ bool gen_name_valid(const char *name)
 	return n && !name[n] && n <= 253 && *name != '-';
 }
 
-bool gen_subnet(const char *address, unsigned long *net, unsigned *bits)
+static bool gen_subnet(const char *address, struct ipv4 *net)
 {
-	char host[INET_ADDRSTRLEN];
-	const char *slash = strchr(address, '/');
-	long long len;
-	struct in_addr in;
+	struct ipv4 x;
 
-	if (!slash || (size_t)(slash - address) >= sizeof(host) || parse_i64(slash + 1, &len) ||
-	    len < 1 || len > 32)
+	if (!strchr(address, '/') || ipv4_parse(address, &x) || !x.bits)
 		return false;
-	memcpy(host, address, (size_t)(slash - address));
-	host[slash - address] = '\0';
-	if (inet_pton(AF_INET, host, &in) != 1)
-		return false;
-	*bits = (unsigned)len;
-	*net = ntohl(in.s_addr) & (0xffffffffUL << (32 - len)) & 0xffffffffUL;
+	*net = ipv4_network(x);
 	return true;
 }
 
@@ -169,16 +160,15 @@ size_t gen_gpus(const struct gen_cluster *c)
 	return n;
 }
 
-static bool in_subnet(const char *address, unsigned long net, unsigned bits)
+static bool in_subnet(const char *address, struct ipv4 net)
 {
-	unsigned long other;
-	unsigned len;
+	struct ipv4 other;
 
-	return gen_subnet(address, &other, &len) && other == net && len == bits;
+	return gen_subnet(address, &other) && ipv4_same(other, net);
 }
 
 /* How many nodes have a used RDMA port in that subnet. */
-static size_t nodes_in(const struct gen_cluster *c, unsigned long net, unsigned bits)
+static size_t nodes_in(const struct gen_cluster *c, struct ipv4 net)
 {
 	size_t n = 0;
 
@@ -188,7 +178,7 @@ static size_t nodes_in(const struct gen_cluster *c, unsigned long net, unsigned 
 
 		for (size_t k = 0; k < d->n_ports && !found; k++)
 			found = gen_port_used(d, &d->ports[k]) &&
-				in_subnet(d->ports[k].address, net, bits);
+				in_subnet(d->ports[k].address, net);
 		n += found;
 	}
 	return n;
@@ -200,15 +190,12 @@ static bool nodes_share(const struct gen_cluster *c, size_t i, size_t k)
 	const struct gen_node *x = &c->nodes[i], *y = &c->nodes[k];
 
 	for (size_t p = 0; p < x->n_ports; p++) {
-		unsigned long net;
-		unsigned bits;
+		struct ipv4 net;
 
-		if (!gen_port_used(x, &x->ports[p]) ||
-		    !gen_subnet(x->ports[p].address, &net, &bits))
+		if (!gen_port_used(x, &x->ports[p]) || !gen_subnet(x->ports[p].address, &net))
 			continue;
 		for (size_t q = 0; q < y->n_ports; q++)
-			if (gen_port_used(y, &y->ports[q]) &&
-			    in_subnet(y->ports[q].address, net, bits))
+			if (gen_port_used(y, &y->ports[q]) && in_subnet(y->ports[q].address, net))
 				return true;
 	}
 	return false;
@@ -252,17 +239,16 @@ static size_t nodes_widest(const struct gen_cluster *c, unsigned *prefix)
 
 	for (size_t i = 0; i < c->n; i++)
 		for (size_t k = 0; k < c->nodes[i].n_ports; k++) {
-			unsigned long net;
-			unsigned bits;
+			struct ipv4 net;
 			size_t n;
 
 			if (!gen_port_used(&c->nodes[i], &c->nodes[i].ports[k]) ||
-			    !gen_subnet(c->nodes[i].ports[k].address, &net, &bits))
+			    !gen_subnet(c->nodes[i].ports[k].address, &net))
 				continue;
-			n = nodes_in(c, net, bits);
+			n = nodes_in(c, net);
 			if (n > best) {
 				best = n;
-				*prefix = bits;
+				*prefix = net.bits;
 			}
 		}
 	return best;
@@ -322,12 +308,12 @@ static bool better(const struct gen_link *a, const struct gen_link *b)
 	return a->speed_mbps > b->speed_mbps;
 }
 
-static const struct gen_link *link_in(const struct gen_node *d, unsigned long net, unsigned bits)
+static const struct gen_link *link_in(const struct gen_node *d, struct ipv4 net)
 {
 	const struct gen_link *best = NULL;
 
 	for (size_t i = 0; i < d->n_links; i++)
-		if (in_subnet(d->links[i].address, net, bits) && !carries_data(d, &d->links[i]) &&
+		if (in_subnet(d->links[i].address, net) && !carries_data(d, &d->links[i]) &&
 		    (!best || better(&d->links[i], best)))
 			best = &d->links[i];
 	return best;
@@ -339,22 +325,19 @@ static const char *plain(struct arena *a, const char *address)
 }
 
 /* Gives every node the interface that it has in this subnet. False: one has none. */
-static bool take_subnet(struct arena *a, struct gen_cluster *c, unsigned long net, unsigned bits)
+static bool take_subnet(struct arena *a, struct gen_cluster *c, struct ipv4 net)
 {
-	struct in_addr in = { .s_addr = htonl((uint32_t)net) };
-	char text[INET_ADDRSTRLEN];
-
 	for (size_t i = 0; i < c->n; i++)
-		if (!link_in(&c->nodes[i], net, bits))
+		if (!link_in(&c->nodes[i], net))
 			return false;
 	for (size_t i = 0; i < c->n; i++) {
-		const struct gen_link *l = link_in(&c->nodes[i], net, bits);
+		const struct gen_link *l = link_in(&c->nodes[i], net);
 
 		c->nodes[i].control = l->name;
 		if (!*c->nodes[i].address)
 			c->nodes[i].address = plain(a, l->address);
 	}
-	c->common = arena_printf(a, "%s/%u", inet_ntop(AF_INET, &in, text, sizeof(text)), bits);
+	c->common = ipv4_text(a, net);
 	return true;
 }
 
@@ -365,12 +348,10 @@ static bool take_data(struct arena *a, struct gen_cluster *c)
 		struct gen_node *d = &c->nodes[i];
 
 		for (size_t k = 0; k < d->n_ports && !*d->control; k++) {
-			unsigned long net;
-			unsigned bits;
+			struct ipv4 net;
 
 			if (!gen_port_used(d, &d->ports[k]) ||
-			    !gen_subnet(d->ports[k].address, &net, &bits) ||
-			    nodes_in(c, net, bits) != c->n)
+			    !gen_subnet(d->ports[k].address, &net) || nodes_in(c, net) != c->n)
 				continue;
 			d->control = d->ports[k].netdev;
 			if (!*d->address)
@@ -405,8 +386,7 @@ void gen_cluster_judge(struct arena *a, struct gen_cluster *c)
 	for (;;) {
 		const struct gen_node *d = &c->nodes[0];
 		const struct gen_link *best = NULL;
-		unsigned long net;
-		unsigned bits;
+		struct ipv4 net;
 
 		for (size_t i = 0; i < d->n_links && i < GEN_PORTS_MAX; i++)
 			if (!tried[i] && !carries_data(d, &d->links[i]) &&
@@ -415,7 +395,7 @@ void gen_cluster_judge(struct arena *a, struct gen_cluster *c)
 		if (!best)
 			break;
 		tried[best - d->links] = true;
-		if (gen_subnet(best->address, &net, &bits) && take_subnet(a, c, net, bits))
+		if (gen_subnet(best->address, &net) && take_subnet(a, c, net))
 			return;
 	}
 	if (c->shape == SHAPE_COMMON || c->shape == SHAPE_FABRIC)

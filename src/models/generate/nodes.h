@@ -87,7 +87,4 @@ bool gen_name_valid(const char *name);
  * Ethernet). False: this one does not. */
 bool gen_port_used(const struct gen_node *n, const struct gen_port *p);
 
-/* "10.0.0.1/24": the subnet's number and length. False: no IPv4 address with prefix. */
-bool gen_subnet(const char *address, unsigned long *net, unsigned *bits);
-
 #endif
