@@ -155,6 +155,55 @@ static void run(struct world *w, int kind, struct tally *t)
 	arena_free(&a);
 }
 
+/* --- beside what is published: binary splitting (Hwang 1972) of nodes, each test thrice ----------
+ */
+
+static bool thrice(struct world *w, const unsigned *group, unsigned n, struct tally *t)
+{
+	unsigned bad = 0;
+
+	for (int i = 0; i < 3 && n > 1; i++)
+		bad += test(w, group, n);
+	t->tests += 3;
+	return bad > 1;
+}
+
+/* Halves what is bad until one node is left, which leaves; and so on. */
+static void split(struct world *w, int kind, struct tally *t)
+{
+	unsigned left[NODES], n = w->nodes, named = 0;
+	double before = t->tests;
+
+	plant(w, kind);
+	for (unsigned i = 0; i < n; i++)
+		left[i] = i;
+	for (unsigned found = 0; found < 2 * FAULTS && n > 2 && thrice(w, left, n, t); found++) {
+		unsigned from = 0, to = n;
+		struct suspect f = { .kind = SUSPECT_NODE };
+
+		/* Together with all that is left: one alone is in no test. */
+		while (to - from > 1) {
+			unsigned mid = from + (to - from) / 2, kept[2 * NODES], k = 0;
+
+			for (unsigned i = from; i < mid; i++)
+				kept[k++] = left[i];
+			kept[k] = left[from ? 0 : n - 1];
+			if (thrice(w, kept, k + (k < 2), t))
+				to = mid;
+			else
+				from = mid;
+		}
+		f.a = left[from];
+		left[from] = left[--n];
+		for (unsigned i = 0; i < w->n; i++)
+			named += memcmp(&w->fault[i], &f, sizeof(f)) == 0;
+		t->named_wrong += !within(w, &f, w->n);
+	}
+	t->runs++;
+	t->missed += w->n - named;
+	t->most = t->tests - before > t->most ? (unsigned)(t->tests - before) : t->most;
+}
+
 /* log2 of n over k. */
 static double choose_bits(double n, int k)
 {
@@ -176,12 +225,21 @@ static void test_thousand(void **state)
 	(void)state;
 	for (int kind = SUSPECT_NODE; kind <= SUSPECT_PAIR + 1; kind++) {
 		struct world w = { .seed = 20261127 + (unsigned)kind, .nodes = NODES };
-		struct tally t = { 0 };
+		struct tally t = { 0 }, halved = { 0 };
 
 		for (unsigned i = 0; i < NODES; i++)
 			w.leaf[i] = i / LEAF;
 		for (unsigned i = 0; i < runs; i++)
 			run(&w, kind, &t);
+		for (unsigned i = 0; i < runs && asked; i++)
+			split(&w, kind, &halved);
+		if (asked)
+			fprintf(stderr,
+				"%-10s by halving, each test thrice: %.1f tests on average, %u at "
+				"most; %u "
+				"wrong names, %u missed\n",
+				names[kind], halved.tests / halved.runs, halved.most,
+				halved.named_wrong, halved.missed);
 		if (asked)
 			fprintf(stderr,
 				"%-10s %u runs: %.1f tests on average, %u at most (bound %.1f, by "

@@ -28,7 +28,7 @@ static const struct {
 
 static const char *print_text(const json_t *print, const char *key)
 {
-	const char *s = json_string_value(json_object_get(print, key));
+	const char *s = read_string(print, key);
 
 	return s && strlen(s) <= PART_MAX ? s : NULL;
 }
@@ -153,11 +153,6 @@ enum { ALONE_ONE_IN = 20 };
  */
 static const double far_sigmas = 5, least_sigma = 0.005, least_share = 0.03;
 
-static const char *get(const json_t *j, const char *key)
-{
-	return json_string_value(json_object_get(j, key));
-}
-
 static struct fleet_bench *bench_at(struct fleet *f, const char *name, const char *hardware,
 				    const char *unit, unsigned version)
 {
@@ -245,7 +240,7 @@ int benches_add(struct fleet *f, const struct read_from *from, const char **at, 
 		store_host(f, m, j, from->file);
 		m->hardware = hardware_text(f, json_object_get(j, "fingerprint"));
 		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
-		t = (struct taking){ f, m, get(j, "time") };
+		t = (struct taking){ f, m, read_string(j, "time") };
 		t.time = t.time && strlen(t.time) <= 32 ? store_text(f, t.time) : "";
 		code = read_figures(a, j, take_figure, &t, e);
 	} else if (code == 0) {

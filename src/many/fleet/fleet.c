@@ -79,7 +79,7 @@ static int guess_kind(const char *at, const char *end)
 static void fleet_take(struct fleet *f, struct fleet_machine *m, const json_t *j, const char *file)
 {
 	struct fleet_store *st = f->store;
-	const char *time = json_string_value(json_object_get(j, "time"));
+	const char *time = read_string(j, "time");
 	enum fleet_kind kind = st->kind;
 
 	time = time && strlen(time) <= 32 ? store_text(f, time) : "";

@@ -90,11 +90,6 @@ static const struct fleet_part *store_part(struct fleet *f, const struct fleet_p
 	return copy;
 }
 
-static const char *get(const json_t *j, const char *key)
-{
-	return json_string_value(json_object_get(j, key));
-}
-
 /*
  * Values that no administrator chose (health counts, temperatures) differ between any two machines;
  * only the verdict on them is compared.
@@ -110,18 +105,18 @@ static int finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 			 { "unknown", FLEET_UNKNOWN } };
 	bool health = json_is_true(json_object_get(j, "health"));
 
-	p->state = get(j, "verdict");
+	p->state = read_string(j, "verdict");
 	for (size_t i = 0; p->state && i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
 		if (strcmp(p->state, verdicts[i].name) != 0)
 			continue;
 		p->mark = verdicts[i].mark;
 		if (p->mark == FLEET_UNKNOWN)
-			p->now = get(j, "reason_code");
+			p->now = read_string(j, "reason_code");
 		else if (!health &&
 			 (p->mark == FLEET_BAD || (p->mark == FLEET_GOOD && f->store->values)))
-			p->now = get(j, "current");
+			p->now = read_string(j, "current");
 		if (p->mark == FLEET_BAD && !health)
-			p->wanted = get(j, "wanted");
+			p->wanted = read_string(j, "wanted");
 		/* Readings of one verdict fall into other groups on every machine. */
 		if (p->mark <= FLEET_NEUTRAL && !f->store->values)
 			p->target = "";
@@ -145,15 +140,15 @@ static int row_part(enum fleet_kind kind, const json_t *j, struct fleet_part *p)
 	static const char *const neutral[] = { "waits", "waits-for-reboot", NULL };
 	static const char *const unknown[] = { "unknown", NULL };
 
-	p->state = get(j, "state");
+	p->state = read_string(j, "state");
 	if (!p->state)
 		return -EINVAL;
 	p->mark = among(p->state, good)	     ? FLEET_GOOD
 		  : among(p->state, neutral) ? FLEET_NEUTRAL
 		  : among(p->state, unknown) ? FLEET_UNKNOWN
 					     : FLEET_BAD;
-	p->now = get(j, "now");
-	p->wanted = get(j, kind == FLEET_STATUS ? "after" : "wanted");
+	p->now = read_string(j, "now");
+	p->wanted = read_string(j, kind == FLEET_STATUS ? "after" : "wanted");
 	return 0;
 }
 
@@ -168,7 +163,7 @@ static bool is_id(const char *id)
 static const char *target_of(struct fleet *f, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "targets"), *one;
-	const char *target = get(j, "target"), *out;
+	const char *target = read_string(j, "target"), *out;
 	TEXT_AUTO t = { 0 };
 	size_t i;
 
@@ -192,7 +187,7 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	const struct fleet_part *part = NULL;
 	json_error_t why;
 	json_t *j = json_loadb(raw, len, JSON_REJECT_DUPLICATES, &why);
-	const char *id = j ? get(j, "id") : NULL;
+	const char *id = j ? read_string(j, "id") : NULL;
 
 	if (!j) {
 		err_set(e, -EINVAL, "%s", why.text);
@@ -468,13 +463,6 @@ void store_facts_subjects(struct fleet *f)
 		store_subject(f, FLEET_HOST, host_subjects[i]);
 }
 
-static const char *text_of(const json_t *j, const char *object, const char *key)
-{
-	const json_t *o = object ? json_object_get(j, object) : j;
-
-	return json_string_value(json_object_get(o, key));
-}
-
 struct fleet_machine *store_machine(struct fleet *f, const json_t *document,
 				    const struct read_from *from, struct err *e)
 {
@@ -515,14 +503,15 @@ void store_facts(struct fleet *f, struct fleet_machine *m, const json_t *j)
 {
 	const struct fleet_part **list = arena_array(
 		f->arena, sizeof(host_subjects) / sizeof(host_subjects[0]), sizeof(*list));
-	const char *profile = text_of(j, "profile", "name");
+	const char *profile = read_string(json_object_get(j, "profile"), "name");
+	const json_t *host = json_object_get(j, "host");
 	size_t n = 0;
 
-	m->platform = store_text(f, text_of(j, "host", "platform"));
+	m->platform = store_text(f, read_string(host, "platform"));
 	see_host(f, "platform", m->platform, list, &n);
-	see_host(f, "architecture", text_of(j, "host", "arch"), list, &n);
-	see_host(f, "kernel", text_of(j, "host", "kernel"), list, &n);
-	see_host(f, "gputune", text_of(j, NULL, "tool_version"), list, &n);
+	see_host(f, "architecture", read_string(host, "arch"), list, &n);
+	see_host(f, "kernel", read_string(host, "kernel"), list, &n);
+	see_host(f, "gputune", read_string(j, "tool_version"), list, &n);
 	see_host(f, "profile", profile && *profile ? profile : NULL, list, &n);
 	m->parts[FLEET_HOST] = list;
 	m->n_parts[FLEET_HOST] = n;

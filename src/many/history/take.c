@@ -23,11 +23,6 @@ struct take {
 	int code; /* of the document */
 };
 
-static const char *text_in(const json_t *j, const char *key)
-{
-	return json_string_value(json_object_get(j, key));
-}
-
 static void put(struct take *k, const char *kind, const char *name, const char *target,
 		const char *state, const char *value, const char *wanted)
 {
@@ -54,23 +49,26 @@ static void take_check(struct take *k, const json_t *j)
 	{
 		bool health = json_is_true(json_object_get(it, "health"));
 
-		put(k, health ? "health" : "setting", text_in(it, "id"), text_in(it, "target"),
-		    text_in(it, "verdict"), health ? NULL : text_in(it, "current"),
-		    health ? NULL : text_in(it, "wanted"));
+		put(k, health ? "health" : "setting", read_string(it, "id"),
+		    read_string(it, "target"), read_string(it, "verdict"),
+		    health ? NULL : read_string(it, "current"),
+		    health ? NULL : read_string(it, "wanted"));
 	}
-	put(k, "tool", "profile", NULL, NULL, text_in(json_object_get(j, "profile"), "name"), NULL);
+	put(k, "tool", "profile", NULL, NULL, read_string(json_object_get(j, "profile"), "name"),
+	    NULL);
 }
 
 static void take_rows(struct take *k, const json_t *j)
 {
-	const char *kind = str_starts(text_in(j, "schema"), "gputune.status") ? "status" : "verify";
+	const char *kind =
+		str_starts(read_string(j, "schema"), "gputune.status") ? "status" : "verify";
 	const json_t *it;
 	size_t i;
 
 	json_array_foreach(json_object_get(j, "rows"), i, it)
 	{
-		put(k, kind, text_in(it, "id"), text_in(it, "target"), text_in(it, "state"),
-		    text_in(it, "now"), text_in(it, "wanted"));
+		put(k, kind, read_string(it, "id"), read_string(it, "target"),
+		    read_string(it, "state"), read_string(it, "now"), read_string(it, "wanted"));
 	}
 }
 
@@ -134,7 +132,7 @@ static void take_shown(struct take *k, const json_t *j, const char *name, const 
 	}
 	json_object_foreach((json_t *)j, key, v)
 	{
-		const char *value = text_in(v, "value");
+		const char *value = read_string(v, "value");
 		const char *full = arena_printf(k->h->a, "%s%s%.100s", name, *name ? "." : "", key);
 
 		if (value && is_version(key))
@@ -151,12 +149,13 @@ static void take_show(struct take *k, const json_t *j)
 
 static void take_ledger(struct take *k, const json_t *j)
 {
-	const char *on = text_in(j, "bench") ? text_in(j, "bench") : text_in(j, "command");
+	const char *on =
+		read_string(j, "bench") ? read_string(j, "bench") : read_string(j, "command");
 	const json_t *ratio = json_object_get(j, "ratio");
 
-	put(k, "proof", arena_printf(k->h->a, "%s on %s", text_in(j, "setting"), on),
-	    text_in(j, "target"), text_in(j, "verdict"),
-	    arena_printf(k->h->a, "%.4f", json_number_value(ratio)), text_in(j, "after"));
+	put(k, "proof", arena_printf(k->h->a, "%s on %s", read_string(j, "setting"), on),
+	    read_string(j, "target"), read_string(j, "verdict"),
+	    arena_printf(k->h->a, "%.4f", json_number_value(ratio)), read_string(j, "after"));
 }
 
 /* What gputune changed, each at its own time. */
@@ -169,12 +168,13 @@ static void take_history(struct take *k, const json_t *j)
 	{
 		long long then = k->t;
 
-		if (!text_in(t, "time") || stamp_parse(text_in(t, "time"), &k->t))
+		if (!read_string(t, "time") || stamp_parse(read_string(t, "time"), &k->t))
 			continue;
 		json_array_foreach(json_object_get(t, "changes"), n, c)
 		{
-			put(k, "change", text_in(c, "id"), text_in(c, "target"),
-			    text_in(c, "state"), text_in(c, "after"), text_in(c, "before"));
+			put(k, "change", read_string(c, "id"), read_string(c, "target"),
+			    read_string(c, "state"), read_string(c, "after"),
+			    read_string(c, "before"));
 		}
 		k->t = then;
 	}
@@ -200,7 +200,7 @@ enum { DOCUMENTS = sizeof(documents) / sizeof(documents[0]) };
 
 static int time_of(struct take *k, const json_t *j, struct err *e)
 {
-	const char *time = text_in(j, "time");
+	const char *time = read_string(j, "time");
 
 	if (!time || stamp_parse(time, &k->t))
 		return err_set(e, -EINVAL, "the result has no time");
@@ -214,7 +214,7 @@ static int time_of(struct take *k, const json_t *j, struct err *e)
 static int take_document(struct take *k, const json_t *j, const struct read_from *from,
 			 struct err *e)
 {
-	const char *schema = text_in(j, "schema"), *name, *value;
+	const char *schema = read_string(j, "schema"), *name, *value;
 	const json_t *host = json_object_get(j, "host");
 	size_t i = 0;
 	int code;
@@ -232,7 +232,7 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	if (k->h->n_machines >= HISTORY_MACHINES_MAX || k->h->n_items >= HISTORY_ITEMS_MAX)
 		return err_set(e, -EINVAL, "the history holds %d machines or %d facts, the limit",
 			       HISTORY_MACHINES_MAX, HISTORY_ITEMS_MAX);
-	code = history_machine(k->h, name, text_in(j, "machine"), &k->machine);
+	code = history_machine(k->h, name, read_string(j, "machine"), &k->machine);
 	k->failed = code < 0;
 	if (code > 0)
 		k->read.refuse(k->read.owner, from->file,
@@ -245,10 +245,10 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	documents[i].take(k, j);
 	if (k->code)
 		return k->code;
-	value = text_in(host, "kernel");
+	value = read_string(host, "kernel");
 	if (host)
 		version(k, "kernel", NULL, value);
-	put(k, "tool", "gputune", NULL, NULL, text_in(j, "tool_version"), NULL);
+	put(k, "tool", "gputune", NULL, NULL, read_string(j, "tool_version"), NULL);
 	k->sum->documents++;
 	return 0;
 }

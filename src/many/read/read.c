@@ -85,16 +85,12 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 
 enum { CASES_MAX = 4096, FIGURES_MAX = 16, UNIT_MAX = 48, FIGURE_NAME_MAX = 1024 };
 
-static const char *get(const json_t *j, const char *key)
-{
-	return json_string_value(json_object_get(j, key));
-}
-
 /* False: no figure. A median that is not finite was not measured. */
 static bool read_figure(struct arena *a, const json_t *c, const json_t *j, struct read_figure *out)
 {
-	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
-		   *unit = get(j, "unit"), *better = get(j, "better");
+	const char *bench = read_string(c, "bench"), *name = read_string(c, "case"),
+		   *key = read_string(j, "key"), *unit = read_string(j, "unit"),
+		   *better = read_string(j, "better");
 	const json_t *median;
 
 	if (!bench || !name || !key || !unit || !better || strlen(unit) > UNIT_MAX ||
@@ -106,7 +102,7 @@ static bool read_figure(struct arena *a, const json_t *c, const json_t *j, struc
 		.name = name,
 		.key = key,
 		.unit = unit,
-		.unit_text = get(j, "unit_text"),
+		.unit_text = read_string(j, "unit_text"),
 		.lower = strcmp(better, "lower") == 0,
 		.version = (unsigned)json_integer_value(json_object_get(c, "method_version")),
 		.median = json_is_number(median) ? json_number_value(median) : (double)NAN

@@ -62,6 +62,12 @@ bool read_line(struct arena *a, const char *line, size_t len, const char **name,
  */
 const char *read_machine(const json_t *document, const struct read_from *from, struct err *e);
 
+/* NULL: it has no such text. */
+static inline const char *read_string(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
 /* A measured median of a result of bench. */
 struct read_figure {
 	const char *bench, *name, *key; /* "copy", "h2d", "rate" */
