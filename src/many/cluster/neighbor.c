@@ -221,31 +221,10 @@ static int neighbor_open_frames(struct neighbor_port *p)
 	return -EOPNOTSUPP;
 }
 
-static int neighbor_open_datagrams(void)
+/* Of everything that comes, also the port that it came in by; nothing of ours. */
+static int open_six(int protocol)
 {
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0,
-	    error;
-	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
-				   .sin6_port = htons(HELLO_UDP_PORT),
-				   .sin6_addr = IN6ADDR_ANY_INIT };
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
-		return fd;
-	error = errno;
-	close(fd);
-	return -error;
-}
-
-/* Opens what a port can listen with; why says, as an errno, why frames cannot be opened. */
-static int neighbor_open_echo(void)
-{
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
 	int on = 1, off = 0;
 
 	if (fd < 0)
@@ -253,6 +232,23 @@ static int neighbor_open_echo(void)
 	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
 	return fd;
+}
+
+static int neighbor_open_datagrams(void)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(HELLO_UDP_PORT),
+				   .sin6_addr = IN6ADDR_ANY_INIT };
+	int fd = open_six(0), on = 1;
+
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static void send_frame(const struct neighbor_port *p, const uint8_t to[6])
@@ -458,7 +454,7 @@ int neighbor_open(struct arena *a, const struct neighbor_options *how, struct cl
 	air->how = *how;
 	air->ports = arena_array(a, n->ports.n, sizeof(*air->ports));
 	air->datagrams = neighbor_open_datagrams();
-	air->echo = neighbor_open_echo();
+	air->echo = open_six(IPPROTO_ICMPV6);
 	NODE_PORTS(p, n)
 	open_port(air, p);
 	*out = air;

@@ -45,6 +45,7 @@ struct load {
 	struct sqlite3_stmt *answer;
 	size_t n_answers;
 	long long from_s;
+	const char *where; /* which machines */
 };
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -121,15 +122,20 @@ static void take_change(struct load *l, struct event ev, const struct since_chan
 	ARENA_ADD(l->a, l->events, l->n_events) = ev;
 }
 
-static const char *of_machine(struct load *l, const char *machine, const char *column)
+/* A condition on that column; NULL: no machine is called so. */
+static const char *of_machine(struct history *h, const char *machine, const char *column)
 {
-	TEXT_AUTO t = { 0 };
+	struct sqlite3_stmt *s = sql_ask(&h->sql, "SELECT id FROM machine WHERE name = ?");
+	const char *out = machine ? NULL : "";
 
-	for (const char *c = machine; c && *c; c++)
-		text_add(&t, *c == '\'' ? "''" : (char[]){ *c, '\0' });
-	return machine ? arena_printf(l->a, " AND %s = (SELECT id FROM machine WHERE name = '%s')",
-				      column, t.s)
-		       : "";
+	if (s && machine) {
+		sql_bind_text(&h->sql, s, 1, machine);
+		if (sql_row(&h->sql, s))
+			out = arena_printf(h->a, " AND %s = %lld", column,
+					   (long long)sql_integer(&h->sql, s, 0));
+	}
+	sql_end(&h->sql, s);
+	return out;
 }
 
 /* What items are called, by their ids. */
@@ -154,14 +160,14 @@ static void load_items(struct load *l)
 
 /* In the order of the rows, each beside the one before it. What could not be seen, or has the same
  * value for another reason, has not changed. */
-static int load_changes(struct load *l, const char *machine)
+static int load_changes(struct load *l)
 {
 	struct sql *q = &l->h->sql;
 	struct sqlite3_stmt *s = sql_ask(
 		q, arena_printf(l->a,
 				"SELECT machine, item, first, last, answer FROM fact WHERE 1%s "
 				"ORDER BY machine, item, first",
-				of_machine(l, machine, "machine")));
+				l->where));
 	long long was[5] = { -1, -1, 0, 0, 0 }, is[5];
 	int code;
 
@@ -493,14 +499,12 @@ static int load_figures(struct load *l, const char *where, struct steps *of)
 	return code;
 }
 
-static int load_costs(struct load *l, long long from_s, const char *machine)
+static int load_costs(struct load *l)
 {
 	struct steps *of = arena_array(l->a, l->n_known, sizeof(*of));
 	size_t figures = 0;
-	int code = load_figures(l,
-				arena_printf(l->a, "t >= %lld%s", from_s - BEFORE_S,
-					     of_machine(l, machine, "machine")),
-				of);
+	int code = load_figures(
+		l, arena_printf(l->a, "t >= %lld%s", l->from_s - BEFORE_S, l->where), of);
 
 	for (size_t i = 0; i < l->n_known; i++)
 		figures += of[i].n > 0;
@@ -559,19 +563,16 @@ int history_since(struct history *h, long long from_s, const char *machine,
 
 	h->sql.e = e;
 	*out = (struct since_answer){ .from_s = from_s };
-	out->machines =
-		(size_t)history_number(h,
-				       arena_printf(h->a, "SELECT count(*) FROM machine WHERE 1%s",
-						    of_machine(&l, machine, "id")),
-				       0);
-	if (machine && !out->machines)
+	l.where = of_machine(h, machine, "machine");
+	if (!l.where)
 		return err_set(e, -EINVAL, "%s: no machine is called %s", h->path, machine);
+	out->machines = machine ? 1 : (size_t)history_number(h, "SELECT count(*) FROM machine", 0);
 	load_items(&l);
-	code = load_changes(&l, machine);
+	code = load_changes(&l);
 	if (code)
 		return code;
 	number_causes(&l);
-	code = load_costs(&l, from_s, machine);
+	code = load_costs(&l);
 	count_changed(&l, out);
 	if (out->n_items)
 		qsort(out->items, out->n_items, sizeof(*out->items), by_machines);
@@ -582,15 +583,19 @@ int history_since(struct history *h, long long from_s, const char *machine,
 
 long long history_upgraded(struct history *h, const char *machine)
 {
-	struct load l = { .h = h, .a = h->a };
-	const char *sql = arena_printf(
-		h->a,
-		"SELECT max(f.first) FROM fact f JOIN item i ON i.id = f.item WHERE i.kind IN "
-		"('version', 'package') AND EXISTS (SELECT 1 FROM fact p WHERE p.machine = "
-		"f.machine AND p.item = f.item AND p.first < f.first AND p.answer <> f.answer)%s",
-		of_machine(&l, machine, "f.machine"));
+	const char *where = of_machine(h, machine, "f.machine");
 
-	return history_number(h, sql, 0);
+	return !where ? 0
+		      : history_number(
+				h,
+				arena_printf(h->a,
+					     "SELECT max(f.first) FROM fact f JOIN item i ON i.id "
+					     "= f.item WHERE i.kind IN ('version', 'package') AND "
+					     "EXISTS (SELECT 1 FROM fact p WHERE p.machine = "
+					     "f.machine AND p.item = f.item AND p.first < f.first "
+					     "AND p.answer <> f.answer)%s",
+					     where),
+				0);
 }
 
 /* --- result and page -------------------------------------------------------------------------- */
