@@ -123,18 +123,17 @@ static void how_machines_are_joined(void **state)
 
 static void subnets(void **state)
 {
-	unsigned long x, y;
-	unsigned bits;
+	struct ipv4 x, y;
 
 	(void)state;
-	assert_true(gen_subnet("10.1.2.3/24", &x, &bits) && x == 0x0a010200 && bits == 24);
-	assert_true(gen_subnet("10.1.2.200/32", &y, &bits) && y == 0x0a0102c8);
-	assert_false(gen_subnet("10.1.2.3", &x, &bits));
-	assert_false(gen_subnet("10.1.2.3/0", &x, &bits));
-	assert_false(gen_subnet("10.1.2.3/33", &x, &bits));
-	assert_false(gen_subnet("10.1.2/24", &x, &bits));
-	assert_false(gen_subnet("fe80::1/64", &x, &bits));
-	assert_false(gen_subnet("1000000000000000000000.1/8", &x, &bits));
+	assert_true(gen_subnet("10.1.2.3/24", &x) && x.ip == 0x0a010200 && x.bits == 24);
+	assert_true(gen_subnet("10.1.2.200/32", &y) && y.ip == 0x0a0102c8);
+	assert_false(gen_subnet("10.1.2.3", &x));
+	assert_false(gen_subnet("10.1.2.3/0", &x));
+	assert_false(gen_subnet("10.1.2.3/33", &x));
+	assert_false(gen_subnet("10.1.2/24", &x));
+	assert_false(gen_subnet("fe80::1/64", &x));
+	assert_false(gen_subnet("1000000000000000000000.1/8", &x));
 	assert_true(gen_name_valid("spark-a.local") && gen_name_valid("10.0.0.1"));
 	assert_false(gen_name_valid("") || gen_name_valid("-x") || gen_name_valid("a b") ||
 		     gen_name_valid("a$(b)"));

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ipv4.h"
 #include "base/text.h"
 #include "look/settings/check.h"
 #include "look/settings/predicates.h"
@@ -22,7 +21,7 @@ bool gen_name_valid(const char *name)
 	return n && !name[n] && n <= 253 && *name != '-';
 }
 
-static bool gen_subnet(const char *address, struct ipv4 *net)
+bool gen_subnet(const char *address, struct ipv4 *net)
 {
 	struct ipv4 x;
 

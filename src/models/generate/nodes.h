@@ -7,6 +7,7 @@
 #ifndef GENERATE_NODES_H
 #define GENERATE_NODES_H
 
+#include "base/ipv4.h"
 #include "machine/model/machine.h"
 
 enum { GEN_NODES_MAX = 64, GEN_PORTS_MAX = 64 };
@@ -86,5 +87,8 @@ bool gen_name_valid(const char *name);
  * where any has one, of a kind that NCCL's own transport takes (net_ib: link layers InfiniBand and
  * Ethernet). False: this one does not. */
 bool gen_port_used(const struct gen_node *n, const struct gen_port *p);
+
+/* The network of "10.0.0.1/24". False: no IPv4 address with prefix. */
+bool gen_subnet(const char *address, struct ipv4 *net);
 
 #endif
