@@ -103,11 +103,10 @@ static bool has_interface(const struct gen_node *n, const char *name)
 
 static void nodes_hold(const struct gen_cluster *c)
 {
-	unsigned long net;
-	unsigned bits;
+	struct ipv4 net;
 
 	if (c->shape >= SHAPES || !c->shape_why || (c->shape == SHAPE_RING && c->n != 3) ||
-	    c->prefix > 32 || (*c->common && !gen_subnet(c->common, &net, &bits)))
+	    c->prefix > 32 || (*c->common && !gen_subnet(c->common, &net)))
 		abort();
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *n = &c->nodes[i];
