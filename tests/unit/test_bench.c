@@ -234,6 +234,11 @@ static void stops_by_time_and_count(void **state)
 	assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
 	assert_int_equal(r.cases[1].stop, STOP_TIME);
 	assert_in_range(r.cases[1].n, 18, 25);
+	s.cost = 1.5; /* what comes before the samples takes 3 s: once */
+	assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
+	assert_int_equal(r.cases[2].rounds, 1);
+	assert_int_equal(r.cases[2].n, 2);
+	s.cost = 0.1;
 	f.seconds = 0;
 	for (size_t n = 1; n < 40; n += 6) {
 		f.samples = n;

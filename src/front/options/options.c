@@ -52,6 +52,19 @@ static struct verb_option *option_meant(const struct parsing *g, const char *wor
 	return NULL;
 }
 
+/* "on" of "predict llama-3.1-8b on dgx-spark": an option with a value, without its dashes. */
+static struct verb_option *option_named(const struct parsing *g, const char *word)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct ask_row *row = g->options[i].row;
+
+		if (!row->argument && row->kind != ASK_KIND_FLAG && !g->options[i].given &&
+		    strcmp(row->name, word) == 0)
+			return &g->options[i];
+	}
+	return NULL;
+}
+
 /* A word is the argument's, unless it cannot be and an option knows it. */
 static int take_argument(struct parsing *g, const struct verb_option *o, const char *word,
 			 bool again, bool *taken)
@@ -84,7 +97,7 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 {
 	enum { SHOWN = 4 };
 	const char *name;
-	bool writes = false;
+	bool writes = false, on = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct ask_row *row = o[i].row;
@@ -103,9 +116,15 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 			return arena_printf(a, "; did you mean --%s %s%s?%s", row->name, all.s,
 					    found > SHOWN ? ", ..." : "", listed_hint(a, row));
 		writes = writes || row->letter == 'o';
+		on = on || strcmp(row->name, "on") == 0;
 	}
 	if (writes && (str_ends(word, ".tar") || str_ends(word, ".html")))
 		return arena_printf(a, "; did you mean \"-o %s\"?", word);
+	if (host_is_demo(word))
+		return arena_printf(a,
+				    on ? "; did you mean \"--on %s\"?"
+				       : "; did you mean \"gputune check --host demo:%s\"?",
+				    word);
 	return "";
 }
 
@@ -143,11 +162,14 @@ static int take_arguments(struct parsing *g)
 		}
 	}
 	for (; !code && at < r->n_before; at++) {
-		struct verb_option *meant = option_meant(g, r->args[at]);
+		struct verb_option *named = option_named(g, r->args[at]),
+				   *meant = named && at + 1 < r->n_before
+						    ? named
+						    : option_meant(g, r->args[at]);
 
 		if (!meant)
 			break;
-		code = take_option(g, meant, r->args[at]);
+		code = take_option(g, meant, r->args[at += meant == named]);
 	}
 	if (code || (at == r->n_before && behind == r->n_args))
 		return code;
@@ -209,6 +231,10 @@ static int no_option(const struct parsing *g, const char *word, int why)
 	/* Of several letters behind one sign the word may not be over. */
 	if (why)
 		return complain_text(EXIT_USAGE, "%s takes no option -%c", name, why);
+	if (strcmp(word, "--host") == 0 || str_starts(word, "--host="))
+		return complain_text(EXIT_USAGE,
+				     "%s takes no option --host: it works on this machine only",
+				     name);
 	near = near_option(g, word + 2);
 	if (near)
 		return complain_text(EXIT_USAGE, "%s takes no option %s; did you mean %s?", name,

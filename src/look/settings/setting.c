@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "look/settings/settings.h"
+#include "machine/host/host.h"
 
 /* Names of the enumerations as users and scripts see them, and finding a setting by its id. */
 
@@ -160,6 +161,8 @@ int setting_check(struct err *e, const char *word)
 	if (strchr(word, '/') || strchr(word, ':') || str_ends(word, ".tar") ||
 	    str_ends(word, ".gz"))
 		err_hint(e, "a captured machine: --host %s", word);
+	else if (host_is_demo(word))
+		err_hint(e, "did you mean \"--host demo:%s\"?", word);
 	else
 		err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
 	return -EINVAL;

@@ -430,18 +430,16 @@ static int load_answers(struct captured *c, struct err *e)
 
 static struct store *open_store(const char *path, struct err *e)
 {
-	char demo[HOST_DEMO_MAX], word[HOST_PATH_MAX];
+	char demo[HOST_DEMO_MAX];
 	const char *file = host_demo_file(path, demo, e);
-	struct err ignored = { 0 };
 	struct stat st;
 
 	if (!file)
 		return NULL;
 	if (stat(file, &st) < 0) {
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
-		snprintf(word, sizeof(word), "demo:%s", path);
-		if (host_demo_file(word, demo, &ignored))
-			err_hint(e, "did you mean \"%s\"?", word);
+		if (host_is_demo(path))
+			err_hint(e, "did you mean \"demo:%s\"?", path);
 		return NULL;
 	}
 	if (file == demo && str_ends(file, ".json")) {

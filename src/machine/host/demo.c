@@ -45,9 +45,17 @@ const char *host_demo_about(const char *name)
 	static const struct {
 		const char *name, *about;
 	} known[] = {
+		{ "cpu-256", "a server of 256 CPUs with ZFS and a slow USB disk, without a GPU" },
+		{ "dev-vm", "a small virtual machine without a GPU" },
 		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
-		{ "gx10", "a second machine with GB10 and other settings, for a cluster of two" },
+		{ "dgx-spark-no-nic", "a GB10 of another maker whose NIC is missing" },
+		{ "dgx-spark-oem", "a GB10 of another maker (AI TOP ATOM)" },
+		{ "gx10", "a GB10 whose NIC lacks lanes, to form a cluster with dgx-spark" },
+		{ "hgx-b200", "DGX B200: eight GPUs and NVSwitch" },
+		{ "hgx-h100-bf3", "hgx-h100 with a BlueField-3" },
 		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
+		{ "igx-orin-grub", "igx-orin that boots with GRUB" },
+		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
 		{ "two-sparks", "two DGX Sparks and a cable: cluster discover, check and plan take "
@@ -59,6 +67,15 @@ const char *host_demo_about(const char *name)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].about;
 	return "a captured machine, for --host";
+}
+
+bool host_is_demo(const char *name)
+{
+	char file[HOST_DEMO_MAX], word[HOST_PATH_MAX];
+	struct err ignored = { 0 };
+
+	snprintf(word, sizeof(word), "demo:%s", name);
+	return host_demo_file(word, file, &ignored) != NULL;
 }
 
 size_t host_demos(struct arena *a, char ***names)

@@ -15,6 +15,7 @@ enum {
 	WARM_WINDOW = 8,
 	WARM_AGAIN = 2,
 	WARM_MOST_S = 5,
+	SETUP_LONG_S = 3,
 	ROUNDS_MIN = 3,
 	SAMPLES_PER_ROUND_MIN = 2
 };
@@ -49,6 +50,7 @@ struct turn {
 	struct histogram *seen;
 	double *warm; /* first figure of the warm-up's samples */
 	double seconds;
+	double begun; /* when this round's set-up began */
 	bool done;
 };
 
@@ -101,7 +103,8 @@ static void frame_early(void *ctx, double value, const char *how)
 /* Until the last samples show no trend, or half the case's time is over and they could have. */
 static int warm_up(struct turn *t, void *state, bool again)
 {
-	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at;
+	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at,
+	       most = t->f->seconds > 0 ? fmin(t->f->seconds, WARM_MOST_S) : WARM_MOST_S;
 	struct bench_sample s = { 0 };
 	size_t n = 0;
 
@@ -120,7 +123,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 			return 0;
 		}
 		at = now(t->f);
-		if (at >= end && (n >= WARM_WINDOW || at >= begin + WARM_MOST_S))
+		if (at >= end && (n >= WARM_WINDOW || at >= begin + most))
 			return 0;
 	}
 	return -EINTR;
@@ -143,8 +146,14 @@ static void frame_measure(struct turn *t, void *state, unsigned left)
 {
 	struct bench_sample s = { .observed = t->seen };
 	size_t want = t->f->samples, before = t->out->n;
-	double end = now(t->f) + t->seconds / t->b->rounds, at;
+	double at = now(t->f), end = at + t->seconds / t->b->rounds;
 
+	/* A set-up longer than the time that was asked for is not repeated. */
+	if (t->f->seconds > 0 && at - t->begun >= fmax(t->seconds, SETUP_LONG_S)) {
+		end = at + t->seconds;
+		left = 1;
+		t->done = true;
+	}
 	if (want)
 		want = before + (want - before + left - 1) / left;
 	while (t->out->n < RECORD_SAMPLES_MAX && (!want || t->out->n < want)) {
@@ -185,6 +194,7 @@ static void frame_one_round(struct turn *t, unsigned left)
 	t->f->env.early = frame_early;
 	t->f->env.early_ctx = t;
 	t->f->env.seconds = t->seconds;
+	t->begun = now(t->f);
 	r = bench_set_up(t->b, &t->f->env, t->c, &state, &t->out->variant, &e);
 	if (r == -EINTR && stopped(t->f))
 		return;

@@ -169,6 +169,7 @@ static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
 				 : "Not known: no diagnosis fits this description",
 		    NULL);
 	doctor_page_defects(d, v);
+	doc_text(d, "\"gputune doctor\" tests this machine for every known cause.");
 	doc_text(d, "Add the first error line of the log (gputune doctor FILE), the program and "
 		    "its version.");
 	doc_text(d, "To ask elsewhere: \"gputune capture -o FILE.tar\" records this machine "

@@ -363,6 +363,7 @@ struct asked {
 	bool complains;		  /* it tells a symptom */
 	size_t words;		  /* that say something; few are looked up as they are */
 	double leaning;		  /* log-odds, by its words, that it is no matter of ours */
+	bool specific;		  /* it says more than that something is slow */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
 
@@ -376,6 +377,8 @@ static void weigh_token(const struct index *x, const struct token *t, struct wei
 	if (t->alone) {
 		asked->words++;
 		asked->weight += rare;
+		asked->specific =
+			asked->specific || (t->weight >= 1 && strcmp(t->text, "slow") != 0);
 		asked->strange += w ? 0 : rare;
 	}
 	asked->squares += t->alone ? rare * rare : 0;
@@ -554,6 +557,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	const char *bad;
 	const struct index *x;
 	struct asked asked;
+	bool lines = false;
 
 	*out = (struct chosen){ 0 };
 	if (n == 0 && !input) {
@@ -573,7 +577,11 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 		w[i].lines = log_input_weight(input, x->of[i], LINE_SURE);
 		w[i].hints = log_input_weight(input, x->of[i], LINE_HINT);
 		w[i].against = log_input_weight(input, x->of[i], LINE_AGAINST);
+		lines = lines || w[i].lines > 0 || w[i].hints > 0;
 	}
+	/* "The GPU is slow" may have any cause: all are tested, as without words. */
+	if (!asked.specific && !lines && asked.squares > 0)
+		return doctor_choose(a, NULL, 0, NULL, out);
 	choose_likely(a, x, w, weigh_all(x, w, &asked), input, out);
 	pthread_mutex_unlock(&index_lock);
 	return out->n > 0;

@@ -697,8 +697,9 @@ static void watch_watch_start(struct watcher *g)
 	/* Before the first look, so that the list below it reads as its consequence. */
 	sum_up(g, &s);
 	e = watcher_report(g, EVENT_STARTED, NULL, NULL, NULL);
-	e->note = arena_printf(&g->round, "watching %zu settings of %zu transactions", s.watched,
-			       g->items.transactions);
+	e->note = arena_printf(&g->round, "watching %zu setting%s of %zu transaction%s", s.watched,
+			       PLURAL(s.watched), g->items.transactions,
+			       PLURAL(g->items.transactions));
 	g->poll_due = g->dear_due = guard_now(g);
 	guard_round(g);
 	watch_report_all(g);
