@@ -16,21 +16,6 @@ static int demo_answer(struct door *d, const void *ask, void *answer)
 					  "no demo machines are installed with this program");
 }
 
-static int demo_lines(FILE *out, const void *ask, const void *answer, int code)
-{
-	const struct listing *all = answer;
-
-	(void)ask;
-	for (size_t i = 0; i < all->n_names; i++)
-		fprintf(out, "%-22s %s\n", all->names[i].name, all->names[i].what);
-	fprintf(out, "\nTry: gputune check --host demo:dgx-spark\n"
-		     "Changes to a demo are stored in your own folder and need no sudo; remove the "
-		     "folder to start again.\n");
-	return code;
-}
-
-static const struct verb_format demo_formats[] = { { "term", demo_lines }, { NULL, NULL } };
-
 const struct verb demo_verb = {
 	.name = "demo",
 	.group = VERB_PROGRAM,
@@ -45,5 +30,5 @@ const struct verb demo_verb = {
 		{ "undo --host demo:dgx-spark --yes", "and undo it" }),
 	.answer = demo_answer,
 	.result = &list_result,
-	.formats = demo_formats,
+	.formats = list_formats,
 };

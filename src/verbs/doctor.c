@@ -585,18 +585,9 @@ static int verb_doctor_choose(struct doctoring *g)
 		return 0;
 	}
 	code = verb_doctor_describe(g);
-	if (code)
-		return code;
-	for (size_t i = 0; i < only.n; i++) {
-		size_t k = 0;
-
-		while (k < g->chosen.n && g->chosen.items[k] != only.items[i])
-			k++;
-		if (k < g->chosen.n)
-			continue;
-		ARENA_ADD(a, g->chosen.items, g->chosen.n) = only.items[i];
-	}
-	return 0;
+	if (!code && n)
+		doctor_only(a, ids, n, &g->chosen, &bad);
+	return code;
 }
 
 /* 0, or as answers. */

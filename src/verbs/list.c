@@ -179,12 +179,16 @@ static int list_lines(FILE *out, const void *ask, const void *answer, int code)
 		fprintf(out, "%-32s %s\n", all->settings[i]->id, all->settings[i]->title);
 	for (size_t i = 0; i < all->n_names; i++)
 		fprintf(out, "%-32s %s\n", all->names[i].name, all->names[i].what);
+	if (all->kind && strcmp(all->kind, listed_names[LISTED_DEMOS]) == 0)
+		fputs("\nTry: gputune check --host demo:dgx-spark\nChanges to a demo are stored in "
+		      "your own folder and need no sudo; remove the folder to start again.\n",
+		      out);
 	return code;
 }
 
 VERB_ANSWER(list_answer_any, list_answer, list_ask, listing)
 
-static const struct verb_format list_formats[] = { { "term", list_lines }, { NULL, NULL } };
+const struct verb_format list_formats[] = { { "term", list_lines }, { NULL, NULL } };
 
 const struct verb list_verb = {
 	.name = "list",

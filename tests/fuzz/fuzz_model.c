@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/inference/gguf.h"
+#include "../unit/gguf_one.h"
 #include "models/inference/predict.h"
 #include "models/inference/rows.h"
 

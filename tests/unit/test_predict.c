@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gguf_one.h"
 #include "models/inference/predict.h"
 #include "models/inference/rows.h"
 #include "models/inference/sweep.h"

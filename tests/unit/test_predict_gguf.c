@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gguf_one.h"
 #include "models/inference/gguf.h"
 #include "models/inference/arch.h"
 

@@ -43,24 +43,12 @@ static struct verb_option *option_meant(const struct parsing *g, const char *wor
 
 		if (row->argument || g->options[i].given)
 			continue;
-		if (row->meant && row->meant(word))
+		if ((row->meant && row->meant(word)) ||
+		    (row->kind != ASK_KIND_FLAG && strcmp(row->name, word) == 0))
 			return &g->options[i];
 		for (size_t k = 0; row->proposal && (known = row->proposal(k)); k++)
 			if (str_same_word(known, word))
 				return &g->options[i];
-	}
-	return NULL;
-}
-
-/* "on" of "predict llama-3.1-8b on dgx-spark": an option with a value, without its dashes. */
-static struct verb_option *option_named(const struct parsing *g, const char *word)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		const struct ask_row *row = g->options[i].row;
-
-		if (!row->argument && row->kind != ASK_KIND_FLAG && !g->options[i].given &&
-		    strcmp(row->name, word) == 0)
-			return &g->options[i];
 	}
 	return NULL;
 }
@@ -162,14 +150,13 @@ static int take_arguments(struct parsing *g)
 		}
 	}
 	for (; !code && at < r->n_before; at++) {
-		struct verb_option *named = option_named(g, r->args[at]),
-				   *meant = named && at + 1 < r->n_before
-						    ? named
-						    : option_meant(g, r->args[at]);
+		struct verb_option *meant = option_meant(g, r->args[at]);
 
 		if (!meant)
 			break;
-		code = take_option(g, meant, r->args[at += meant == named]);
+		/* "on" of "predict llama-3.1-8b on dgx-spark": without its dashes. */
+		at += strcmp(meant->row->name, r->args[at]) == 0 && at + 1 < r->n_before;
+		code = take_option(g, meant, r->args[at]);
 	}
 	if (code || (at == r->n_before && behind == r->n_args))
 		return code;
@@ -310,28 +297,15 @@ static void getopt_tables(const struct parsing *g, struct option *longs, char *s
 	shorts[k] = '\0';
 }
 
-/* --budget was the name of --time-limit: a value with a unit of time still means that. */
-static bool is_old_time_limit(const struct ask_row *row, const char *value)
+static struct verb_option *option_of(struct parsing *g, int c)
 {
-	double s;
-
-	return strcmp(row->name, "budget") == 0 && value && value[strspn(value, "0123456789")] &&
-	       parse_seconds(value, &s) == 0;
-}
-
-static struct verb_option *option_of(struct parsing *g, int c, const char *value)
-{
-	struct verb_option *found = NULL, *limit = NULL;
-
 	for (size_t i = 0; i < g->n; i++) {
 		const struct ask_row *row = g->options[i].row;
 
 		if (c == 256 + (int)i || (!row->argument && c == row->letter))
-			found = &g->options[i];
-		if (strcmp(row->name, "time-limit") == 0)
-			limit = &g->options[i];
+			return &g->options[i];
 	}
-	return limit && found && is_old_time_limit(found->row, value) ? limit : found;
+	return NULL;
 }
 
 static int take_words(struct parsing *g, int argc, char **argv)
@@ -358,7 +332,7 @@ static int take_words(struct parsing *g, int argc, char **argv)
 			return complain_text(EXIT_USAGE, "%s requires a value", argv[optind - 1]);
 		if (c == '?')
 			return no_option(g, argv[optind - 1], optopt);
-		code = take_option(g, option_of(g, c, optarg), optarg);
+		code = take_option(g, option_of(g, c), optarg);
 		if (code)
 			return code;
 	}

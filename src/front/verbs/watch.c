@@ -122,7 +122,7 @@ static int verb_watch(struct run *r)
 {
 	struct watch_ask *ask = r->ask;
 	const char *capture = ask->machine.capture,
-		   *overlay = door_overlay(&r->arena, &ask->machine);
+		   *overlay = ask->machine.overlay = door_overlay(&r->arena, &ask->machine);
 	struct watch w = { .open = open_machine,
 			   .ctx = &ask->machine,
 			   .policy_file = WATCH_CONF,
@@ -137,7 +137,6 @@ static int verb_watch(struct run *r)
 	struct host *processes;
 	int code = watch_narrow(r, ask, &w);
 
-	ask->machine.overlay = overlay;
 	if (code)
 		return code;
 	/* Who wrote is asked of this machine, whatever machine is watched. */

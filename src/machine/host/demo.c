@@ -48,13 +48,9 @@ const char *host_demo_about(const char *name)
 		{ "cpu-256", "a server of 256 CPUs with ZFS and a slow USB disk, without a GPU" },
 		{ "dev-vm", "a small virtual machine without a GPU" },
 		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
-		{ "dgx-spark-no-nic", "a GB10 of another maker whose NIC is missing" },
-		{ "dgx-spark-oem", "a GB10 of another maker (AI TOP ATOM)" },
 		{ "gx10", "a GB10 whose NIC lacks lanes, to form a cluster with dgx-spark" },
 		{ "hgx-b200", "DGX B200: eight GPUs and NVSwitch" },
-		{ "hgx-h100-bf3", "hgx-h100 with a BlueField-3" },
 		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
-		{ "igx-orin-grub", "igx-orin that boots with GRUB" },
 		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
@@ -66,7 +62,7 @@ const char *host_demo_about(const char *name)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].about;
-	return "a captured machine, for --host";
+	return "a variant of the machine above";
 }
 
 bool host_is_demo(const char *name)

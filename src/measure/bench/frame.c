@@ -103,8 +103,7 @@ static void frame_early(void *ctx, double value, const char *how)
 /* Until the last samples show no trend, or half the case's time is over and they could have. */
 static int warm_up(struct turn *t, void *state, bool again)
 {
-	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at,
-	       most = t->f->seconds > 0 ? fmin(t->f->seconds, WARM_MOST_S) : WARM_MOST_S;
+	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at;
 	struct bench_sample s = { 0 };
 	size_t n = 0;
 
@@ -123,7 +122,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 			return 0;
 		}
 		at = now(t->f);
-		if (at >= end && (n >= WARM_WINDOW || at >= begin + most))
+		if (at >= end && (n >= WARM_WINDOW || at >= begin + WARM_MOST_S))
 			return 0;
 	}
 	return -EINTR;

@@ -40,10 +40,6 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
  */
 int config_quantization_beside(struct arena *a, const char *name, const char *text, size_t len,
 			       struct model_file *out, struct err *e);
-/* The first len bytes of a GGUF file: its header has to be among them. -EINVAL, or -ENODATA when
- * more of the file is needed. */
-int gguf_read(struct arena *a, const char *name, const uint8_t *data, size_t len,
-	      struct model_file *out, struct err *e);
 /*
  * The JSON header of a safetensors file (after its 8 bytes of length), or of a
  * model.safetensors.index.json; adds the bytes of its tensors to *bytes. 0, -EINVAL.
@@ -118,6 +114,9 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 
 /* Which modules of a checkpoint are not in its format: names, globs and expressions from its
  * configuration, counted by matrix and by layer. */
+
+/* Whether s contains one of the words, which end with NULL. */
+bool has_word(const char *s, const char *const *words);
 
 struct stored_sizes;
 

@@ -149,15 +149,6 @@ int config_count(const json_t *list, const char *word)
 	return n;
 }
 
-/* Whether a name has one of the words, which end with NULL. */
-static bool has(const char *name, const char *const *words)
-{
-	for (; *words; words++)
-		if (strstr(name, *words))
-			return true;
-	return false;
-}
-
 /* Whether a member can change how many parameters there are or what the cache holds. */
 static bool weighs(const char *name, const json_t *v)
 {
@@ -168,7 +159,7 @@ static bool weighs(const char *name, const json_t *v)
 	static const char *const idle[] = { "loss", "coef",  "norm",   "bias",	 "drop", "scal",
 					    "eps",  "dtype", "factor", "router", NULL };
 
-	if (!has(name, words) || has(name, idle))
+	if (!has_word(name, words) || has_word(name, idle))
 		return false;
 	return json_is_object(v) || json_array_size(v) || json_integer_value(v) > 1 ||
 	       (json_is_string(v) && strstr(name, "pattern"));

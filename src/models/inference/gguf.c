@@ -183,15 +183,6 @@ int gguf_model(const struct gguf *g, struct model_file *out, struct err *e)
 	return 0;
 }
 
-int gguf_read(struct arena *a, const char *name, const uint8_t *data, size_t len,
-	      struct model_file *out, struct err *e)
-{
-	struct gguf *g;
-	int code = gguf_open(a, name, data, len, &g, e);
-
-	return code < 0 ? code : gguf_model(g, out, e);
-}
-
 /*
  * Bytes a parameter of each part of the model that a GGUF file has, and whether its tensors have
  * the parameters that its shape counts.

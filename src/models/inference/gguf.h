@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model that is several GGUF files: the first one has the shape, each its own tensors. One file
- * alone: gguf_read of config.h.
+ * A model that is several GGUF files, or one: the first one has the shape, each its own tensors.
  */
 #ifndef INFERENCE_GGUF_H
 #define INFERENCE_GGUF_H

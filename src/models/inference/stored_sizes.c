@@ -215,7 +215,7 @@ struct stored_sizes *stored_sizes_new(struct arena *a, const struct arch *arch)
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-static bool has_word(const char *s, const char *const *words)
+bool has_word(const char *s, const char *const *words)
 {
 	for (; *words; words++)
 		if (strstr(s, *words))
