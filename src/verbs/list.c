@@ -168,7 +168,6 @@ static int list_lines(FILE *out, const void *ask, const void *answer, int code)
 {
 	const struct listing *all = answer;
 
-	(void)ask;
 	for (size_t i = 0; i < all->n_facts; i++) {
 		const struct listed_fact *f = &all->facts[i];
 
@@ -179,7 +178,7 @@ static int list_lines(FILE *out, const void *ask, const void *answer, int code)
 		fprintf(out, "%-32s %s\n", all->settings[i]->id, all->settings[i]->title);
 	for (size_t i = 0; i < all->n_names; i++)
 		fprintf(out, "%-32s %s\n", all->names[i].name, all->names[i].what);
-	if (all->kind && strcmp(all->kind, listed_names[LISTED_DEMOS]) == 0)
+	if (!ask) /* the verb demo */
 		fputs("\nTry: gputune check --host demo:dgx-spark\nChanges to a demo are stored in "
 		      "your own folder and need no sudo; remove the folder to start again.\n",
 		      out);

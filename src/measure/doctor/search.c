@@ -581,8 +581,9 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	}
 	/* "The GPU is slow" may have any cause: all are tested, as without words. */
 	if (!asked.specific && !lines && asked.squares > 0)
-		return doctor_choose(a, NULL, 0, NULL, out);
-	choose_likely(a, x, w, weigh_all(x, w, &asked), input, out);
+		doctor_choose(a, NULL, 0, NULL, out);
+	else
+		choose_likely(a, x, w, weigh_all(x, w, &asked), input, out);
 	pthread_mutex_unlock(&index_lock);
 	return out->n > 0;
 }
