@@ -47,6 +47,9 @@ for command in re.findall(r"^    gputune (.*acme.*)$", page, re.M):
 code, out, err = run(*ask, "--format", "json")
 j = json.loads(out)
 expect("by its name and its source", any("Acme-Think-9B, found by name (config.json of acme/Think-9B)" in n for n in j["notes"]), j["notes"])
+for name, what in (("Qwen3-32B-Eagle3", "without a drafter"), ("Qwen3-Coder-480B-A22B", "says 22 B active")):
+    j = json.loads(run("predict", "inference", "--model", name, "--on", "h200x1", "--format", "json")[1])
+    expect(f"what the name says besides: {name}", any(what in n for n in j["notes"]), j["notes"])
 code, out, err = run(*ask, XDG_CONFIG_HOME=str(home / ".config"), HOME="/nonexistent")
 expect("by XDG_CONFIG_HOME", code == 0 and "Acme X1" in out, (code, err))
 code, out, err = run(*ask, XDG_CONFIG_HOME=".config")

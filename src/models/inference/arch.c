@@ -452,24 +452,32 @@ static const struct model_row *row_named(const struct knowledge *known, const ch
 	return NULL;
 }
 
-/* Whose name tells that it is no language model: said by its class. A model of the list that has a
- * drafter beside it is none itself. */
+/* Whose name tells what it does, where that is no generation of text. NULL: nothing. */
+static const struct model_class_row *class_named(const char *words)
+{
+	for (const struct model_class_row *c = model_class_rows; c->name; c++)
+		if (match_key(words, c->name, strlen(c->name)))
+			return c;
+	return NULL;
+}
+
+/* What is no language model by its name. A drafter of a model of the list is taken for the model.
+ */
 static int other_class(const char *name, bool listed, struct err *e)
 {
 	char words[256];
+	const struct model_class_row *c;
 
 	words_of_name(words, sizeof(words), name);
-	for (const struct model_class_row *c = model_class_rows; c->name; c++)
-		if (match_key(words, c->name, strlen(c->name)) &&
-		    !(listed && c->class == CLASS_DRAFTER)) {
-			err_set(e, -ENOTSUP,
-				"\"%.80s\" is not a text model but of class %s, by its name: only "
-				"text generation is predicted",
-				name, model_class_names[c->class]);
-			err_hint(e, "if it generates text, give its config.json or GGUF file");
-			return -ENOTSUP;
-		}
-	return 0;
+	c = class_named(words);
+	if (!c || (listed && c->class == CLASS_DRAFTER))
+		return 0;
+	err_set(e, -ENOTSUP,
+		"\"%.80s\" is not a text model but of class %s, by its name: only "
+		"text generation is predicted",
+		name, model_class_names[c->class]);
+	err_hint(e, "if it generates text, give its config.json or GGUF file");
+	return -ENOTSUP;
 }
 
 /* Scaled so that the counted parameters are those asked for. */
@@ -523,17 +531,28 @@ static bool model_checkpoint(struct arena *a, const struct knowledge *known, con
 	return true;
 }
 
-/* How a row was found; that another version has its shape too is said. */
+/* How a row was found, and what of the name it does not have. */
 static const char *row_taken(struct arena *a, const struct model_row *r, const char *name)
 {
 	char words[256];
+	const struct model_class_row *c;
+	double total, active;
+	const char *other = "";
 
 	words_of_name(words, sizeof(words), name);
+	c = class_named(words);
+	model_sizes(name, &total, &active);
+	if (active > 0 && fabs(arch_parts(&r->a).active / active - 1) > 0.25)
+		other = arena_printf(a, "; the name says %.3g B active parameters, this has %.3g B",
+				     active / 1e9, arch_parts(&r->a).active / 1e9);
 	return arena_printf(
-		a, "%s%s, found by name (%s%s)%s", r->a.name,
+		a, "%s%s, found by name (%s%s)%s%s%s", r->a.name,
 		other_version(words, r->a.name, "") ? ", whose shape this version shares" : "",
 		r->a.source, r->a.guessed ? ", figures partly unchecked" : "",
-		sees(name) ? "; without its vision part" : "");
+		sees(name) ? "; without its vision part" : "",
+		c && c->class == CLASS_DRAFTER ? "; the model itself, without a drafter (--draft)"
+					       : "",
+		other);
 }
 
 int model_find(struct arena *a, const struct knowledge *known, const char *name,
