@@ -602,3 +602,24 @@ size_t text_plain(char *to, const char *s, size_t n)
 	to[k] = '\0';
 	return k;
 }
+
+char *str_value(struct arena *a, const char *text, const char *key, char separator)
+{
+	size_t n = strlen(key), len;
+	const char *line = text, *end, *v;
+
+	while (line && *line) {
+		end = strchr(line, '\n');
+		if (strncmp(line, key, n) == 0) {
+			v = line + n;
+			v += strspn(v, " \t");
+			if (*v == separator) {
+				v++;
+				v = str_trim(v, end ? (size_t)(end - v) : strlen(v), &len);
+				return arena_strndup(a, v, len);
+			}
+		}
+		line = end ? end + 1 : NULL;
+	}
+	return NULL;
+}

@@ -164,4 +164,8 @@ static inline const char *path_folder(struct arena *a, const char *path)
 	return n ? arena_strndup(a, path, n > 1 ? n - 1 : 1) : ".";
 }
 
+/* Value of "Key: value" or "Key=value" in a text, trimmed, in arena memory; NULL when it is not
+ * there. */
+char *str_value(struct arena *a, const char *text, const char *key, char separator);
+
 #endif

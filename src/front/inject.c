@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "front/inject.h"
 #include "front/terminal.h"
+#include "machine/host/folder.h"
 
 #define OBJECT "gputune-trace.so"
 static const char injection[] = "CUDA_INJECTION64_PATH", file_of[] = "GPUTUNE_TRACE_FILE";
@@ -17,14 +18,11 @@ static const char injection[] = "CUDA_INJECTION64_PATH", file_of[] = "GPUTUNE_TR
 static const char *inject_object(struct arena *a)
 {
 	static const char *const folders[] = { "", "../libexec/gputune/", "../lib/gputune/" };
-	char self[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char self[PATH_MAX];
 
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	for (size_t i = 0; slash && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		const char *path =
-			arena_printf(a, "%.*s/%s" OBJECT, (int)(slash - self), self, folders[i]);
+	folder_of_program(self, sizeof(self));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		const char *path = arena_printf(a, "%s/%s" OBJECT, self, folders[i]);
 
 		if (access(path, R_OK) == 0)
 			return path;

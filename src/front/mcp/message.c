@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "front/mcp/mcp.h"
+#include "machine/host/folder.h"
 
 #define META "io.modelcontextprotocol/"
 
@@ -125,11 +126,8 @@ static json_t *page_text(enum page kind, const char *name)
 	TEXT_AUTO path = { 0 };
 	TEXT_AUTO text = { 0 };
 	char self[2048];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	self[n > 0 ? n : 0] = '\0';
-	if (strrchr(self, '/'))
-		*strrchr(self, '/') = '\0';
+	folder_of_program(self, sizeof(self));
 	for (int i = 0; i < 2; i++) {
 		text_clear(&path);
 		text_printf(&path, "%s/", self);

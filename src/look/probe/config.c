@@ -623,7 +623,7 @@ bool probe_tuned(struct probe *p, const char *what, struct text *left)
 static bool reapplies_sysctl(struct config_reader *r)
 {
 	char *text = config_text(r, "/etc/tuned/tuned-main.conf", false);
-	const char *value = text ? text_value(r->p->a, text, "reapply_sysctl", '=') : NULL;
+	const char *value = text ? str_value(r->p->a, text, "reapply_sysctl", '=') : NULL;
 
 	return !value || (strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0);
 }

@@ -250,9 +250,9 @@ static void cpuinfo(struct probe *p)
 	end = strstr(first, "\n\n");
 	if (end)
 		*end = '\0';
-	vendor = text_value(p->a, first, "vendor_id", ':');
-	model = text_value(p->a, first, "model name", ':');
-	flags = text_value(p->a, first, "flags", ':');
+	vendor = str_value(p->a, first, "vendor_id", ':');
+	model = str_value(p->a, first, "model name", ':');
+	flags = str_value(p->a, first, "flags", ':');
 	c->vendor = vendor ? fact_str_of(vendor, "", from)
 			   : (struct fact_str){ .f = fact_unseen(-ENOENT, "", from) };
 	c->model = model ? fact_str_of(model, "", from)

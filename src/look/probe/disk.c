@@ -74,7 +74,7 @@ static char *udev_value(struct probe *p, const char *dev, const char *key, int *
 
 	*r = host_read(p->h, arena_printf(p->a, "/run/udev/data/b%s", dev), HOST_READ_MAX, p->a,
 		       &text, NULL);
-	return *r ? NULL : text_value(p->a, text, arena_printf(p->a, "E:%s", key), '=');
+	return *r ? NULL : str_value(p->a, text, arena_printf(p->a, "E:%s", key), '=');
 }
 
 /* Partitions are folders whose name begins with the disk's: how many, and their paths. */
@@ -447,7 +447,7 @@ static void fs_add(struct probe *p, const char *line)
 static struct fact_int probe_disk_arc(struct probe *p, const char *text, int r, const char *key)
 {
 	static const char from[] = "/proc/spl/kstat/zfs/arcstats";
-	const char *rest = r ? NULL : text_value(p->a, text, arena_printf(p->a, "%s ", key), '4');
+	const char *rest = r ? NULL : str_value(p->a, text, arena_printf(p->a, "%s ", key), '4');
 	long long v;
 
 	if (!rest || parse_i64(rest, &v))

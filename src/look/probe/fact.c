@@ -216,24 +216,3 @@ struct fact_str probe_ask_str(struct probe *p, const char *api, const char *obje
 	text = str_trim(ans.text, strlen(ans.text), &n);
 	return fact_str_of(arena_strndup(p->a, text, n), dir, field);
 }
-
-char *text_value(struct arena *a, const char *text, const char *key, char separator)
-{
-	size_t n = strlen(key), len;
-	const char *line = text, *end, *v;
-
-	while (line && *line) {
-		end = strchr(line, '\n');
-		if (strncmp(line, key, n) == 0) {
-			v = line + n;
-			v += strspn(v, " \t");
-			if (*v == separator) {
-				v++;
-				v = str_trim(v, end ? (size_t)(end - v) : strlen(v), &len);
-				return arena_strndup(a, v, len);
-			}
-		}
-		line = end ? end + 1 : NULL;
-	}
-	return NULL;
-}

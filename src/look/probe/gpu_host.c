@@ -14,7 +14,7 @@ static const char params[] = "/proc/driver/nvidia/params";
 
 static struct fact_int param_int(struct probe *p, const char *text, int r, const char *name)
 {
-	const char *value = r ? NULL : text_value(p->a, text, name, ':');
+	const char *value = r ? NULL : str_value(p->a, text, name, ':');
 	long long v = 0;
 
 	if (!value || parse_i64(value, &v))
@@ -28,7 +28,7 @@ static struct fact_int param_int(struct probe *p, const char *text, int r, const
 /* Texts stand in quotes: CoherentGPUMemoryMode: "driver". */
 static struct fact_str param_str(struct probe *p, const char *text, int r, const char *name)
 {
-	char *value = r ? NULL : text_value(p->a, text, name, ':');
+	char *value = r ? NULL : str_value(p->a, text, name, ':');
 	size_t n = value ? strlen(value) : 0;
 
 	if (!value)

@@ -39,7 +39,7 @@ static void meminfo(struct probe *p)
 	int r = host_read(p->h, "/proc/meminfo", HOST_READ_MAX, p->a, &text, NULL);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *value = r ? NULL : text_value(p->a, text, rows[i].key, ':');
+		char *value = r ? NULL : str_value(p->a, text, rows[i].key, ':');
 		const char *leaf = arena_printf(p->a, "meminfo %s", rows[i].key);
 		long long kb = 0;
 

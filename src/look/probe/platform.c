@@ -363,7 +363,7 @@ void probe_kernel(struct probe *p)
 static struct fact_str release_value(struct probe *p, const char *text, int r, const char *path,
 				     const char *key)
 {
-	char *v = r ? NULL : text_value(p->a, text, key, '=');
+	char *v = r ? NULL : str_value(p->a, text, key, '=');
 	size_t n = v ? strlen(v) : 0;
 
 	if (!v)

@@ -93,9 +93,6 @@ struct fact fact_unseen(int r, const char *dir,
 			const char *leaf); /* r: negative errno of the host interface */
 struct fact_int fact_int_of(long long v, const char *dir, const char *leaf);
 struct fact_str fact_str_of(const char *v, const char *dir, const char *leaf);
-/* Value of "Key: value" or "Key=value" in a text, trimmed, in arena memory; NULL when it is not
- * there. */
-char *text_value(struct arena *a, const char *text, const char *key, char separator);
 
 /* --- parts of probes that others use ---------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "machine/host/captured.h"
+#include "machine/host/folder.h"
 
 /* "demo:NAME" is the captured machine NAME that comes with the program: beside it where it was
  * built, below share/ where it is installed. The i-th folder; NULL: no more. */
@@ -16,13 +17,10 @@ static const char *demo_folder(size_t i, char out[static HOST_PATH_MAX])
 {
 	static const char *const folders[] = { "machines", "../share/gputune/machines" };
 	char self[HOST_PATH_MAX / 2];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (i >= sizeof(folders) / sizeof(folders[0]))
 		return NULL;
-	self[n > 0 ? n : 0] = '\0';
-	if (strrchr(self, '/'))
-		*strrchr(self, '/') = '\0';
+	folder_of_program(self, sizeof(self));
 	snprintf(out, HOST_PATH_MAX, "%s/%s", self, folders[i]);
 	return out;
 }

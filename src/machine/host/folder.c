@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 int folder_open_below(int at, const char *path, int flags, unsigned long long resolve)
 {
 	enum { TIMES = 1000 };
@@ -98,6 +100,22 @@ int folder_lock(int dir, const char *name)
 			return r;
 	}
 	return -EWOULDBLOCK;
+}
+
+int folder_program(char *buf, size_t cap)
+{
+	int r = folder_link_at(AT_FDCWD, "/proc/self/exe", buf, cap);
+
+	if (r == 0 && str_ends(buf, " (deleted)"))
+		buf[strlen(buf) - strlen(" (deleted)")] = '\0';
+	return r;
+}
+
+void folder_of_program(char *buf, size_t cap)
+{
+	char *slash = folder_program(buf, cap) ? NULL : strrchr(buf, '/');
+
+	*(slash ? slash : buf) = '\0';
 }
 
 enum host_kind folder_kind_of(mode_t mode)

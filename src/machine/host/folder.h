@@ -24,6 +24,11 @@ int folder_open_below(int at, const char *path, int flags, unsigned long long re
 int folder_lock(int dir, const char *name);
 /* The target of the link at path below at, NUL-terminated. -errno; -ENAMETOOLONG. */
 int folder_link_at(int at, const char *path, char *buf, size_t cap);
+/* The path of this program, or where it was replaced since, of the one that stands there. -errno.
+ */
+int folder_program(char *buf, size_t cap);
+/* The folder that it is in; "" when that is unknown. */
+void folder_of_program(char *buf, size_t cap);
 /* Of a file's mode, as lstat reports it. */
 enum host_kind folder_kind_of(mode_t mode);
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "machine/host/folder.h"
 #include "many/cluster/setup.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"
@@ -56,19 +57,6 @@ char *const *rollback_timer_timer(struct arena *a, const char *unit, const char 
 	for (size_t i = 0; i < n; i++)
 		argv[i] = arena_strdup(a, words[i]);
 	return argv;
-}
-
-static int program_path(char *buf, size_t cap)
-{
-	ssize_t n = readlink("/proc/self/exe", buf, cap - 1);
-
-	if (n < 0)
-		return -errno;
-	buf[n] = '\0';
-	/* It was replaced since: the new one stands there. */
-	if (str_ends(buf, " (deleted)"))
-		buf[n - (ssize_t)strlen(" (deleted)")] = '\0';
-	return access(buf, X_OK) < 0 ? -errno : 0;
 }
 
 static int start_timer(struct arena *a, const char *program, struct rollback_timer *d)
@@ -146,8 +134,10 @@ int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct roll
 		       struct err *e)
 {
 	char program[HOST_PATH_MAX];
-	int r = program_path(program, sizeof(program));
+	int r = folder_program(program, sizeof(program));
 
+	if (r == 0 && access(program, X_OK) < 0)
+		r = -errno;
 	*out = (struct rollback_timer){ .limit_s = limit_s };
 	if (r)
 		return err_set(e, r, "cannot find this program's own file: %s", strerror(-r));

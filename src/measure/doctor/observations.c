@@ -365,17 +365,13 @@ static struct fact_int memlock_of(struct arena *a, struct host *h, const char *p
 
 static struct fact_set cpus_of(struct arena *a, struct host *h, const char *path)
 {
-	static const char key[] = "\nCpus_allowed_list:\t";
 	struct fact_set out = { .f = { .seen = SEEN_OK, .dir = "", .leaf = path } };
-	char *text, *at;
+	char *text, *cpus;
 	int r = host_read(h, path, CONF_MAX, a, &text, NULL);
 
-	if (r == 0) {
-		at = strstr(text, key);
-		if (at)
-			at[sizeof(key) - 1 + strcspn(at + sizeof(key) - 1, "\n")] = '\0';
-		r = at ? idset_parse(a, at + sizeof(key) - 1, &out.v) : -EPROTO;
-	}
+	cpus = r ? NULL : str_value(a, text, "Cpus_allowed_list", ':');
+	if (r == 0)
+		r = cpus ? idset_parse(a, cpus, &out.v) : -EPROTO;
 	if (r)
 		out.f = sign_unseen(r, path).f;
 	return out;

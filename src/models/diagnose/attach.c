@@ -260,20 +260,16 @@ static bool attach_threads(struct attach *s)
 /* "Cpus_allowed_list:	0-3" of each rank, put together. */
 static double attach_cpus_allowed(struct attach *s)
 {
-	static const char key[] = "Cpus_allowed_list:";
 	ARENA_AUTO own = { 0 };
 	struct idset all = { 0 }, one;
-	char path[64], *text, *at;
+	char path[64], *text, *cpus;
 
 	for (size_t i = 0; i < s->n_processes; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/status", s->processes[i].pid);
 		if (!s->processes[i].rank ||
 		    host_read(s->h, path, ENVIRON_MAX, &own, &text, NULL) ||
-		    !(at = strstr(text, key)))
-			continue;
-		at += strlen(key);
-		at[strcspn(at, "\n")] = '\0';
-		if (idset_parse(&own, at + strspn(at, " \t"), &one))
+		    !(cpus = str_value(&own, text, "Cpus_allowed_list", ':')) ||
+		    idset_parse(&own, cpus, &one))
 			continue;
 		IDSET_FOR_EACH (id, &one)
 			idset_add(&own, &all, id);

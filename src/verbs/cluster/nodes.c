@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "machine/host/folder.h"
 #include "machine/host/libraries.h"
 #include "verbs/cluster/cluster.h"
 
@@ -123,9 +124,8 @@ static int from_file(struct door *d, const char *path, struct reach *c)
 static const char *own_path(struct arena *a)
 {
 	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	return n > 0 ? arena_strndup(a, path, (size_t)n) : "gputune";
+	return folder_program(path, sizeof(path)) ? "gputune" : arena_strdup(a, path);
 }
 
 int reach_read(struct door *d, const struct reach_ask *ask, struct reach *out)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "verbs/persist/persist.h"
+#include "machine/host/folder.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "machine/host/boot_menu.h"
@@ -380,14 +381,9 @@ static bool is_safe(const char *path)
 static const char *persist_program(const struct persisting *s)
 {
 	char path[HOST_PATH_MAX];
-	ssize_t n;
 
-	if (s->h->id.captured)
+	if (s->h->id.captured || folder_program(path, sizeof(path)))
 		return "/usr/bin/gputune";
-	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (n <= 0)
-		return "/usr/bin/gputune";
-	path[n] = '\0';
 	if (!s->writes || is_safe(path))
 		return arena_strdup(s->d->arena, path);
 	door_refuse(s->d, EXIT_NOT_APPLIED,

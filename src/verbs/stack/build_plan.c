@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "machine/host/folder.h"
 #include "verbs/stack/stack.h"
 
 struct build_ask {
@@ -99,13 +100,14 @@ static int build_answer(struct door *d, const struct build_ask *ask, struct buil
 				  .targets = ask->targets.items,
 				  .n_targets = ask->targets.n,
 				  .python = "/usr/bin/python3" };
-	char self[4096] = "";
+	char self[4096];
+	int r;
 	HOST_AUTO *h = NULL;
 
 	if (!w.dir)
 		return door_refuse(d, EXIT_USAGE, "%s: its parent folder does not exist", ask->dir);
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		return door_refuse(d, EXIT_USAGE, "/proc/self/exe: %s", strerror(errno));
+	if ((r = folder_program(self, sizeof(self))))
+		return door_refuse(d, EXIT_USAGE, "/proc/self/exe: %s", strerror(-r));
 	w.self = self;
 	h = d->live(d->ctx);
 	return build(d, ask, h, &w, out);

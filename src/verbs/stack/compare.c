@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "machine/host/folder.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/conditions.h"
 #include "measure/prove/page_stack_compare.h"
@@ -192,11 +193,12 @@ static int process_make(struct arena *a, const char *bench, const struct compare
 		{ "--files", w->on.files },
 		{ "--dir", w->on.dir },
 	};
-	char self[4096] = "", **argv = arena_array(a, WORDS, sizeof(*argv));
+	char self[4096], **argv = arena_array(a, WORDS, sizeof(*argv));
 	size_t n = 0;
+	int r = folder_program(self, sizeof(self));
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		return err_set(e, -errno, "/proc/self/exe: %s", strerror(errno));
+	if (r)
+		return err_set(e, r, "/proc/self/exe: %s", strerror(-r));
 	if (strchr(side->folder, ':'))
 		return err_set(e, -EINVAL, "%s: folder names with a colon are not supported",
 			       side->folder);
