@@ -226,7 +226,7 @@ def symbols(so):
     # Libraries that were opened, PMIx of a launcher among them. "nothing" is the empty store of a capture, which nobody writes to; what the CPU can is asked once, by the compiler's own code.
     # Rows of known defects, of the vendor's releases and words of diagnoses are read once, behind a lock; patterns of outputs are compiled once.
     opened = {"library_calls", "library_states", "library_lock", "pmix", "nothing", "__cpu_model", "__cpu_features2",
-              "kept", "kept_of_facts", "kept_arena", "kept_lock", "kept_why", "built_in", "built_in_lock", "index_lock", "arena.1", "once.1", "once.2", "compiled"}
+              "kept", "kept_of_facts", "kept_arena", "kept_lock", "kept_why", "built_in", "built_in_lock", "index_lock", "index_kept", "arena.1", "once.1", "once.2", "compiled"}
     expect("it has no state that could change, but libraries and rows that are read once", placed and state <= opened, state)
     # _exit is there for one case, which the header names: no memory; signals and the environment for verbs that the library refuses.
     never = {"exit", "printf", "puts", "setlocale", "chdir", "umask", "system", "popen"}

@@ -141,7 +141,7 @@ refuses("monitor has no such member", ["monitor", "--host", "demo:hgx-h100", "--
 for limited in ("prove", "tune", "qualify", "stack compare", "cluster check"):
     text = run(*limited.split(), "--help").out
     expect(f"{limited}: one meaning a word", "--budget TOKENS" in text and "--time-limit TIME" in text and "--budget TIME" not in text, text)
-    refuses(f"{limited}: tokens are no time", [*limited.split(), "--budget", "20s"], 2, "--budget")
+    refuses(f"{limited}: the old name of the time limit", [*limited.split(), "--budget", "20s", "--time-limit", "20s"], 2, "--time-limit is given more than once")
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
 # --- the map of commands --------------------------------------------------------------------------------

@@ -297,15 +297,28 @@ static void getopt_tables(const struct parsing *g, struct option *longs, char *s
 	shorts[k] = '\0';
 }
 
-static struct verb_option *option_of(struct parsing *g, int c)
+/* --budget was the name of --time-limit: a value with a unit of time still means that. */
+static bool is_old_time_limit(const struct ask_row *row, const char *value)
 {
+	double s;
+
+	return strcmp(row->name, "budget") == 0 && value && value[strspn(value, "0123456789")] &&
+	       parse_seconds(value, &s) == 0;
+}
+
+static struct verb_option *option_of(struct parsing *g, int c, const char *value)
+{
+	struct verb_option *found = NULL, *limit = NULL;
+
 	for (size_t i = 0; i < g->n; i++) {
 		const struct ask_row *row = g->options[i].row;
 
 		if (c == 256 + (int)i || (!row->argument && c == row->letter))
-			return &g->options[i];
+			found = &g->options[i];
+		if (strcmp(row->name, "time-limit") == 0)
+			limit = &g->options[i];
 	}
-	return NULL;
+	return limit && found && is_old_time_limit(found->row, value) ? limit : found;
 }
 
 static int take_words(struct parsing *g, int argc, char **argv)
@@ -332,7 +345,7 @@ static int take_words(struct parsing *g, int argc, char **argv)
 			return complain_text(EXIT_USAGE, "%s requires a value", argv[optind - 1]);
 		if (c == '?')
 			return no_option(g, argv[optind - 1], optopt);
-		code = take_option(g, option_of(g, c), optarg);
+		code = take_option(g, option_of(g, c, optarg), optarg);
 		if (code)
 			return code;
 	}
