@@ -129,8 +129,6 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 			kind == FLEET_CHECK ? "findings" : "rows");
 	else if (!json_is_object(json_object_get(*frame, "host")))
 		err_set(e, -EINVAL, "machine not given");
-	if (*e->text)
-		json_decref(*frame);
 	return *e->text ? -EINVAL : 0;
 }
 

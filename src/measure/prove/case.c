@@ -183,7 +183,7 @@ int window_bench(struct arena *a, const struct bench_env *env, const char *name,
 		return bench_unknown(e, bench);
 	s->b->cases(own, &s->all);
 	if (!prefix && s->b->brief && strcmp(s->b->brief, "-") != 0)
-		prefix = s->b->brief;
+		prefix = arena_strndup(a, s->b->brief, strcspn(s->b->brief, " "));
 	r = choose_case(s, bench, prefix, e);
 	*out = (struct window){ .kind = "bench",
 				.of = "",
