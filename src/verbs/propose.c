@@ -242,7 +242,7 @@ const struct verb propose_verb = {
 const struct verb approve_verb = {
 	.name = "approve",
 	.group = VERB_CHANGE,
-	.summary = "approve a proposed plan: by root, at a terminal",
+	.summary = "approve a proposed plan, as root at a terminal",
 	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this "
 		 "boot, until it expires. Approve in a terminal of your own, not in the terminal "
 		 "of the agent or its server.",

@@ -142,6 +142,7 @@ for limited in ("prove", "tune", "qualify", "stack compare", "cluster check"):
     text = run(*limited.split(), "--help").out
     expect(f"{limited}: one meaning a word", "--budget TOKENS" in text and "--time-limit TIME" in text and "--budget TIME" not in text, text)
     refuses(f"{limited}: the old name of the time limit", [*limited.split(), "--budget", "20s", "--time-limit", "20s"], 2, "--time-limit is given more than once")
+refuses("an option without its dashes", ["undo", "all"], 2, "did you mean \"--all\"?")
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
 # --- the map of commands --------------------------------------------------------------------------------

@@ -53,24 +53,6 @@ static struct verb_option *option_meant(const struct parsing *g, const char *wor
 	return NULL;
 }
 
-/* A word is the argument's, unless it cannot be and an option knows it. */
-static int take_argument(struct parsing *g, const struct verb_option *o, const char *word,
-			 bool again, bool *taken)
-{
-	const struct ask_row *row = o->row;
-	bool lacks = row->files && row->kind == ASK_KIND_TEXT && access(word, F_OK) != 0,
-	     demo = str_starts(word, "demo:") && !row->files;
-	struct verb_option *meant = lacks || demo ? option_meant(g, word) : NULL;
-	struct err e = { 0 };
-
-	*taken = !meant;
-	if (!meant && ask_take(&g->r->arena, row, o->member, word, again, &e) == 0)
-		return 0;
-	*taken = false;
-	meant = meant ? meant : option_meant(g, word);
-	return meant ? take_option(g, meant, word) : complain(EXIT_USAGE, &e);
-}
-
 static const char *listed_hint(struct arena *a, const struct ask_row *row)
 {
 	return row->listed ? arena_printf(a, "; \"gputune list %s\" lists all %s", row->listed,
@@ -78,8 +60,8 @@ static const char *listed_hint(struct arena *a, const struct ask_row *row)
 			   : "";
 }
 
-/* What a word is that the verb does not take, as a hint: a demonstration machine, a part of names
- * that an option takes, or the file of -o. "": nothing of that. */
+/* What a word is that the verb does not take, as a hint: an option's name, a demonstration machine,
+ * a part of names that an option takes, or the file of -o. "": nothing of that. */
 static const char *argument_meant(struct arena *a, const struct verb_option *o, size_t n,
 				  const char *word)
 {
@@ -87,6 +69,9 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 	const char *name;
 	bool writes = false, on = false;
 
+	for (size_t i = 0; i < n; i++)
+		if (o[i].row->kind == ASK_KIND_FLAG && strcmp(o[i].row->name, word) == 0)
+			return arena_printf(a, "; did you mean \"--%s\"?", word);
 	for (size_t i = 0; i < n; i++) {
 		const struct ask_row *row = o[i].row;
 		TEXT_AUTO all = { 0 };
@@ -114,6 +99,30 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 				       : "; did you mean \"gputune check --host demo:%s\"?",
 				    word);
 	return "";
+}
+
+/* A word is the argument's, unless it cannot be and an option knows it. */
+static int take_argument(struct parsing *g, const struct verb_option *o, const char *word,
+			 bool again, bool *taken)
+{
+	const struct ask_row *row = o->row;
+	bool lacks = row->files && row->kind == ASK_KIND_TEXT && access(word, F_OK) != 0,
+	     demo = str_starts(word, "demo:") && !row->files;
+	struct verb_option *meant = lacks || demo ? option_meant(g, word) : NULL;
+	const char *hint;
+	struct err e = { 0 };
+
+	*taken = !meant;
+	if (!meant && ask_take(&g->r->arena, row, o->member, word, again, &e) == 0)
+		return 0;
+	*taken = false;
+	meant = meant ? meant : option_meant(g, word);
+	if (meant)
+		return take_option(g, meant, word);
+	hint = argument_meant(&g->r->arena, g->options, g->n, word);
+	if (*hint)
+		err_hint(&e, "%s", hint + 2);
+	return complain(EXIT_USAGE, &e);
 }
 
 /* The words in front of "--", then those behind it, in the order of the rows. */

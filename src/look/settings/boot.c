@@ -299,7 +299,7 @@ static void rcu_nocbs(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = value;
-	verdict_na(v, CODE_LEFT_ALONE, "judged with isolcpus in boot.isolation");
+	verdict_na(v, CODE_LEFT_ALONE, "boot.isolation judges it together with isolcpus");
 }
 
 /* CPUs that are there, and some left over for everything else. */

@@ -232,7 +232,8 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 	else if (has_unplaced_port(q->m))
 		verdict_unknown(v, CODE_ERROR, "an interface's PCI address is unreadable");
 	else
-		verdict_fail(v, "both halves present", "the other half of this port is missing");
+		verdict_fail(v, "both halves of the port",
+			     "the other half of this port is missing");
 }
 
 /* The queues of network interfaces: rings and interrupt coalescing. */

@@ -190,8 +190,8 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "Ethernet");
 	else
 		verdict_fail(v, "Ethernet",
-			     "raw Ethernet and RoCE require it; set it in the NIC's own "
-			     "configuration (LINK_TYPE) and reboot");
+			     "RoCE and raw Ethernet need an Ethernet port; set LINK_TYPE in the "
+			     "NIC's configuration and reboot");
 }
 
 /* "192.0.2.1" at the beginning of text as a GID of RoCE v2 holds it. */

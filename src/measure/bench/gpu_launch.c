@@ -302,11 +302,11 @@ static void launch_cases(const struct bench_env *env, struct bench_cases *out)
 		{ "hand-over", "the call that queues an empty kernel", HAND_OVER, WINDOW },
 		{ "seen", "from the call until the host sees a word written by the kernel", SEEN,
 		  WINDOW },
-		{ "next", "from one empty kernel to the next, queued in advance", GAP, WINDOWS },
+		{ "next", "time between two empty kernels that are queued in advance", GAP,
+		  WINDOWS },
 		{ "graph", "from the call to the end of a graph of 100 empty kernels", GRAPH,
 		  WINDOW / 5 },
-		{ "graph-node", "from one empty kernel of a graph to the next", GRAPH_NODE,
-		  WINDOWS },
+		{ "graph-node", "time between two empty kernels of a graph", GRAPH_NODE, WINDOWS },
 		{ "signal", "a word from the host to a running kernel and back", SIGNAL, WINDOW },
 	};
 	struct gpu_places all;

@@ -119,7 +119,8 @@ static int canary_answer(struct door *d, const struct canary_ask *ask, struct ca
 	    (!realpath(python, full) || !vendor_trusted(full) || !realpath(ask->env, full) ||
 	     !vendor_trusted(full)))
 		return door_refuse(d, EXIT_USAGE,
-				   "%s: not run as root, as other users can write it", ask->env);
+				   "%s: other users can write there, so root does not run it",
+				   ask->env);
 	door_progress(d, -1, false, "products and attention of %s", python);
 	code = command_run_own(a, argv, &how, &r);
 	if (code)
