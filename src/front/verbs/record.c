@@ -260,9 +260,9 @@ const struct verb record_verb = {
 	.group = VERB_MEASURE,
 	.summary = "record GPUs, CPUs, memory, network and disks while a job runs",
 	.about = "Runs COMMAND and records the machine until it ends; without COMMAND until Ctrl-C "
-		 "or --for. One file (default: gputune-TIME.rec) holds everything and stays "
-		 "readable after a crash. The exit code is the command's. \"gputune top FILE\" "
-		 "plays it.",
+		 "or --for. One file (default: gputune-TIME.rec) holds the samples and stays "
+		 "readable after a crash; --stacks and --trace write files of their own. The exit "
+		 "code is the command's. \"gputune top FILE\" plays it.",
 	.words = "trace sample tape rec",
 	.examples = EXAMPLES(
 		{ "record -o job.rec -- python3 train.py", "a job, from its start to its end" },
