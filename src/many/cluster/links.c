@@ -275,7 +275,7 @@ static struct cluster_place place_of(const struct cluster *c, struct cluster_end
 	return (struct cluster_place){ &c->nodes[e.node], cluster_end_port(c, e) };
 }
 
-/* What numbers stand for. */
+/* Fills in the pointers and names that indices of nodes, ports and cages stand for. */
 static void link_names(struct arena *a, struct cluster *c)
 {
 	for (size_t i = 0; i < c->n_links; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test by test: what went wrong and is not explained yet is explained by the part of it that
- * explains most. Then, for each part that was named, what could stand in its place. */
+/* A greedy search: for each failed test that no named part explains, the part of it that explains
+ * most failed tests is named. Then the alternatives of each named part are listed. */
 #include "many/ranks/blame.h"
 
 struct work {

@@ -325,10 +325,11 @@ static void index_make(struct index *x)
 	}
 }
 
-/* Made when first asked for; doctor_describe, which asks once, lets it go: it takes 2 MB. */
+/* Built on first use. It takes 2 MB, so doctor_describe, which needs it once, frees it. */
 static struct index index_kept;
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Takes index_lock; the caller releases it. */
 static const struct index *index_use(void)
 {
 	pthread_mutex_lock(&index_lock);
@@ -360,7 +361,7 @@ struct weighed {
 struct asked {
 	double weight, strange;	  /* strange: the part that no row has */
 	bool question, wish;	  /* the text has a "?"; it requests a feature ("wish") */
-	bool complains;		  /* it tells a symptom */
+	bool complains;		  /* it describes a symptom */
 	size_t words;		  /* that say something; few are looked up as they are */
 	double leaning;		  /* log-odds, by its words, that it is no matter of ours */
 	bool specific;		  /* it says more than that something is slow */

@@ -25,8 +25,8 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 double judging_share(const struct judging *j, enum step_part p);
 /* Part of the time in which the GPUs idle, by a trace or by NVML; NAN: not known. */
 double judging_idle(const struct judging *j);
-/* Share of the main thread's stack samples in places of this kind ("saving: "). c: is given those
- * worth it as evidence; NULL: nobody is. */
+/* Share of the main thread's stack samples in places of this kind ("saving: "). The larger
+ * shares are added to c as evidence, unless it is NULL. */
 double judging_places(const struct judging *j, const char *kind, struct judged_cause *c);
 /* Some GPU is named or was watched; else training is by CPUs, as far as known. */
 bool judging_gpu(const struct judging *j);
