@@ -260,6 +260,30 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 	return code;
 }
 
+/* The change holds now; at boot somebody else may set the value again. */
+static void owned_at_boot(struct doc *d, const struct apply_verb_answer *x)
+{
+	const struct change *first = NULL;
+	const struct plan *p = &x->planned.plan;
+	size_t n = 0;
+
+	for (size_t i = 0; x->report.n && x->applied == 0 && i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+
+		if (c->gate || !c->n_owners)
+			continue;
+		n += !first || strcmp(c->s->id, first->s->id) != 0;
+		first = first ? first : c;
+	}
+	if (first)
+		doc_text(d,
+			 "%s%s also set at boot by another program or file: \"%s\" shows which "
+			 "value wins.",
+			 first->s->id,
+			 n > 1 ? arena_printf(d->arena, " and %zu more are", n - 1) : " is",
+			 machine_command(d->arena, x->m, true, "persist install --dry-run"));
+}
+
 /* The plan where it was not shown before, and what was done. What the unit could not set at boot is
  * said already. */
 static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
@@ -273,8 +297,13 @@ static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
 							   : plan_doc(a, x, view->verbose, words);
 	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;
 
-	if (!x->dry && (x->report.n || idle))
+	if (!x->dry && idle && x->planned.plan.n_advice)
+		doc_text(d, "Nothing was changed: the %s above %s work by hand.",
+			 x->planned.plan.n_advice == 1 ? "finding" : "findings",
+			 x->planned.plan.n_advice == 1 ? "needs" : "need");
+	else if (!x->dry && (x->report.n || idle))
 		doc_append(d, page_apply(a, x->m, &x->report, x->applied), 1);
+	owned_at_boot(d, x);
 	return d;
 }
 

@@ -7,7 +7,7 @@
 #include "machine/host/posted.h"
 #include "measure/doctor/observations.h"
 #include "render/doc.h"
-#include "verbs/door.h"
+#include "verbs/change.h"
 
 struct capture_ask {
 	struct machine_ask machine;
@@ -73,15 +73,19 @@ const struct result_shape capture_result = {
 	.exit_codes = 1u << EXIT_CLEAN,
 };
 
-/* Every profile, because each may read knobs that the others leave alone. */
+/* Every profile, because each may read knobs that the others leave alone; and its plan, which reads
+ * what a change would replace. */
 static void read_all_knobs(struct door *d, struct host *h, const struct machine *m)
 {
 	for (int id = 0; id < PROFILES; id++) {
 		struct profile p = { .name = profile_name((enum profile_id)id),
 				     .base = (enum profile_id)id };
-		struct findings ignored;
+		const struct plan_target w = { .profile = &p };
+		struct findings f;
+		struct plan ignored;
 
-		settings_check(d->arena, m, &p, door_read_knob, h, &ignored);
+		settings_check(d->arena, m, &p, door_read_knob, h, &f);
+		plan_make(d->arena, m, &w, &f, door_read_knob, door_exact_knob, h, &ignored);
 	}
 }
 

@@ -165,12 +165,12 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_fail(d, EXIT_USAGE, &e);
 		return NULL;
 	}
-	/* What nothing can be written to is somebody's machine: its commands are typed there. */
-	if (demo_overlay(d->arena, from))
-		h->id.options = arena_printf(
-			d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
-			from->overlay ? " --overlay " : "",
-			from->overlay ? shell_word(d->arena, from->overlay) : "");
+	h->id.reading =
+		arena_printf(d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
+			     from->overlay ? " --overlay " : "",
+			     from->overlay ? shell_word(d->arena, from->overlay) : "");
+	/* What nothing can be written to is somebody's machine: its changes are made there. */
+	h->id.options = demo_overlay(d->arena, from) ? h->id.reading : NULL;
 	return h;
 }
 
@@ -215,6 +215,7 @@ struct machine *door_machine(struct door *d, struct host *h, const struct door_l
 
 	probe_machine(&p);
 	m->options = h->id.options;
+	m->reading = h->id.reading;
 	if (our_clock_locks(h, d->arena, m, &j) && how->open)
 		door_report_open(d, h, &j);
 	return m;

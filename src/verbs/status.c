@@ -22,7 +22,8 @@ static const struct ask_shape status_ask_shape = ASK_SHAPE(status_ask, NULL, sta
 struct status_verb_answer {
 	struct status_answer result;
 	const struct machine *m;
-	bool sure; /* every line could be read, and nobody else can have written it */
+	const char *kept; /* where nothing is in effect: what is set at the next boot; NULL */
+	bool sure;	  /* every line could be read, and nobody else can have written it */
 };
 
 /* What is not as it was left is a finding; what is stuck or open is worse. What cannot be seen is
@@ -98,6 +99,7 @@ static int look(struct door *d, struct host *h, const struct status_ask *ask,
 		door_report_lost_at_boot(d, h);
 	out->m = machine_for(d, h, rows, n);
 	persist_fill_entries(d, h, rows, n);
+	out->kept = n ? NULL : persist_setting_ids(d, h);
 	out->sure = believed && !j.bad_lines;
 	out->result = status_answer_of(rows, n);
 	return code;
@@ -113,7 +115,12 @@ static int status_answer(struct door *d, const struct status_ask *ask,
 
 static struct doc *status_page(struct arena *a, const struct status_verb_answer *s)
 {
-	return page_status(a, s->m, s->result.rows, s->result.n, s->sure);
+	struct doc *d = page_status(a, s->m, s->result.rows, s->result.n, s->sure);
+
+	if (s->kept)
+		doc_text(d, "Set again at the next boot: %s. \"%s\" removes the files that do it.",
+			 s->kept, machine_command(a, s->m, true, "persist remove"));
+	return d;
 }
 
 VERB_ANSWER(status_answer_any, status_answer, status_ask, status_verb_answer)

@@ -7,7 +7,7 @@
 #include "tune/persist/persist.h"
 #include "tune/txn/approval.h"
 #include "tune/txn/results.h"
-#include "verbs/change.h"
+#include "verbs/persist/persist.h"
 
 struct undo_ask {
 	struct machine_ask machine;
@@ -105,6 +105,7 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 	const struct txn_who who = txn_who_here(d->arena, ask->change.reason);
 	struct txn_select dry = *s;
 	struct err e = { 0 };
+	const char *kept;
 	int code = -ENOENT;
 
 	dry.dry = true;
@@ -130,9 +131,10 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		d->say(d->ctx, 0, &e);
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
-	if (files_stay(h, &out->report))
-		door_warn(d, "values kept for the next boot remain: \"%s\" removes them",
-			  machine_command(d->arena, out->m, true, "persist remove"));
+	kept = files_stay(h, &out->report) ? persist_setting_ids(d, h) : NULL;
+	if (kept)
+		door_warn(d, "still set at the next boot: %s; \"%s\" removes the files that do it",
+			  kept, machine_command(d->arena, out->m, true, "persist remove"));
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
 }
 

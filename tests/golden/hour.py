@@ -106,13 +106,27 @@ def demo(user, home):
     says("persist, without more", ["persist", *on], 0, "keeps nothing", "No change is applied", f"persist install --only ID {' '.join(on)}", **user)
     says("nothing to keep", ["persist", "install", "--yes", *on], 0, "Nothing to install", "No change is applied", **user)
     says("one change to keep", ["apply", "memory.dirty-ratio", "--yes", *on], 0, f"gputune undo 5 {' '.join(on)}", **user)
+    run("capture", "-o", "with.tar", *on, **dict(user, cwd=home))
+    copy = ["--host", str(home / "with.tar")]
+    says("a capture knows the changes in effect", ["status", *copy], 0, "1 in effect", "memory.dirty-ratio", **user)
+    says("and its journal is whole", ["apply", "memory.swappiness", "--dry-run", *copy], 0, "1 change now", **user)
+    here, there = [run("check", "--all", *which, **user)[1] for which in (on, copy)]
+    cut = lambda page: re.findall(r"^\w+ +[a-z]+\.[^\n]*|^ +fix: .*", page, re.M)
+    expect("and is judged as the machine, with the same fixes", len(cut(here)) > 40 and
+           [l.replace(f" {' '.join(on)}", "") for l in cut(here)] == [l.replace("sudo ", "") for l in cut(there)], (here, there))
     says("what is not kept", ["persist", *on], 0, "1 change applied but not kept for the next boot: memory.dirty-ratio", f'"gputune persist install {" ".join(on)}" keeps it', **user)
     says("it is kept", ["persist", "install", "--yes", *on], 0, "changes made", **user)
     says("then all is kept", ["persist", *on], 0, "in effect", **user)
-    says("a number warns of what remains", ["undo", "5", "--dry-run", *on], 0, "values kept for the next boot remain", **user)
+    says("a number warns of what remains", ["undo", "5", "--dry-run", *on], 0, "still set at the next boot: memory.dirty-ratio", **user)
     says("what removes it does not", ["undo", "6", "--yes", *on], 0, "5 restored", **user)
     says("no such transaction", ["undo", "77", "--yes", *on], 3, "no transaction 77", **user)
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
+    hgx = ["--host", str(common.built / "machines/hgx-h100.tar"), "--overlay", str(home / "hgx")]
+    says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 0, "Nothing was changed: the finding above needs work by hand", **user)
+    says("another program sets it at boot", ["apply", "cpu.governor", "--yes", *hgx], 0, "also set at boot by another program or file", **user)
+    says("and wins", ["persist", "install", "--yes", *hgx], 0, "Not kept: cpu.governor.", **user)
+    run("undo", "1", "--yes", *hgx, **user)
+    says("what comes again at boot is said", ["status", *hgx], 0, "Set again at the next boot: cpu.governor.", **user)
     says("a dry run names its options", ["apply", "--only", "memory", "--dry-run", *on], 0, f'"gputune apply --only memory {" ".join(on)}" makes 2 changes,', **user)
     refuses("a demo's name alone", ["check", "--host", "dgx-spark"], 2, 'did you mean "demo:dgx-spark"?', **dict(user, cwd=home))
     says("a capture has a name by itself", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))

@@ -43,7 +43,8 @@ struct host_identity {
 	bool captured;
 	bool partial;	    /* of what somebody posted: what it lacks says nothing of the machine */
 	const char *source; /* "live", or the capture's path as the user gave it */
-	const char *options; /* of commands about it: " --host PATH"; NULL: none */
+	const char *reading; /* of commands that read it: " --host PATH"; NULL: none */
+	const char *options; /* of commands that change it; NULL: none */
 };
 
 enum host_kind { HOST_FILE, HOST_DIR, HOST_LINK, HOST_OTHER };

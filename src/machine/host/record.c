@@ -8,6 +8,7 @@
 #include "machine/host/api_book.h"
 #include "machine/host/resolve.h"
 #include "machine/host/sink.h"
+#include "base/seal.h"
 
 struct record {
 	struct host host;
@@ -420,7 +421,9 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 		*len = strlen(copy);
 		return copy;
 	}
-	return redact_text(s->redact, p->data, len);
+	copy = redact_text(s->redact, p->data, len);
+	/* The journal's lines are sealed. */
+	return str_ends(path, ".jsonl") ? seal_again(&s->arena, p->data, p->len, copy, len) : copy;
 }
 
 /* Folders above a place, once each; places come sorted, so that parents of the last one are known.

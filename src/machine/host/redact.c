@@ -495,8 +495,7 @@ bool redact_is_secret_file(const char *path)
 	static const char *const names[] = { "/serial",	   "_serial", "/serial_number",
 					     "_asset_tag", "/wwid",   "/wwn",
 					     "/nguid",	   "/eui",    "/vpd",
-					     "/subsysnqn", "/hostid", "/machine-id",
-					     "/boot_id" };
+					     "/subsysnqn", "/hostid", "/machine-id" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_ends(path, names[i]))

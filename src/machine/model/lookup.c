@@ -35,13 +35,14 @@ void *list_take(struct list *l, size_t size)
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
 			    ...)
 {
-	const char *options = m && m->options ? m->options : "", *said;
+	const char *options = m ? root ? m->options : m->reading : NULL, *said;
 	va_list args;
 
 	va_start(args, words);
 	said = arena_vprintf(a, words, args);
 	va_end(args);
-	return arena_printf(a, "%sgputune %s%s", root && !*options ? "sudo " : "", said, options);
+	return arena_printf(a, "%sgputune %s%s", root && !options ? "sudo " : "", said,
+			    options ? options : "");
 }
 
 static bool same(const char *a, const char *b)

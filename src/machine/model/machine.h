@@ -64,7 +64,8 @@ struct machine {
 	struct fact_str nodename;
 	struct fact_int euid;
 	struct fact_int captured; /* 1: read from a capture */
-	const char *options;	  /* of commands about it: " --host PATH"; NULL: none */
+	const char *reading;	  /* of commands that read it: " --host PATH"; NULL: none */
+	const char *options;	  /* of commands that change it; NULL: none */
 	bool partial;		  /* of what somebody posted: what it lacks says nothing */
 	struct fact_int time_s;	  /* when it was read, seconds since 1970 */
 	struct platform platform;
@@ -90,7 +91,7 @@ struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct gpu *machine_gpu_at(const struct machine *m, const char *address); /* on PCI */
 /* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
- * needs root; of a captured one without sudo and with --host. */
+ * needs root; of a captured one with --host, and without sudo where changes go to an overlay. */
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
 			    ...) __attribute__((format(printf, 4, 5)));
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose

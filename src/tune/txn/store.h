@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "machine/host/host.h"
+#include "base/seal.h"
 #include "tune/txn/journal.h"
 
 /*
@@ -41,17 +42,8 @@ struct seal_read {
 	size_t mended;	    /* lines that only the copy has */
 };
 
-/* CRC-32C (Castagnoli). */
-uint32_t crc32c(const void *data, size_t len);
 void seal_merge(struct arena *a, struct seal_file journal, struct seal_file copy,
 		struct seal_read *out);
-/* Adds the object, one line of JSON without its newline, and makes *chain its CRC. */
-void seal_line(struct text *out, const char *object, size_t len, uint32_t *chain);
-/* Of a sealed line of len bytes: how long it is as an object that seal_line takes; the last
- * character then is any. */
-size_t seal_object_len(size_t len);
-/* The line, len bytes without newline, has a seal that matches; *p and *c get its two numbers. */
-bool seal_matches(const char *line, size_t len, uint32_t *p, uint32_t *c);
 
 #define STORE_FORMAT 2
 

@@ -217,6 +217,8 @@ PERSIST_ANSWER("remove", persist_remove, true)
 static struct doc *persist_page_of(struct arena *a, const struct persist_verb_answer *p)
 {
 	struct doc *d;
+	const char *losing = NULL;
+	TEXT_AUTO ids = { 0 };
 
 	if (p->removed)
 		return page_persist_removed(a, p->s.m, &p->s.view, &p->report, p->files);
@@ -227,6 +229,17 @@ static struct doc *persist_page_of(struct arena *a, const struct persist_verb_an
 		doc_text(d, "Transaction %lu: %s made. \"%s\" undoes all of it.", p->report.txn,
 			 changes_text(a, p->s.plan.n),
 			 machine_command(a, p->s.m, false, "persist remove"));
+	for (size_t i = 0; i < p->s.p.n; i++)
+		if (p->s.p.rows[i].loses && (!losing || strcmp(losing, p->s.p.rows[i].id) != 0)) {
+			losing = p->s.p.rows[i].id;
+			text_printf(&ids, "%s%s", ids.len ? ", " : "", losing);
+		}
+	if (losing)
+		doc_text(
+			d,
+			"Not kept: %s. At boot, the program or file named above sets another value "
+			"after gputune. Change it there, then run \"%s\" again.",
+			ids.s, machine_command(a, p->s.m, true, "persist install"));
 	return d;
 }
 VERB_PAGE_OF(persist_page, persist_page_of, persist_verb_answer)

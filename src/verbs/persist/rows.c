@@ -337,16 +337,36 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	return NULL;
 }
 
-void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
+/* What the installed request keeps; 0 rows where there is none or it is unreadable. */
+static size_t request_rows(struct door *d, struct host *h, struct persist_entry **rows)
 {
 	struct err ignored = { 0 };
-	struct persist_entry *kept = NULL;
-	size_t n_kept = 0, len;
+	size_t n = 0, len;
 	char *text;
 
-	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, d->arena, &text, &len) == 0 &&
-	    persist_request_read(d->arena, text, len, &kept, &n_kept, &ignored))
-		n_kept = 0;
+	if (host_read(h, PERSIST_REQUEST, REQUEST_MAX, d->arena, &text, &len) ||
+	    persist_request_read(d->arena, text, len, rows, &n, &ignored))
+		return 0;
+	return n;
+}
+
+void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
+{
+	struct persist_entry *kept = NULL;
+	size_t n_kept = n ? request_rows(d, h, &kept) : 0;
+
 	for (size_t i = 0; i < n; i++)
 		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);
+}
+
+const char *persist_setting_ids(struct door *d, struct host *h)
+{
+	struct persist_entry *kept;
+	size_t n = request_rows(d, h, &kept);
+	TEXT_AUTO ids = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (!i || strcmp(kept[i].id, kept[i - 1].id) != 0)
+			text_printf(&ids, "%s%s", ids.len ? ", " : "", kept[i].id);
+	return ids.len ? arena_strdup(d->arena, ids.s) : NULL;
 }
