@@ -42,9 +42,8 @@ struct picks {
 };
 
 #define PICKS(shape_, rows_)                                                                       \
-	{                                                                                          \
-		.shape = &(shape_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0])       \
-	}
+	(&(const struct picks){                                                                    \
+		.shape = &(shape_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0]) })
 
 /* Names and values of one object; what is not there is left out. */
 void show_object(struct doc *d, const struct machine *m, const char *title, const struct picks *p,

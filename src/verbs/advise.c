@@ -72,7 +72,6 @@ static const struct ask_row advise_ask_rows[] = {
 	{ ASK_PART_OF(advise_ask, w, infer_guess_shape) },
 	{ ASK_PART(advise_ask, constants, constants_ask) },
 };
-static const struct ask_shape advise_ask_shape = ASK_SHAPE(advise_ask, NULL, advise_ask_rows);
 /* clang-format on */
 
 struct advise_answer {
@@ -359,7 +358,7 @@ const struct verb advise_verb = {
 		  "the best deployment for a target" },
 		{ "advise --model Qwen3-8B --on h100 --sweep --batch 1-64 --weights bf16,fp8",
 		  "all combinations and the Pareto front" }),
-	.ask = &advise_ask_shape,
+	.ask = ASK_OF(advise_ask, NULL, advise_ask_rows),
 	.answer = advise_ask_any,
 	.result = &advise_result,
 	.answer_size = sizeof(struct advise_answer),

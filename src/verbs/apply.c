@@ -31,7 +31,6 @@ static const struct ask_row apply_ask_rows[] = {
 	{ ASK_PART(apply_ask, allow, allow_ask) },
 	{ ASK_PART(apply_ask, change, change_ask) },
 };
-static const struct ask_shape apply_ask_shape = ASK_SHAPE(apply_ask, NULL, apply_ask_rows);
 
 struct apply_verb_answer {
 	struct outcome_answer result;
@@ -352,7 +351,7 @@ const struct verb apply_verb = {
 			 { "sudo apply plan.json", "exactly the changes in a plan" },
 			 { "apply --host demo:dgx-spark --overlay try --yes",
 			   "try it on a captured machine" }),
-	.ask = &apply_ask_shape,
+	.ask = ASK_OF(apply_ask, NULL, apply_ask_rows),
 	.answer = apply_answer_any,
 	.result = &apply_result,
 	.other = apply_other,

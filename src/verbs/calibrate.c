@@ -35,8 +35,6 @@ static const struct ask_row calibrate_ask_rows[] = {
 	{ ASK_PART_OF(calibrate_ask, w, infer_load_shape) },
 	{ ASK_PART_OF(calibrate_ask, w, infer_engine_shape) },
 };
-static const struct ask_shape calibrate_ask_shape =
-	ASK_SHAPE(calibrate_ask, NULL, calibrate_ask_rows);
 
 struct calibrate_answer {
 	struct calibrate_page page;
@@ -205,7 +203,7 @@ const struct verb calibrate_verb = {
 			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",
 			       "an output of vllm bench serve" },
 			     { "calibrate --from-bench", "from gputune's own benches" }),
-	.ask = &calibrate_ask_shape,
+	.ask = ASK_OF(calibrate_ask, NULL, calibrate_ask_rows),
 	.answer = calibrate_ask_any,
 	.result = &calibrate_result,
 	.answer_size = sizeof(struct calibrate_answer),

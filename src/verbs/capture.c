@@ -44,7 +44,6 @@ static const struct ask_row capture_ask_rows[] = {
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
 	  ASK_FLAG(capture_ask, no_redact) },
 };
-static const struct ask_shape capture_ask_shape = ASK_SHAPE(capture_ask, NULL, capture_ask_rows);
 
 struct capture_answer {
 	const char *path;
@@ -179,7 +178,7 @@ const struct verb capture_verb = {
 		{ "capture -o node7.tar", "this machine" },
 		{ "check --host node7.tar", "inspect it, here or elsewhere" },
 		{ "capture --from lspci.txt -o posted.tar", "from text that a user posted" }),
-	.ask = &capture_ask_shape,
+	.ask = ASK_OF(capture_ask, NULL, capture_ask_rows),
 	.answer = capture_answer_any,
 	.result = &capture_result,
 	.page = capture_page_any,

@@ -66,7 +66,6 @@ struct card_ask {
 };
 
 static const struct ask_row card_ask_rows[] = { { ASK_PART(card_ask, machine, machine_ask) } };
-static const struct ask_shape card_ask_shape = ASK_SHAPE(card_ask, NULL, card_ask_rows);
 
 static int card_answer(struct door *d, const struct card_ask *ask, struct card_answer *out)
 {
@@ -128,7 +127,7 @@ const struct verb card_verb = {
 	.name = "card",
 	.group = VERB_LOOK,
 	.summary = "this machine at a glance",
-	.ask = &card_ask_shape,
+	.ask = ASK_OF(card_ask, NULL, card_ask_rows),
 	.answer = card_answer_any,
 	.answer_size = sizeof(struct card_answer),
 	.page = card_page_any,

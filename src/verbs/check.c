@@ -26,7 +26,6 @@ static const struct ask_row check_ask_rows[] = {
 	{ ASK_PART(check_ask, ranks, ranks_ask) },
 };
 /* clang-format on */
-static const struct ask_shape check_ask_shape = ASK_SHAPE(check_ask, NULL, check_ask_rows);
 
 struct check_verb_answer {
 	struct check_answer result;
@@ -167,7 +166,7 @@ const struct verb check_verb = {
 		{ "check --profile inference", "for serving a model" },
 		{ "check --all --verbose", "with passed settings, reasons and sources" },
 		{ "check --format json -o check.json", "the result for a script" }),
-	.ask = &check_ask_shape,
+	.ask = ASK_OF(check_ask, NULL, check_ask_rows),
 	.answer = check_answer_any,
 	.result = &check_result,
 	.answer_size = sizeof(struct check_verb_answer),

@@ -18,7 +18,6 @@ static const struct ask_row compare_ask_rows[] = {
 	  .required = true, .files = true },
 	{ ASK_PART(compare_ask, state, state_ask) },
 };
-static const struct ask_shape compare_ask_shape = ASK_SHAPE(compare_ask, NULL, compare_ask_rows);
 
 struct compare_answer {
 	struct compare benches;
@@ -81,7 +80,7 @@ const struct verb compare_verb = {
 	.words = "diff versus vs regression",
 	.examples = EXAMPLES({ "compare before.json after.json", "two runs of bench --json" },
 			     { "compare a.rec b.rec", "two recordings" }),
-	.ask = &compare_ask_shape,
+	.ask = ASK_OF(compare_ask, NULL, compare_ask_rows),
 	.answer = compare_ask_any,
 	.result = &compare_result,
 	.answer_size = sizeof(struct compare_answer),

@@ -130,8 +130,6 @@ static const struct ask_row data_update_ask_rows[] = {
 	{ "force", "also accept an older package, or one with a future date",
 	  ASK_FLAG(data_update_ask, force) },
 };
-static const struct ask_shape data_update_ask_shape =
-	ASK_SHAPE(data_update_ask, NULL, data_update_ask_rows);
 
 struct fetched {
 	const char *name; /* for sentences */
@@ -462,7 +460,7 @@ static const struct verb data_update_verb = {
 	.examples = EXAMPLES({ "data update gputune-data.json", "a file and its signature" },
 			     { "data update https://example.org/gputune-data.json", "by curl" },
 			     { "data update /media/usb --key site.pub", "signed by your site" }),
-	.ask = &data_update_ask_shape,
+	.ask = ASK_OF(data_update_ask, NULL, data_update_ask_rows),
 	.answer = data_update_any,
 	.result = &data_result,
 	.page = data_page,

@@ -28,19 +28,15 @@ static const struct ask_row defects_ask_rows[] = {
 	  ASK_FLAG(defects_ask, all), .letter = 'a' },
 	{ ASK_PART(defects_ask, machine, machine_ask) },
 };
-static const struct ask_shape defects_ask_shape = ASK_SHAPE(defects_ask, NULL, defects_ask_rows);
 
 /* Rows of the component alone; NULL: all. */
 static size_t rows_narrow(struct defect_rows *rows, const char *component)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < rows->n; i++) {
-		json_auto_t *row = component ? defect_row_open(rows->rows[i]) : NULL;
-
-		if (!component || strcmp(defect_text(row, "component"), component) == 0)
+	for (size_t i = 0; i < rows->n; i++)
+		if (!component || strcmp(defect_text(rows->rows[i], "component"), component) == 0)
 			rows->rows[n++] = rows->rows[i];
-	}
 	return rows->n = n;
 }
 
@@ -90,7 +86,6 @@ static const struct ask_row list_rows[] = {
 	{ "COMPONENT", "only defects of this component: nccl",
 	  ASK_TEXT(defects_list_ask, component), .argument = true },
 };
-static const struct ask_shape defects_list_ask_shape = ASK_SHAPE(defects_list_ask, NULL, list_rows);
 
 struct defects_explain_ask {
 	const char *id;
@@ -99,8 +94,6 @@ static const struct ask_row explain_rows[] = {
 	{ "ID", "a defect id from \"defects list\"", ASK_TEXT(defects_explain_ask, id),
 	  .argument = true, .required = true },
 };
-static const struct ask_shape defects_explain_ask_shape =
-	ASK_SHAPE(defects_explain_ask, NULL, explain_rows);
 
 struct defects_search_ask {
 	struct ask_texts words;
@@ -109,8 +102,6 @@ static const struct ask_row search_rows[] = {
 	{ "WORDS", "words of a symptom, or a log line", ASK_TEXTS(defects_search_ask, words),
 	  .argument = true, .required = true },
 };
-static const struct ask_shape defects_search_ask_shape =
-	ASK_SHAPE(defects_search_ask, NULL, search_rows);
 
 struct defects_lint_ask {
 	struct ask_texts files;
@@ -119,11 +110,10 @@ static const struct ask_row lint_rows[] = {
 	{ "FILE", "files of defect entries", ASK_TEXTS(defects_lint_ask, files), .argument = true,
 	  .required = true, .files = true },
 };
-static const struct ask_shape defects_lint_ask_shape = ASK_SHAPE(defects_lint_ask, NULL, lint_rows);
 
-static void listing_add(struct door *d, struct defects_listing *out, struct defect_row *row)
+static void listing_add(struct door *d, struct defects_listing *out, const json_t *row)
 {
-	defect_show(d->arena, defect_row_keep(row), &ARENA_ADD(d->arena, out->items, out->n));
+	defect_show(d->arena, row, &ARENA_ADD(d->arena, out->items, out->n));
 }
 
 static void listing_begin(struct door *d, struct defect_rows *rows, struct defects_listing *out)
@@ -151,23 +141,21 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 				  struct defects_listing *out)
 {
 	struct defect_rows rows;
+	const json_t *row;
 
 	listing_begin(d, &rows, out);
-	for (size_t i = 0; i < rows.n && !out->one; i++) {
-		json_auto_t *row = defect_row_open(rows.rows[i]);
-
-		out->one = strcmp(defect_text(row, "id"), ask->id) == 0;
-		if (out->one)
-			listing_add(d, out, rows.rows[i]);
-	}
-	return out->one ? EXIT_CLEAN : door_refuse(d, EXIT_USAGE, "unknown defect \"%s\"", ask->id);
+	row = defect_row(&rows, ask->id);
+	if (!row)
+		return door_refuse(d, EXIT_USAGE, "unknown defect \"%s\"", ask->id);
+	out->one = true;
+	listing_add(d, out, row);
+	return EXIT_CLEAN;
 }
 
 /* Words of the row's texts, a line that a signature fits for ten. */
-static int search_score(struct arena *a, const struct defect_row *one,
-			const struct ask_texts *words, const char *line)
+static int search_score(struct arena *a, const json_t *row, const struct ask_texts *words,
+			const char *line)
 {
-	json_auto_t *row = defect_row_open(one);
 	struct defect_shown s;
 	const char *all;
 	int score = 0;
@@ -284,7 +272,7 @@ static const struct verb defects_check_verb = {
 	.exits = "1: a defect breaks or slows something here, or a release is incomplete",
 	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
 		{ "defects check --rootfs image", "an unpacked image" }),
-	.ask = &defects_ask_shape, .answer = check_answer_any, .result = &defects_result,
+	.ask = ASK_OF(defects_ask, NULL, defects_ask_rows), .answer = check_answer_any, .result = &defects_result,
 	.page = check_page, .head = check_head, .reads = READS_FILES, .reads_now = check_reads,
 	.confine = check_confine,
 };
@@ -294,7 +282,7 @@ static const struct verb defects_list_verb = {
 	.summary = "list the known defects",
 	.about = "Lists all known defects, including those that do not apply to this machine.",
 	.examples = EXAMPLES({ "defects list", "all" }, { "defects list nccl", "of NCCL" }),
-	.ask = &defects_list_ask_shape, .answer = list_answer_any, .result = &defects_list_result,
+	.ask = ASK_OF(defects_list_ask, NULL, list_rows), .answer = list_answer_any, .result = &defects_list_result,
 	.page = list_page,
 };
 
@@ -304,7 +292,7 @@ static const struct verb defects_explain_verb = {
 	.about = "Prints the details of a defect and who confirmed it.",
 	.examples = EXAMPLES({ "defects explain nccl-arm-cas-gcc9", "a hang of NCCL on Arm" },
 		{ "defects explain nccl-arm-cas-gcc9 --format json", "as JSON, with its conditions" }),
-	.ask = &defects_explain_ask_shape, .answer = explain_answer_any,
+	.ask = ASK_OF(defects_explain_ask, NULL, explain_rows), .answer = explain_answer_any,
 	.result = &defects_list_result, .page = list_page,
 };
 
@@ -315,7 +303,7 @@ static const struct verb defects_search_verb = {
 	.exits = "1: nothing was found",
 	.examples = EXAMPLES({ "defects search hang nccl", "by words" },
 		{ "defects search \"illegal instruction\"", "by a message" }),
-	.ask = &defects_search_ask_shape, .answer = search_answer_any,
+	.ask = ASK_OF(defects_search_ask, NULL, search_rows), .answer = search_answer_any,
 	.result = &defects_list_result, .page = list_page,
 };
 
@@ -326,7 +314,7 @@ static const struct verb defects_lint_verb = {
 	.exits = "1: an entry is invalid",
 	.examples = EXAMPLES({ "defects lint nccl.json", "before you send the file" },
 		{ "defects lint nccl.json torch.json", "several files" }),
-	.ask = &defects_lint_ask_shape, .answer = lint_answer_any, .result = &defects_lint_result,
+	.ask = ASK_OF(defects_lint_ask, NULL, lint_rows), .answer = lint_answer_any, .result = &defects_lint_result,
 	.page = lint_page, .reads = READS_FILES,
 };
 

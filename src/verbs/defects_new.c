@@ -27,8 +27,6 @@ static const struct ask_row defects_new_ask_rows[] = {
 	{ "log", "a line that appears in logs", ASK_TEXT(defects_new_ask, log), .arg = "LINE" },
 	{ ASK_PART(defects_new_ask, machine, machine_ask) },
 };
-static const struct ask_shape defects_new_ask_shape =
-	ASK_SHAPE(defects_new_ask, NULL, defects_new_ask_rows);
 
 struct defects_draft {
 	const char *file; /* a list with the row */
@@ -298,7 +296,7 @@ const struct verb defects_new_verb = {
 		{ "defects new --component nccl all_reduce hangs after an hour",
 		  "an entry to complete" },
 		{ "defects new --log \"NVRM: Xid 31\" it crashes", "with a line of a log" }),
-	.ask = &defects_new_ask_shape,
+	.ask = ASK_OF(defects_new_ask, NULL, defects_new_ask_rows),
 	.answer = new_answer_any,
 	.result = &defects_new_result,
 	.page = new_page,

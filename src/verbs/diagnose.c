@@ -50,7 +50,6 @@ static const struct ask_row job_ask_rows[] = {
 	{ ASK_PART(job_ask, judged, judged_ask) },
 	{ ASK_PART(job_ask, machine, machine_ask) },
 };
-static const struct ask_shape job_ask_shape = ASK_SHAPE(job_ask, NULL, job_ask_rows);
 
 struct run_files_ask {
 	struct judged_ask judged;
@@ -73,8 +72,6 @@ static const struct ask_row run_files_ask_rows[] = {
 	  ASK_TEXTS(run_files_ask, runs), .arg = "NAME=FILES", .check = run_check },
 	{ ASK_PART(run_files_ask, judged, judged_ask) },
 };
-static const struct ask_shape run_files_ask_shape =
-	ASK_SHAPE(run_files_ask, NULL, run_files_ask_rows);
 
 /* What is made along the way, and what is shown of it. */
 struct diagnosing {
@@ -427,7 +424,7 @@ static const struct verb diagnose_training_verb = {
 		{ "diagnose training job.rec train.log", "a recording of the run and its log" },
 		{ "diagnose training --run small=w8 --run large=w16 --model llama-3.1-8b",
 		  "how the job scales between two runs" }),
-	.ask = &run_files_ask_shape,
+	.ask = ASK_OF(run_files_ask, NULL, run_files_ask_rows),
 	.answer = training_answer_any,
 	.result = &diagnose_result,
 	.answer_size = sizeof(struct diagnosing),
@@ -450,7 +447,7 @@ const struct verb diagnose_verb = {
 	.words = "bottleneck slow-training straggler profiler",
 	.examples = EXAMPLES({ "diagnose training job.rec train.log", "from the files of a run" },
 			     { "diagnose --attach", "the job that uses the GPUs now" }),
-	.ask = &job_ask_shape,
+	.ask = ASK_OF(job_ask, NULL, job_ask_rows),
 	.subs = diagnose_subs,
 	.answer = job_answer_any,
 	.result = &diagnose_result,

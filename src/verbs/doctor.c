@@ -732,7 +732,6 @@ static const struct ask_row doctor_ask_rows[] = {
 	{ ASK_PART(doctor_ask, change, change_ask) },
 	{ ASK_PART(doctor_ask, machine, machine_ask) },
 };
-static const struct ask_shape doctor_ask_shape = ASK_SHAPE(doctor_ask, NULL, doctor_ask_rows);
 VERB_ANSWER(doctor_any, doctor_answer, doctor_ask, doctor_view)
 VERB_PAGE_OF(doctor_page, page_doctor, doctor_view)
 VERB_PAGE_OF(list_page, page_doctor_list, chosen)
@@ -765,7 +764,7 @@ const struct verb doctor_verb = {
 		{ "doctor gpu --passive", "one topic, without tests" },
 		{ "doctor \"engine hangs\" train.log", "words, and a file with a program's output" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
-	.ask = &doctor_ask_shape, .subs = doctor_subs,
+	.ask = ASK_OF(doctor_ask, NULL, doctor_ask_rows), .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
 	.asks = true, .reads = READS_CAPTURE,
 	.own_process = true,

@@ -129,9 +129,12 @@ const struct ask_shape machine_ask_shape = ASK_SHAPE(machine_ask, "Machine", mac
 const char *demo_overlay(struct arena *a, const struct machine_ask *from)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char room[HOST_DEMO_MAX];
+	struct err ignored = { 0 };
 
+	/* None that is there has a name that leads elsewhere. */
 	if (from->overlay || !from->capture || !str_starts(from->capture, "demo:") ||
-	    strchr(from->capture, '/'))
+	    !host_demo_file(from->capture, room, &ignored))
 		return from->overlay;
 	if (state && *state == '/')
 		return arena_printf(a, "%s/gputune/demo/%s", state, from->capture + 5);
@@ -421,7 +424,9 @@ int door_demo_ready(struct door *d, const struct machine_ask *from)
 	if (r && !*e.text)
 		err_set(&e, r, "cannot create %s: %s", path, strerror(-r));
 	if (r)
-		err_hint(&e, "--overlay DIR keeps the changes elsewhere");
+		err_hint(&e, strchr(from->capture, '/')
+				     ? "set XDG_STATE_HOME to keep the changes elsewhere"
+				     : "--overlay DIR keeps the changes elsewhere");
 	return r ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
 

@@ -28,7 +28,6 @@ static const struct ask_row explain_ask_rows[] = {
 	{ ASK_PART(explain_ask, machine, machine_ask) },
 	{ PROFILE_ROW(explain_ask) },
 };
-static const struct ask_shape explain_ask_shape = ASK_SHAPE(explain_ask, NULL, explain_ask_rows);
 
 struct explain_verb_answer {
 	struct explain_answer result;
@@ -146,7 +145,7 @@ const struct verb explain_verb = {
 		{ "explain memory.swappiness", "one setting" },
 		{ "explain dirty", "all settings that match in id or title" },
 		{ "explain cpu.governor --profile low-latency", "its value in another profile" }),
-	.ask = &explain_ask_shape,
+	.ask = ASK_OF(explain_ask, NULL, explain_ask_rows),
 	.answer = explain_answer_any,
 	.result = &explain_result,
 	.answer_size = sizeof(struct explain_verb_answer),

@@ -32,7 +32,6 @@ static const struct ask_row fleet_ask_rows[] = {
 	{ "values", "also compare values that pass", ASK_FLAG(fleet_ask, values) },
 	{ "all", "also differences between platforms", ASK_FLAG(fleet_ask, all) },
 };
-static const struct ask_shape fleet_ask_shape = ASK_SHAPE(fleet_ask, NULL, fleet_ask_rows);
 
 struct gather {
 	struct door *d;
@@ -204,7 +203,7 @@ const struct verb fleet_verb = {
 		{ "fleet -", "one line of JSON per node, from pdsh, clush or ansible" },
 		{ "fleet history.db", "the last state of machines in a history (gputune since)" },
 		{ "fleet node1.tar node2.tar --only memory", "captures, one group of settings" }),
-	.ask = &fleet_ask_shape,
+	.ask = ASK_OF(fleet_ask, NULL, fleet_ask_rows),
 	.answer = fleet_answer_any,
 	.result = &fleet_result,
 	.page = fleet_page_any,

@@ -21,7 +21,6 @@ static const struct ask_row hang_ask_rows[] = {
 	  "processes, with their children, and dumps of PyTorch's flight recorder (one per rank)",
 	  ASK_TEXTS(hang_ask, what), .argument = true, .files = true },
 };
-static const struct ask_shape hang_ask_shape = ASK_SHAPE(hang_ask, NULL, hang_ask_rows);
 
 /* A process that is looked at twice. */
 struct looked {
@@ -166,7 +165,7 @@ const struct verb diagnose_hang_verb = {
 	.examples = EXAMPLES(
 		{ "diagnose hang 4242", "the job that this process started" },
 		{ "diagnose hang nccl_trace_rank_0 nccl_trace_rank_1", "dumps of two ranks" }),
-	.ask = &hang_ask_shape,
+	.ask = ASK_OF(hang_ask, NULL, hang_ask_rows),
 	.answer = hang_ask_any,
 	.result = &hang_result,
 	.page = hang_page_any,

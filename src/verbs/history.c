@@ -13,7 +13,6 @@ static const struct ask_row history_ask_rows[] = {
 	  ASK_COUNT(history_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(history_ask, machine, machine_ask) },
 };
-static const struct ask_shape history_ask_shape = ASK_SHAPE(history_ask, NULL, history_ask_rows);
 
 struct history_verb_answer {
 	struct history_answer result;
@@ -70,7 +69,7 @@ const struct verb history_verb = {
 	.examples =
 		EXAMPLES({ "history", "all transactions" }, { "history 1", "one with its changes" },
 			 { "history --format json", "for scripts" }),
-	.ask = &history_ask_shape,
+	.ask = ASK_OF(history_ask, NULL, history_ask_rows),
 	.answer = history_answer_any,
 	.result = &history_result,
 	.answer_size = sizeof(struct history_verb_answer),

@@ -184,7 +184,6 @@ static const struct ask_row repair_ask_rows[] = {
 	JOURNAL_ROWS,
 	{ "force", "discard lines that both files have lost", ASK_FLAG(journal_ask, force) },
 };
-static const struct ask_shape repair_ask_shape = ASK_SHAPE(journal_ask, NULL, repair_ask_rows);
 
 static const struct verb repair_verb = {
 	.name = "repair",
@@ -193,7 +192,7 @@ static const struct verb repair_verb = {
 		 "discards lines lost in both.",
 	.examples = EXAMPLES({ "journal repair --dry-run", "preview first" },
 			     { "sudo journal repair", "repair it" }),
-	.ask = &repair_ask_shape,
+	.ask = ASK_OF(journal_ask, NULL, repair_ask_rows),
 	.answer = repair_answer_any,
 	.result = &journal_result,
 	.answer_size = sizeof(struct journal_verb_answer),
@@ -203,7 +202,6 @@ static const struct verb repair_verb = {
 };
 
 static const struct ask_row compact_ask_rows[] = { JOURNAL_ROWS };
-static const struct ask_shape compact_ask_shape = ASK_SHAPE(journal_ask, NULL, compact_ask_rows);
 
 static const struct verb compact_verb = {
 	.name = "compact",
@@ -212,7 +210,7 @@ static const struct verb compact_verb = {
 		 "the journal grows long.",
 	.examples = EXAMPLES({ "journal compact --dry-run", "preview first" },
 			     { "sudo journal compact", "do it now" }),
-	.ask = &compact_ask_shape,
+	.ask = ASK_OF(journal_ask, NULL, compact_ask_rows),
 	.answer = compact_answer_any,
 	.result = &journal_result,
 	.answer_size = sizeof(struct journal_verb_answer),

@@ -68,8 +68,6 @@ static const struct ask_row kubernetes_ask_rows[] = {
 	{ "ca", "file of the certificate authority (default: the pod's service account)",
 	  ASK_TEXT(kubernetes_ask, ca), .arg = "FILE", .files = true },
 };
-static const struct ask_shape kubernetes_ask_shape =
-	ASK_SHAPE(kubernetes_ask, NULL, kubernetes_ask_rows);
 
 struct kubernetes_answer {
 	const char *node, *status, *message;
@@ -497,7 +495,7 @@ static const struct verb node_verb = {
 	.exits = "1: unhealthy; 5: no report to the API server",
 	.examples = EXAMPLES({ "kubernetes node --taint NoSchedule", "in a pod, until SIGTERM" },
 			     { "kubernetes node --once --only gpu", "check the GPUs once" }),
-	.ask = &kubernetes_ask_shape,
+	.ask = ASK_OF(kubernetes_ask, NULL, kubernetes_ask_rows),
 	.answer = node_any,
 	.result = &kubernetes_result,
 	.page = node_page,

@@ -38,7 +38,6 @@ static const struct ask_row lint_ask_rows[] = {
 	{ "nccl", "the NCCL version to check for (default: the installed one)",
 	  ASK_TEXT(lint_ask, nccl), .arg = "VERSION", .check = release_check },
 };
-static const struct ask_shape lint_ask_shape = ASK_SHAPE(lint_ask, NULL, lint_ask_rows);
 
 struct linting {
 	struct door *d;
@@ -338,7 +337,7 @@ const struct verb lint_verb = {
 			     { "lint run.sh -- torchrun --nproc-per-node 8 train.py",
 			       "a script and a command line" },
 			     { "lint --nccl 2.27 run.sh", "for another version of NCCL" }),
-	.ask = &lint_ask_shape,
+	.ask = ASK_OF(lint_ask, NULL, lint_ask_rows),
 	.answer = lint_ask_any,
 	.result = &lint_result,
 	.page = lint_page,

@@ -44,7 +44,6 @@ static const struct ask_row list_ask_rows[] = {
 	{ "facts", "same as \"list facts\"", ASK_FLAG(list_ask, facts) },
 };
 /* clang-format on */
-static const struct ask_shape list_ask_shape = ASK_SHAPE(list_ask, NULL, list_ask_rows);
 
 /* Files of a folder that end so, without that end. */
 static void list_folder(struct door *d, struct listing *out, const char *folder, const char *end,
@@ -202,7 +201,7 @@ const struct verb list_verb = {
 			     { "list profiles", "profiles for check" },
 			     { "list results", "what bench saved, for compare" },
 			     { "list facts --format json", "paths of all facts, for a script" }),
-	.ask = &list_ask_shape,
+	.ask = ASK_OF(list_ask, NULL, list_ask_rows),
 	.answer = list_answer_any,
 	.result = &list_result,
 	.formats = list_formats,

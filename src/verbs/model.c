@@ -31,7 +31,6 @@ static const struct ask_row model_add_ask_rows[] = {
 	  ASK_TEXT(model_add_ask, name), .arg = "NAME" },
 	{ "dry-run", "show the entry and write nothing", ASK_FLAG(model_add_ask, dry_run) },
 };
-static const struct ask_shape model_add_ask_shape = ASK_SHAPE(model_add_ask, NULL, model_add_ask_rows);
 
 static const struct shape_row added_rows[] = {
 	{ "name", "Name of the model.", SHAPE_TEXT(model_added, name) },
@@ -229,7 +228,7 @@ static const struct verb model_add_verb = {
 		EXAMPLES({ "model add ~/models/Acme-9B", "a checkpoint's folder" },
 			 { "model add acme-9b-Q4_K_M.gguf --name Acme-9B", "a GGUF file" },
 			 { "model add config.json --name Acme-9B --dry-run", "show the entry" }),
-	.ask = &model_add_ask_shape,
+	.ask = ASK_OF(model_add_ask, NULL, model_add_ask_rows),
 	.answer = model_add_any,
 	.result = &model_result,
 	.page = model_page,

@@ -23,7 +23,6 @@ static const struct ask_row monitor_ask_rows[] = {
 	  .example = "http://127.0.0.1:4318/v1/metrics" },
 	{ ASK_PART(monitor_ask, machine, machine_ask) },
 };
-static const struct ask_shape monitor_ask_shape = ASK_SHAPE(monitor_ask, NULL, monitor_ask_rows);
 
 /* --- our settings ----------------------------------------------------------------------------- */
 
@@ -408,7 +407,7 @@ const struct verb monitor_verb = {
 			       "for the textfile folder of a node exporter" },
 			     { "monitor --interval 15s --otlp http://127.0.0.1:4318/v1/metrics",
 			       "to an OpenTelemetry collector" }),
-	.ask = &monitor_ask_shape,
+	.ask = ASK_OF(monitor_ask, NULL, monitor_ask_rows),
 	.prints_as = monitor_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE,
 	.answer = monitor_answer_any,

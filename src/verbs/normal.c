@@ -29,7 +29,6 @@ static const struct ask_row normal_ask_rows[] = {
 	{ ASK_PART_OF(normal_ask, w, infer_load_shape) },
 	{ ASK_PART_OF(normal_ask, w, infer_engine_shape) },
 };
-static const struct ask_shape normal_ask_shape = ASK_SHAPE(normal_ask, NULL, normal_ask_rows);
 
 /* The machine that the figures are of, where it is known: a text may name its GPU itself. */
 static int normal_place(struct door *d, const struct normal_ask *ask, struct infer_options *w,
@@ -134,7 +133,7 @@ const struct verb normal_verb = {
 		{ "normal nccl.log", "an output of all_reduce_perf" },
 		{ "normal fio.json --on dgx-spark", "a drive of a DGX Spark" },
 		{ "normal vllm.txt --on h200 --model llama-3.1-8b", "a benchmark of vLLM" }),
-	.ask = &normal_ask_shape,
+	.ask = ASK_OF(normal_ask, NULL, normal_ask_rows),
 	.answer = normal_ask_any,
 	.result = &normal_result,
 	.page = normal_page_any,

@@ -15,7 +15,6 @@ static const struct ask_row plan_ask_rows[] = {
 	{ ASK_PART(plan_ask, settings, profile_ask) },
 	{ ASK_PART(plan_ask, allow, allow_ask) },
 };
-static const struct ask_shape plan_ask_shape = ASK_SHAPE(plan_ask, NULL, plan_ask_rows);
 
 struct plan_verb_answer {
 	struct plan_answer result;
@@ -94,7 +93,7 @@ const struct verb plan_verb = {
 			     { "plan --profile inference -o plan.json",
 			       "save a plan, to apply exactly these changes" },
 			     { "plan --format shell", "the same as a commented script" }),
-	.ask = &plan_ask_shape,
+	.ask = ASK_OF(plan_ask, NULL, plan_ask_rows),
 	.answer = plan_answer_any,
 	.result = &plan_result,
 	.answer_size = sizeof(struct plan_verb_answer),

@@ -554,12 +554,6 @@ static const struct ask_row new_rows[] = {
 	{ "from", "take what a profile of tuned sets, and list the lines without a setting",
 	  ASK_TEXT(profile_verb_ask, from), .arg = "tuned:NAME|PATH" },
 };
-static const struct ask_shape show_shape = ASK_SHAPE(profile_verb_ask, NULL, show_rows);
-static const struct ask_shape diff_shape = ASK_SHAPE(profile_verb_ask, NULL, diff_rows);
-static const struct ask_shape name_shape = ASK_SHAPE(profile_verb_ask, NULL, name_rows);
-static const struct ask_shape only_machine_shape = ASK_SHAPE(profile_verb_ask, NULL, machine_rows);
-static const struct ask_shape policy_shape = ASK_SHAPE(profile_verb_ask, NULL, policy_rows);
-static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_rows);
 
 static int profile_as_tuned(FILE *out, const void *ask, const void *answer, int code)
 {
@@ -572,8 +566,9 @@ static const struct verb_format tuned_format[] = { { "tuned", profile_as_tuned }
 
 #define PROFILE_ROWS(called, line, more, asked, function, ...)                                     \
 	.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__),         \
-	.ask = &(asked), .answer = function, .result = &profile_result,                            \
-	.answer_size = sizeof(struct profile_answer), .page = profile_page
+	.ask = ASK_OF(profile_verb_ask, NULL, asked), .answer = function,                          \
+	.result = &profile_result, .answer_size = sizeof(struct profile_answer),                   \
+	.page = profile_page
 #define PROFILE_VERB(...)                                                                          \
 	{                                                                                          \
 		PROFILE_ROWS(__VA_ARGS__)                                                          \
@@ -583,40 +578,40 @@ static const struct verb show_verb = {
 	PROFILE_ROWS("show", "target values of a profile on this machine",
 		     "Lists each setting of the profile with its target and current value. "
 		     "--format tuned prints them as a profile of tuned.",
-		     show_shape, look_any, { "profile show inference", "here" },
+		     show_rows, look_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" },
 		     { "profile show inference --format tuned -o tuned.conf", "for tuned" }),
 	.formats = tuned_format,
 };
 static const struct verb diff_verb = PROFILE_VERB(
 	"diff", "differences between two profiles on this machine",
-	"Lists settings that have different target values in the two profiles.", diff_shape,
+	"Lists settings that have different target values in the two profiles.", diff_rows,
 	look_any, { "profile diff default max-performance", "before you apply one" },
 	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
 static const struct verb recommend_verb =
 	PROFILE_VERB("recommend", "the profile that fits this machine",
 		     "Names the built-in profile that fits this machine, with the reason.",
-		     only_machine_shape, recommend_any, { "profile recommend", "here" },
+		     machine_rows, recommend_any, { "profile recommend", "here" },
 		     { "profile recommend --host demo:igx-orin", "for a demo machine" });
 static const struct verb active_verb = PROFILE_VERB(
 	"active", "the profile whose changes are in effect",
 	"Names the profile of the newest applied change, and lists the changes in effect.",
-	only_machine_shape, active_any, { "profile active", "here" },
+	machine_rows, active_any, { "profile active", "here" },
 	{ "profile active --format json", "for scripts" });
 static const struct verb check_verb =
 	PROFILE_VERB("check", "check that a profile file is valid and its waivers have not expired",
 		     "Reads the file, and names the first error and each expired waiver.",
-		     name_shape, check_any, { "profile check mine.ini", "before it is used" },
+		     name_rows, check_any, { "profile check mine.ini", "before it is used" },
 		     { "profile check site", "of /etc/gputune/profiles" });
 static const struct verb policy_verb =
 	PROFILE_VERB("policy", "check the site's policy, and who may apply changes",
 		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
 		     "gputune-profile(5) has its keys.",
-		     policy_shape, policy_any, { "profile policy", "for the current user" },
+		     policy_rows, policy_any, { "profile policy", "for the current user" },
 		     { "profile policy root", "for another user" });
 static const struct verb edit_verb = {
 	PROFILE_ROWS("edit", "open a profile in $EDITOR, then check it",
-		     "Opens the file of your profile.", name_shape, edit_any,
+		     "Opens the file of your profile.", name_rows, edit_any,
 		     { "profile edit mine", "by name" }, { "profile edit ./mine.ini", "by path" }),
 	.own_process = true,
 	.writes = true,
@@ -625,7 +620,7 @@ static const struct verb new_verb = {
 	PROFILE_ROWS("new", "create your own profile",
 		     "Writes an INI file: of root in /etc/gputune/profiles, of others in "
 		     "~/.config/gputune/profiles.",
-		     new_shape, new_any,
+		     new_rows, new_any,
 		     { "profile new mine --base inference", "from a built-in one" },
 		     { "profile new mine", "from default" },
 		     { "profile new mine --from tuned:throughput-performance",

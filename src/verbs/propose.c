@@ -23,7 +23,6 @@ static const struct ask_row propose_ask_rows[] = {
 	{ ASK_PART(propose_ask, settings, profile_ask) },
 	{ ASK_PART(propose_ask, allow, allow_ask) },
 };
-static const struct ask_shape propose_ask_shape = ASK_SHAPE(propose_ask, NULL, propose_ask_rows);
 
 struct approve_ask {
 	struct machine_ask machine;
@@ -35,7 +34,6 @@ static const struct ask_row approve_ask_rows[] = {
 	  .argument = true, .required = true },
 	{ ASK_PART(approve_ask, machine, machine_ask) },
 };
-static const struct ask_shape approve_ask_shape = ASK_SHAPE(approve_ask, NULL, approve_ask_rows);
 
 struct proposal_answer {
 	const char *hash, *command, *state;
@@ -232,7 +230,7 @@ const struct verb propose_verb = {
 	.examples = EXAMPLES(
 		{ "sudo propose memory", "a plan for one group of settings" },
 		{ "propose --host demo:dgx-spark --overlay try", "for a captured machine" }),
-	.ask = &propose_ask_shape,
+	.ask = ASK_OF(propose_ask, NULL, propose_ask_rows),
 	.answer = propose_any,
 	.result = &propose_result,
 	.page = proposal_page_any,
@@ -252,7 +250,7 @@ const struct verb approve_verb = {
 		{ "sudo approve 0123456789abcdef0123456789abcdef --host demo:dgx-spark --overlay "
 		  "try",
 		  "for a captured machine" }),
-	.ask = &approve_ask_shape,
+	.ask = ASK_OF(approve_ask, NULL, approve_ask_rows),
 	.answer = approve_any,
 	.result = &propose_result,
 	.page = proposal_page_any,

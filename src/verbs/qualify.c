@@ -33,7 +33,6 @@ static const struct ask_row qualify_ask_rows[] = {
 	{ ASK_PART(qualify_ask, ranks, ranks_ask) },
 };
 /* clang-format on */
-static const struct ask_shape qualify_ask_shape = ASK_SHAPE(qualify_ask, NULL, qualify_ask_rows);
 
 static int qualify_alone(struct door *d, struct rank_member *m, const struct qualify_how *how,
 			 struct qualify *out)
@@ -105,7 +104,7 @@ const struct verb qualify_verb = {
 			     { "qualify --time-limit 2m", "with short benches" },
 			     { "qualify --time-limit 10m --format json -o qualify.json",
 			       "under srun: rank 0 writes one result" }),
-	.ask = &qualify_ask_shape,
+	.ask = ASK_OF(qualify_ask, NULL, qualify_ask_rows),
 	.answer = qualify_answer_any,
 	.result = &qualify_result,
 	.page = qualify_page,

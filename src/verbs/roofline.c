@@ -34,7 +34,6 @@ static const struct ask_row roofline_ask_rows[] = {
 	  .files = true },
 	{ ASK_PART(roofline_ask, state, state_ask) },
 };
-static const struct ask_shape roofline_ask_shape = ASK_SHAPE(roofline_ask, NULL, roofline_ask_rows);
 
 /* Roofs and points from kept results of benches and from data sheets. */
 
@@ -366,7 +365,7 @@ const struct verb roofline_verb = {
 	.examples = EXAMPLES(
 		{ "roofline --from-bench", "benches of this machine" },
 		{ "roofline --nsys report.sqlite --on h100", "kernels from a profile on an H100" }),
-	.ask = &roofline_ask_shape,
+	.ask = ASK_OF(roofline_ask, NULL, roofline_ask_rows),
 	.answer = roofline_ask_any,
 	.result = &roofline_result,
 	.page = roofline_page_any,

@@ -23,7 +23,6 @@ static const struct ask_row serving_ask_rows[] = {
 	{ "for", "time between two readings of a URL", ASK_TIME(serving_ask, for_s), .min = 0.1,
 	  .max = 3600, .fallback = "10s" },
 };
-static const struct ask_shape serving_ask_shape = ASK_SHAPE(serving_ask, NULL, serving_ask_rows);
 
 /* --- an end point ----------------------------------------------------------------------------- */
 
@@ -141,7 +140,7 @@ const struct verb diagnose_serving_verb = {
 		EXAMPLES({ "diagnose serving http://localhost:8000/metrics", "a running engine" },
 			 { "diagnose serving before.prom after.prom vllm.log",
 			   "two saved readings, and the log" }),
-	.ask = &serving_ask_shape,
+	.ask = ASK_OF(serving_ask, NULL, serving_ask_rows),
 	.answer = serving_ask_any,
 	.result = &serving_result,
 	.page = serving_page_any,

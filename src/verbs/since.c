@@ -35,7 +35,6 @@ static const struct ask_row since_ask_rows[] = {
 	{ DB_ROW(since_ask) },
 	{ ASK_PART(since_ask, state, state_ask) },
 };
-static const struct ask_shape since_ask_shape = ASK_SHAPE(since_ask, "History", since_ask_rows);
 
 static const char *db_path(struct door *d, const struct state_ask *state, const char *db)
 {
@@ -142,7 +141,6 @@ static const struct ask_row add_rows[] = {
 	{ DB_ROW(since_add_ask) },
 	{ ASK_PART(since_add_ask, state, state_ask) },
 };
-static const struct ask_shape since_add_ask_shape = ASK_SHAPE(since_add_ask, NULL, add_rows);
 
 struct adding {
 	struct door *d;
@@ -205,7 +203,6 @@ static const struct ask_row file_rows[] = {
 	{ "keep", "keep every measurement of this many days, and one per week of older ones",
 	  ASK_COUNT(since_file_ask, keep_days, 1, 36500), .arg = "DAYS", .fallback = "365" },
 };
-static const struct ask_shape since_compact_ask_shape = ASK_SHAPE(since_file_ask, NULL, file_rows);
 
 static int since_compact_answer(struct door *d, const struct since_file_ask *ask,
 				struct since_stored *out)
@@ -239,8 +236,6 @@ static const struct ask_row export_rows[] = {
 	{ DB_ROW(since_export_ask) },
 	{ ASK_PART(since_export_ask, state, state_ask) },
 };
-static const struct ask_shape since_export_ask_shape =
-	ASK_SHAPE(since_export_ask, NULL, export_rows);
 
 static int since_export_answer(struct door *d, const struct since_export_ask *ask,
 			       struct since_stored *out)
@@ -315,7 +310,7 @@ static const struct verb add_verb = {
 	.examples = EXAMPLES({ "since add results/", "a folder with results of many machines" },
 			     { "since add /var/log/dpkg.log --machine node7", "package changes" },
 			     { "since add - --db fleet.db", "lines of JSON from pdsh" }),
-	.ask = &since_add_ask_shape,
+	.ask = ASK_OF(since_add_ask, NULL, add_rows),
 	.answer = since_add_any,
 	.result = &since_stored_result,
 	.page = stored_page,
@@ -329,7 +324,7 @@ static const struct verb compact_verb = {
 		 "Keeps all changes.",
 	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
 			     { "since compact --keep 90 --db fleet.db", "keep 90 days" }),
-	.ask = &since_compact_ask_shape,
+	.ask = ASK_OF(since_file_ask, NULL, file_rows),
 	.answer = since_compact_any,
 	.result = &since_stored_result,
 	.page = stored_page,
@@ -344,7 +339,7 @@ static const struct verb export_verb = {
 		"first, last, state, value, wanted.",
 	.examples = EXAMPLES({ "since export csv", "to standard output" },
 			     { "since export csv -o history.csv", "to a file" }),
-	.ask = &since_export_ask_shape,
+	.ask = ASK_OF(since_export_ask, NULL, export_rows),
 	.answer = since_export_any,
 	.result = &since_stored_result,
 	.page = stored_page,
@@ -367,7 +362,7 @@ const struct verb since_verb = {
 			     { "since 30 --machine node7", "the last 30 days of one machine" },
 			     { "since 2026-09-01 --db fleet.db", "a fleet since a date" },
 			     { "since add results/", "add results to the history" }),
-	.ask = &since_ask_shape,
+	.ask = ASK_OF(since_ask, "History", since_ask_rows),
 	.subs = since_subs,
 	.answer = since_any,
 	.result = &since_result,

@@ -17,7 +17,6 @@ static const struct ask_row status_ask_rows[] = {
 	  "journal line is readable",
 	  ASK_FLAG(status_ask, exit_code) },
 };
-static const struct ask_shape status_ask_shape = ASK_SHAPE(status_ask, NULL, status_ask_rows);
 
 struct status_verb_answer {
 	struct status_answer result;
@@ -139,7 +138,7 @@ const struct verb status_verb = {
 		{ "status", "all changes" },
 		{ "status --exit-code", "for a script: 0 only if no change of gputune remains" },
 		{ "status --format json", "for scripts" }),
-	.ask = &status_ask_shape,
+	.ask = ASK_OF(status_ask, NULL, status_ask_rows),
 	.answer = status_answer_any,
 	.result = &status_result,
 	.answer_size = sizeof(struct status_verb_answer),

@@ -29,7 +29,6 @@ static const struct ask_row undo_ask_rows[] = {
 	{ "force", "also restore values changed by others since", ASK_FLAG(undo_ask, force) },
 	{ ASK_PART(undo_ask, change, change_ask) },
 };
-static const struct ask_shape undo_ask_shape = ASK_SHAPE(undo_ask, NULL, undo_ask_rows);
 
 struct undo_verb_answer {
 	struct outcome_answer result;
@@ -190,7 +189,7 @@ const struct verb undo_verb = {
 			     { "sudo undo", "the newest transaction" },
 			     { "sudo undo --only memory", "settings of one group" },
 			     { "sudo undo --all --yes", "everything, without a prompt" }),
-	.ask = &undo_ask_shape,
+	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows),
 	.answer = undo_answer_any,
 	.result = &undo_result,
 	.answer_size = sizeof(struct undo_verb_answer),

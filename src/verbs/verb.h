@@ -43,6 +43,9 @@ struct page_view {
 	bool html; /* what is much can be filtered and folded there */
 };
 
+/* The question of one verb alone, as its .ask. */
+#define ASK_OF(type, heading, list) &(const struct ask_shape)ASK_SHAPE(type, heading, list)
+
 /* A form of the answer besides term, md, html and json. */
 struct verb_format {
 	const char *name; /* NULL ends a list */

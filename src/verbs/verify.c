@@ -19,7 +19,6 @@ static const struct ask_row verify_ask_rows[] = {
 	  ASK_FLAG(verify_ask, reboot) },
 	{ ASK_PART(verify_ask, machine, machine_ask) },
 };
-static const struct ask_shape verify_ask_shape = ASK_SHAPE(verify_ask, NULL, verify_ask_rows);
 
 struct verify_verb_answer {
 	struct verify result;
@@ -119,7 +118,7 @@ const struct verb verify_verb = {
 	.examples = EXAMPLES({ "verify", "all applied changes" },
 			     { "verify plan.json", "the values of a plan" },
 			     { "verify --boot", "values that are set at every boot" }),
-	.ask = &verify_ask_shape,
+	.ask = ASK_OF(verify_ask, NULL, verify_ask_rows),
 	.answer = verify_answer_any,
 	.result = &verify_result,
 	.answer_size = sizeof(struct verify_verb_answer),

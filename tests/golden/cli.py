@@ -112,7 +112,6 @@ refuses("no such model, before the machine is looked at", ["predict", "--model",
 refuses("no such model as a word", ["predict", "nobody"], 2, '"gputune list models" lists all models')
 says_demo = run("report", "demo:igx-orin", "--format", "md")
 expect("a demo as a report's argument", says_demo.code == 1 and "igx" in says_demo.out, says_demo.err)
-refuses("a captured cluster is not changed", ["cluster", "plan", "--apply", "--from", "demo:two-sparks"], 2, "nothing to change")
 refuses("no model", ["predict"], 2, '"gputune list models"')
 refuses("a part of a model's name", ["predict", "qwen3-8"], 2, "--model Qwen3-8B", '"gputune list models" lists all')
 refuses("a capture as a machine's name", ["predict", "llama-3.1-8b", "--on", "demo:dgx-spark"], 2, "demo:dgx-spark is a captured machine", "--host")

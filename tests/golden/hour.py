@@ -262,6 +262,44 @@ def config(user, home):
     path.unlink()
 
 
+def pair(user, home):
+    """Two machines that nobody here has: what a folder can hold is changed on both, or on none, and undone to the byte."""
+    folder = home / ".local/state/gputune/demo/two-sparks"
+    ways = ["--from", "demo:two-sparks"]
+    nodes = ("spark-1", "spark-2")
+
+    def machines():
+        return [run("show", "network", "--host", f"demo:two-sparks/{n}", **user)[1] for n in nodes]
+
+    def files():
+        """What the folder holds that is not as captured, but the journal."""
+        roots = [folder / n / "root" for n in nodes]
+        return {str(p.relative_to(r)): p.read_text() for r in roots for p in r.rglob("*") if p.is_file() and "var/lib/gputune" not in str(p) and
+                (p.name != "mtu" or p.read_text() != "1500\n")}
+    before = machines()
+    says("a plan makes nothing", ["cluster", "plan", *ways], 1, "192.168.101.2/24", "90-gputune-cluster.yaml", "no rollback timer", **user)
+    expect("no folder", not folder.exists())
+    says("it is made", ["cluster", "plan", "--apply", "--yes", *ways], 0, "applied and confirmed", "no echo was sent", f"undo {' '.join(ways)}", **user)
+    made = files()
+    expect("files of both", {"etc/netplan/90-gputune-cluster.yaml", "run/netplan/90-gputune-cluster.yaml", "etc/hosts"} <= set(made) and
+           "192.168.101.2 spark-2-fabric2" in made["etc/hosts"].replace("\t", " "), made)
+    expect("addresses and MTU of both", all(" 9000 " in m and "192.168.100." in m for m in machines()), machines())
+    says("status of one of them", ["status", "--host", "demo:two-sparks/spark-2"], 0, "8 changes of gputune: 8 in effect", "/run/netplan/  absent", "/etc/netplan/90-gputune-cluster.yaml", **user)
+    says("a second time there is nothing to do", ["cluster", "plan", "--apply", "--yes", *ways], 0, "already as planned", **user)
+    says("undone", ["cluster", "undo", "--yes", *ways], 0, "/etc/netplan/90-gputune-cluster.yaml", "restored", **user)
+    expect("to the byte", not files() and machines() == before, files())
+    # One that takes nothing: the other is as before, too.
+    tight = folder / "spark-2/root/run"
+    tight.chmod(0o555)
+    says("one takes nothing: none is changed", ["cluster", "plan", "--apply", "--yes", *ways], 3, "No change was kept", **user)
+    expect("nor is the other", not files() and machines() == before, files())
+    tight.chmod(0o755)
+    os.chown(folder / "spark-2", 0, 0)
+    refuses("another user's folder", ["cluster", "plan", "--apply", "--yes", *ways], 2, "belongs to user 0", "XDG_STATE_HOME", **user)
+    os.chown(folder / "spark-2", 65534, 65534)
+    refuses("a node that is none", ["check", "--host", "demo:two-sparks/spark-3"], 2, "spark-3", **user)
+
+
 def kept(user, home):
     """Captures and recordings without a place of their own go to the user's state folder, and are found beside root's."""
     on = ["--host", "demo:dgx-spark"]
@@ -539,11 +577,13 @@ os.chown(home, 65534, 65534)
 here = nobody(home)
 here["program"] = shutil.copy(common.gputune, f"{tmp}/gputune")
 (tmp / "machines").mkdir()
-shutil.copy(common.built / "machines/dgx-spark.tar", tmp / "machines")
+for name in ("dgx-spark.tar", "two-sparks.json"):
+    shutil.copy(common.built / "machines" / name, tmp / "machines")
 changes(here)
 stale(here)
 full(here)
 demo(here, home)
+pair(here, home)
 kept(here, home)
 bad(here, home)
 profiles(here, home)

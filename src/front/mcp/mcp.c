@@ -611,7 +611,6 @@ static const struct ask_row mcp_ask_rows[] = {
 	{ "node-command", "the program on the nodes (default: gputune mcp --once)",
 	  .kind = ASK_KIND_NOTE },
 };
-static const struct ask_shape mcp_ask_shape = ASK_SHAPE(mcp_ask, NULL, mcp_ask_rows);
 
 const struct verb mcp_verb = {
 	.name = "mcp",
@@ -626,5 +625,5 @@ const struct verb mcp_verb = {
 			     { "sudo mcp --allow-changes --socket /run/gputune.sock --group gpu",
 			       "a service for a group of users" }),
 	.run = verb_mcp,
-	.ask = &mcp_ask_shape,
+	.ask = ASK_OF(mcp_ask, NULL, mcp_ask_rows),
 };

@@ -526,8 +526,6 @@ static const struct ask_row completion_ask_rows[] = {
 	{ "PAGE", "the verb of the manual page (default: all)", ASK_TEXT(completion_ask, page),
 	  .argument = true },
 };
-static const struct ask_shape completion_ask_shape =
-	ASK_SHAPE(completion_ask, NULL, completion_ask_rows);
 
 static int verb_completion(struct run *r)
 {
@@ -552,5 +550,5 @@ const struct verb completion_verb = {
 		EXAMPLES({ "completion bash", "source it, or save it in /etc/bash_completion.d" },
 			 { "completion man check", "a page for man -l -" }),
 	.run = verb_completion,
-	.ask = &completion_ask_shape,
+	.ask = ASK_OF(completion_ask, NULL, completion_ask_rows),
 };

@@ -45,7 +45,6 @@ static const struct ask_row record_ask_rows[] = {
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
 };
-static const struct ask_shape record_ask_shape = ASK_SHAPE(record_ask, NULL, record_ask_rows);
 
 struct taping {
 	struct run *r;
@@ -271,6 +270,6 @@ const struct verb record_verb = {
 		{ "record --for 1s -o idle.rec", "one second of the idle machine" }),
 	.run = verb_record,
 	.output = OUTPUT_MADE,
-	.ask = &record_ask_shape,
+	.ask = ASK_OF(record_ask, NULL, record_ask_rows),
 	.prints = PRINTS_FILE | PRINTS_QUIET,
 };

@@ -610,7 +610,6 @@ static const struct ask_row report_ask_rows[] = {
 	{ "state", "take saved results and proofs from this folder", .kind = ASK_KIND_NOTE },
 	{ "force", "replace the file even if it is not a report", ASK_FLAG(report_ask, force) },
 };
-static const struct ask_shape report_ask_shape = ASK_SHAPE(report_ask, NULL, report_ask_rows);
 
 static const char *const report_forms[] = { "html", "md", "term", "json", NULL };
 
@@ -630,7 +629,7 @@ const struct verb report_verb = {
 			     { "report --format md -o ticket.md", "for a ticket" }),
 	.run = verb_report,
 	.output = OUTPUT_WRITTEN,
-	.ask = &report_ask_shape,
+	.ask = ASK_OF(report_ask, NULL, report_ask_rows),
 	.reads = READS_FILES,
 	.prints_as = report_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE,

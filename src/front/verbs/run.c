@@ -60,7 +60,6 @@ static const struct ask_row run_ask_rows[] = {
 	{ ASK_PART(run_ask, change, change_ask) },
 	{ ASK_PART(run_ask, machine, machine_ask) },
 };
-static const struct ask_shape run_ask_shape = ASK_SHAPE(run_ask, NULL, run_ask_rows);
 
 struct guard {
 	struct host *h;
@@ -442,6 +441,6 @@ const struct verb run_verb = {
 		  "release page cache first, until 96 GiB are free" }),
 	.run = verb_run,
 	.own_process = true,
-	.ask = &run_ask_shape,
+	.ask = ASK_OF(run_ask, NULL, run_ask_rows),
 	.prints = PRINTS_QUIET | PRINTS_QUESTION,
 };

@@ -13,7 +13,6 @@
 static const struct ask_row top_ask_rows[] = {
 	MONITOR_ASK_ROWS,
 };
-static const struct ask_shape top_ask_shape = ASK_SHAPE(monitor_ask, NULL, top_ask_rows);
 
 struct topping {
 	struct run *r;
@@ -347,7 +346,7 @@ const struct verb top_verb = {
 	.words = "htop nvtop btop nvitop live stats stat",
 	.examples = EXAMPLES({ "top", "the screen, until q" },
 			     { "top job.rec", "replay a recording, with a time bar" }),
-	.ask = &top_ask_shape,
+	.ask = ASK_OF(monitor_ask, NULL, top_ask_rows),
 	.prints = PRINTS_PAGE,
 	.run = verb_top,
 	.reads = READS_FILES,

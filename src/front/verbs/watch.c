@@ -29,7 +29,6 @@ static const struct ask_row watch_ask_rows[] = {
 	{ ASK_PART(watch_ask, only, only_ask) },
 	{ ASK_PART(watch_ask, machine, machine_ask) },
 };
-static const struct ask_shape watch_ask_shape = ASK_SHAPE(watch_ask, NULL, watch_ask_rows);
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
@@ -177,7 +176,7 @@ const struct verb watch_verb = {
 		{ "watch --once", "one check, and its exit code" },
 		{ "watch --policy report --format json", "JSON lines; nothing is reapplied" }),
 	.run = verb_watch,
-	.ask = &watch_ask_shape,
+	.ask = ASK_OF(watch_ask, NULL, watch_ask_rows),
 	.prints_as = watch_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_QUIET,
 };

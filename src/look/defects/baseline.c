@@ -36,7 +36,7 @@ static enum answer3 ask(struct defect_world *w, const json_t *condition, bool de
 	json_auto_t *row =
 		denied ? json_pack("{s:s, s:{s:O}}", "id", "asked", "when", "not", condition)
 		       : json_pack("{s:s, s:O}", "id", "asked", "when", condition);
-	struct defect_row one = { .json = row }, *rows[] = { &one };
+	const json_t *rows[] = { row };
 	struct defect_world host = *w;
 	struct defect_matches m;
 	enum answer3 is;
@@ -44,8 +44,13 @@ static enum answer3 ask(struct defect_world *w, const json_t *condition, bool de
 	host.n_places = w->n_places ? 1 : 0;
 	defects_match(&host, rows, 1, &m);
 	is = !m.n ? ANSWER_NO : m.items[0].state == DEFECT_POSSIBLE ? ANSWER_UNKNOWN : ANSWER_YES;
-	if (proof && m.n)
-		*proof = defect_proofs_text(w->a, m.items[0].proofs, m.items[0].n_proofs);
+	for (size_t i = 0; proof && m.n && i < m.items[0].n_proofs; i++) {
+		const struct defect_proof *p = &m.items[0].proofs[i];
+
+		*proof = arena_printf(w->a, "%s%s%s%s%s%s", *proof ? *proof : "",
+				      *proof ? "; " : "", p->text, p->from ? " (" : "",
+				      p->from ? p->from : "", p->from ? ")" : "");
+	}
 	return is;
 }
 

@@ -70,9 +70,16 @@ static void smbios_part(struct seeing *w, json_t *all)
 /* The value of NAME="..." of a file of such lines; NULL. */
 static const char *value_in(struct arena *a, const char *text, const char *name)
 {
-	const char *v = str_value(a, text, name, '=');
+	size_t n = strlen(name), len;
 
-	return v && *v == '"' ? arena_strndup(a, v + 1, strcspn(v + 1, "\"")) : v;
+	for (const char *p = text; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
+		if (strncmp(p, name, n) != 0 || p[n] != '=')
+			continue;
+		p += n + 1 + (p[n + 1] == '"');
+		len = strcspn(p, "\"\n");
+		return arena_strndup(a, p, len);
+	}
+	return NULL;
 }
 
 /* "# R36 (release), REVISION: 4.3" */
@@ -294,18 +301,16 @@ static json_t *fact_at(json_t *j, const char *path)
 
 static json_t *fact_part(struct seeing *w, const char *path)
 {
-	const size_t len = strcspn(path, ".[");
-	struct shape part = machine_shape; /* all facts of a large machine take 10 MB */
-	json_auto_t *facts = json_object(), *v = NULL;
+	json_t *v;
 
-	for (size_t i = 0; i < machine_shape.n; i++) {
-		part.rows = &machine_shape.rows[i];
-		part.n = 1;
-		if (strncmp(part.rows->key, path, len) == 0 && !part.rows->key[len])
-			shape_json(facts, &part, w->how->m);
+	if (!w->facts)
+		w->facts = shape_object_json(&machine_shape, w->how->m);
+	v = fact_at(w->facts, path);
+	if (json_is_object(v)) {
+		json_decref(v);
+		v = NULL;
 	}
-	v = fact_at(facts, path);
-	return v && !json_is_object(v) ? json_incref(v) : json_null();
+	return v ? v : json_null();
 }
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
@@ -342,9 +347,19 @@ static json_t *setting_part(struct seeing *w, const char *id)
 static json_t *log_part(struct seeing *w, const char *pattern)
 {
 	struct answer said;
+	const char *best = "";
+	size_t n = 0;
 
+	for (const char *p = pattern; *p; p += strcspn(p, "*#"), p += *p != '\0') {
+		size_t len = strcspn(p, "*#");
+
+		if (len > n) {
+			best = p;
+			n = len;
+		}
+	}
 	if (host_ask(w->how->machine, "kernel-log", "",
-		     arena_printf(w->a, "lines(%s)", defect_literal(w->a, pattern)), &said) ||
+		     arena_printf(w->a, "lines(%.*s)", (int)n, best), &said) ||
 	    said.kind != ANSWER_INT)
 		return json_null();
 	return json_integer(said.i);

@@ -167,32 +167,6 @@ static enum answer3 meets(struct leaf_look *l, const json_t *c, int depth)
 	return r == ANSWER_UNKNOWN ? r : r == ANSWER_YES ? ANSWER_NO : ANSWER_YES;
 }
 
-const char *defect_literal(struct arena *a, const char *pattern)
-{
-	const char *best = "";
-	size_t n = 0;
-
-	for (size_t len; *pattern; pattern += len + (pattern[len] != '\0')) {
-		len = strcspn(pattern, "*#");
-		if (len > n) {
-			best = pattern;
-			n = len;
-		}
-	}
-	return arena_strndup(a, best, n);
-}
-
-const char *defect_proofs_text(struct arena *a, const struct defect_proof *p, size_t n)
-{
-	const char *text = NULL;
-
-	for (; n--; p++)
-		text = arena_printf(a, "%s%s%s%s%s%s", text ? text : "", text ? "; " : "", p->text,
-				    p->from ? " (" : "", p->from ? p->from : "",
-				    p->from ? ")" : "");
-	return text;
-}
-
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static bool match_in(struct defect_world *w, const struct defect_place *p, const json_t *row,
@@ -245,31 +219,23 @@ static int by_weight(const void *a, const void *b)
 	return r ? r : strcmp(x->place->name, y->place->name);
 }
 
-json_t *defect_row_open(const struct defect_row *row)
-{
-	return row->json ? json_incref(row->json) : json_loads(row->text, 0, NULL);
-}
-
-void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
+void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
 		   struct defect_matches *out)
 {
 	*out = (struct defect_matches){ 0 };
 	for (size_t i = 0; i < n; i++) {
-		json_auto_t *row = defect_row_open(rows[i]);
 		bool said = false;
 
 		for (size_t k = 0; k < w->n_places; k++) {
 			struct defect_match m;
 			bool own = false;
 
-			if (!match_in(w, &w->places[k], row, out, &m, &own))
+			if (!match_in(w, &w->places[k], rows[i], out, &m, &own))
 				continue;
 			/* What holds of the machine is said once, of its first place. */
 			if (said && !own)
 				continue;
 			said = true;
-			if (!rows[i]->json)
-				rows[i]->json = json_incref(row);
 			ARENA_ADD(w->a, out->items, out->n) = m;
 			out->count[m.state]++;
 		}

@@ -44,14 +44,6 @@ struct defect_world {
 	void *ctx;
 };
 
-/* A row: parsed, or the text that it is parsed from when it is asked for. */
-struct defect_row {
-	json_t *json;
-	const char *text;
-};
-/* A new reference. */
-json_t *defect_row_open(const struct defect_row *row);
-
 struct defect_proof {
 	const char *text; /* "nvidia-nccl-cu13 2.28.9" */
 	const char *from; /* where it was read; NULL */
@@ -82,11 +74,8 @@ struct defect_matches {
 	size_t n_orderless;
 };
 
-/* "nvidia-nccl-cu13 2.28.9 (/opt/venv/...); ..."; NULL where there are none. */
-const char *defect_proofs_text(struct arena *a, const struct defect_proof *proofs, size_t n);
-/* Every row in every place; a row that holds of the machine alone is said once. What matches stays
- * parsed. */
-void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
+/* Every row in every place; a row that holds of the machine alone is said once. */
+void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
 		   struct defect_matches *out);
 /* One row in one place: "yes", "exposed", "mitigated", "unknown" or "no". */
 const char *defect_example(struct arena *a, const json_t *row, json_t *example);
@@ -95,8 +84,6 @@ int defect_condition_check(const json_t *condition, struct err *e);
 /* text has the pattern in it ('*': anything; '#': a number; "#<900", "#>85": a decimal number of
  * such a value), whatever the case. */
 bool defect_signature_in(const char *pattern, const char *text);
-/* The longest part of a pattern that stands for itself. */
-const char *defect_literal(struct arena *a, const char *pattern);
 /* The whole name fits the pattern ('*': anything). */
 bool defect_name_fits(const char *pattern, const char *name);
 

@@ -324,15 +324,6 @@ static const struct pick process_picks[] = {
 	PICK(gpu_process, memory_bytes, "Memory"),
 };
 
-static const struct picks identity = PICKS(gpu_shape, identity_picks);
-static const struct picks clocks = PICKS(gpu_shape, clock_picks);
-static const struct picks modes = PICKS(gpu_shape, mode_picks);
-static const struct picks links = PICKS(gpu_shape, link_picks);
-static const struct picks health = PICKS(gpu_shape, health_picks);
-static const struct picks driver = PICKS(gpus_shape, driver_picks);
-static const struct picks xids = PICKS(gpu_xid_shape, xid_picks);
-static const struct picks processes = PICKS(gpu_process_shape, process_picks);
-
 struct doc *page_gpu(struct arena *a, const struct machine *m)
 {
 	struct doc *d = doc_new(a);
@@ -345,16 +336,18 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 				 ? "The PCI bus has NVIDIA GPUs, but NVML reports none: the driver "
 				   "is not loaded or does not respond."
 				 : "No NVIDIA GPU found.");
-	show_object(d, m, NULL, &driver, &m->gpu);
-	show_objects(d, m, "Models", &identity, l);
-	show_objects(d, m, "Clocks and power", &clocks, l);
-	show_objects(d, m, "Modes", &modes, l);
-	show_objects(d, m, "Links", &links, l);
-	show_objects(d, m, "Health, and throttled time since driver load", &health, l);
-	show_table(d, m, "Xid errors in the kernel's log of this boot", &xids, &m->gpu.xids);
+	show_object(d, m, NULL, PICKS(gpus_shape, driver_picks), &m->gpu);
+	show_objects(d, m, "Models", PICKS(gpu_shape, identity_picks), l);
+	show_objects(d, m, "Clocks and power", PICKS(gpu_shape, clock_picks), l);
+	show_objects(d, m, "Modes", PICKS(gpu_shape, mode_picks), l);
+	show_objects(d, m, "Links", PICKS(gpu_shape, link_picks), l);
+	show_objects(d, m, "Health, and throttled time since driver load",
+		     PICKS(gpu_shape, health_picks), l);
+	show_table(d, m, "Xid errors in the kernel's log of this boot",
+		   PICKS(gpu_xid_shape, xid_picks), &m->gpu.xids);
 	LIST_FOR_EACH (struct gpu, g, l)
-		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes,
-			   &g->processes);
+		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index),
+			   PICKS(gpu_process_shape, process_picks), &g->processes);
 	return d;
 }
 
@@ -503,23 +496,19 @@ static const struct pick network_picks[] = {
 	PICK(network, bad_subnets, "Interfaces sharing a subnet"),
 };
 
-static const struct picks nics = PICKS(nic_shape, nic_picks);
-static const struct picks queues = PICKS(nic_shape, queue_picks);
-static const struct picks rdma = PICKS(rdma_port_shape, rdma_picks);
-static const struct picks errors = PICKS(rdma_port_shape, error_picks);
-static const struct picks network = PICKS(network_shape, network_picks);
-
 struct doc *page_nic(struct arena *a, const struct machine *m)
 {
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Network");
-	show_table(d, m, "Interfaces", &nics, &m->net.nics);
-	show_table(d, m, "Queues and counters", &queues, &m->net.nics);
-	show_table(d, m, "RDMA ports", &rdma, &m->net.rdma);
-	show_table(d, m, "NVSwitch management", &rdma, &m->net.switch_ports);
-	show_table(d, m, "RDMA errors since boot", &errors, &m->net.rdma);
-	show_object(d, m, "Drivers and GPUDirect", &network, &m->net);
+	show_table(d, m, "Interfaces", PICKS(nic_shape, nic_picks), &m->net.nics);
+	show_table(d, m, "Queues and counters", PICKS(nic_shape, queue_picks), &m->net.nics);
+	show_table(d, m, "RDMA ports", PICKS(rdma_port_shape, rdma_picks), &m->net.rdma);
+	show_table(d, m, "NVSwitch management", PICKS(rdma_port_shape, rdma_picks),
+		   &m->net.switch_ports);
+	show_table(d, m, "RDMA errors since boot", PICKS(rdma_port_shape, error_picks),
+		   &m->net.rdma);
+	show_object(d, m, "Drivers and GPUDirect", PICKS(network_shape, network_picks), &m->net);
 	return d;
 }
 

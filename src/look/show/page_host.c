@@ -131,13 +131,6 @@ static const struct pick node_picks[] = {
 	PICK(numa_node, distance, "Distances"),
 };
 
-static const struct picks cpu = PICKS(cpus_shape, cpu_picks);
-static const struct picks types = PICKS(core_type_shape, type_picks);
-static const struct picks policies = PICKS(freq_policy_shape, policy_picks);
-static const struct picks clusters = PICKS(cpu_cluster_shape, cluster_picks);
-static const struct picks caches = PICKS(cpu_cache_shape, cache_picks);
-static const struct picks nodes = PICKS(numa_node_shape, node_picks);
-
 /* A line a state of the CPUs that have it. */
 static void host_page_idle_states(struct doc *d, const struct machine *m)
 {
@@ -158,13 +151,13 @@ struct doc *page_cpu(struct arena *a, const struct machine *m)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Processors");
-	show_object(d, m, NULL, &cpu, &m->cpu);
-	show_table(d, m, "Core types", &types, &m->cpu.types);
-	show_table(d, m, "Frequency", &policies, &m->cpu.policies);
+	show_object(d, m, NULL, PICKS(cpus_shape, cpu_picks), &m->cpu);
+	show_table(d, m, "Core types", PICKS(core_type_shape, type_picks), &m->cpu.types);
+	show_table(d, m, "Frequency", PICKS(freq_policy_shape, policy_picks), &m->cpu.policies);
 	host_page_idle_states(d, m);
-	show_table(d, m, "NUMA nodes", &nodes, &m->cpu.nodes);
-	show_table(d, m, "Clusters", &clusters, &m->cpu.clusters);
-	show_table(d, m, "Caches", &caches, &m->cpu.caches);
+	show_table(d, m, "NUMA nodes", PICKS(numa_node_shape, node_picks), &m->cpu.nodes);
+	show_table(d, m, "Clusters", PICKS(cpu_cluster_shape, cluster_picks), &m->cpu.clusters);
+	show_table(d, m, "Caches", PICKS(cpu_cache_shape, cache_picks), &m->cpu.caches);
 	return d;
 }
 
@@ -234,12 +227,6 @@ static const struct pick memory_node_picks[] = {
 	PICK(numa_node, cpus, "CPUs"),
 };
 
-static const struct picks memory = PICKS(memory_shape, memory_picks);
-static const struct picks pools = PICKS(huge_pool_shape, pool_picks);
-static const struct picks thp = PICKS(thp_size_shape, thp_picks);
-static const struct picks swaps = PICKS(swap_area_shape, swap_picks);
-static const struct picks memory_nodes = PICKS(numa_node_shape, memory_node_picks);
-
 /* Most machines offer sizes on nodes that nobody has asked for. */
 static struct list pools_used(struct arena *a, const struct list *all)
 {
@@ -257,11 +244,12 @@ struct doc *page_memory(struct arena *a, const struct machine *m)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Memory");
-	show_object(d, m, NULL, &memory, &m->memory);
-	show_table(d, m, "NUMA nodes", &memory_nodes, &m->cpu.nodes);
-	show_table(d, m, "Explicit huge pages", &pools, &used);
-	show_table(d, m, "Transparent huge pages by size", &thp, &m->memory.thp_sizes);
-	show_table(d, m, "Swap", &swaps, &m->memory.swaps);
+	show_object(d, m, NULL, PICKS(memory_shape, memory_picks), &m->memory);
+	show_table(d, m, "NUMA nodes", PICKS(numa_node_shape, memory_node_picks), &m->cpu.nodes);
+	show_table(d, m, "Explicit huge pages", PICKS(huge_pool_shape, pool_picks), &used);
+	show_table(d, m, "Transparent huge pages by size", PICKS(thp_size_shape, thp_picks),
+		   &m->memory.thp_sizes);
+	show_table(d, m, "Swap", PICKS(swap_area_shape, swap_picks), &m->memory.swaps);
 	return d;
 }
 
@@ -329,22 +317,16 @@ static const struct pick zfs_picks[] = {
 	PICK(storage, zfs_arc_max, "ARC limit set"),
 };
 
-static const struct picks disks = PICKS(disk_shape, disk_picks);
-static const struct picks queues = PICKS(disk_shape, queue_picks);
-static const struct picks mounts = PICKS(mount_shape, mount_picks);
-static const struct picks disk_pools = PICKS(zpool_shape, disk_pool_picks);
-static const struct picks zfs = PICKS(storage_shape, zfs_picks);
-
 struct doc *page_disk(struct arena *a, const struct machine *m)
 {
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Storage");
-	show_table(d, m, "Block devices", &disks, &m->storage.disks);
-	show_table(d, m, "Queues", &queues, &m->storage.disks);
-	show_table(d, m, "File systems", &mounts, &m->storage.mounts);
-	show_table(d, m, "ZFS pools", &disk_pools, &m->storage.pools);
-	show_object(d, m, "ZFS", &zfs, &m->storage);
+	show_table(d, m, "Block devices", PICKS(disk_shape, disk_picks), &m->storage.disks);
+	show_table(d, m, "Queues", PICKS(disk_shape, queue_picks), &m->storage.disks);
+	show_table(d, m, "File systems", PICKS(mount_shape, mount_picks), &m->storage.mounts);
+	show_table(d, m, "ZFS pools", PICKS(zpool_shape, disk_pool_picks), &m->storage.pools);
+	show_object(d, m, "ZFS", PICKS(storage_shape, zfs_picks), &m->storage);
 	return d;
 }
 
@@ -419,18 +401,12 @@ static const struct pick library_picks[] = {
 	  .style = STYLE_CODE },
 };
 
-static const struct picks kernel = PICKS(kernel_shape, kernel_picks);
-static const struct picks platform = PICKS(platform_shape, platform_picks);
-static const struct picks software = PICKS(software_shape, software_picks);
-static const struct picks services = PICKS(service_shape, service_picks);
-static const struct picks libraries = PICKS(library_shape, library_picks);
-
 struct doc *page_kernel(struct arena *a, const struct machine *m)
 {
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Kernel");
-	show_object(d, m, NULL, &kernel, &m->kernel);
+	show_object(d, m, NULL, PICKS(kernel_shape, kernel_picks), &m->kernel);
 	return d;
 }
 
@@ -439,9 +415,10 @@ struct doc *page_software(struct arena *a, const struct machine *m)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Software");
-	show_object(d, m, NULL, &software, &m->software);
-	show_object(d, m, "Machine", &platform, &m->platform);
-	show_table(d, m, "Services that change settings", &services, &m->software.services);
-	show_table(d, m, "Libraries", &libraries, &m->software.libraries);
+	show_object(d, m, NULL, PICKS(software_shape, software_picks), &m->software);
+	show_object(d, m, "Machine", PICKS(platform_shape, platform_picks), &m->platform);
+	show_table(d, m, "Services that change settings", PICKS(service_shape, service_picks),
+		   &m->software.services);
+	show_table(d, m, "Libraries", PICKS(library_shape, library_picks), &m->software.libraries);
 	return d;
 }

@@ -52,8 +52,9 @@ const char *host_demo_about(const char *name)
 		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
-		{ "two-sparks", "two DGX Sparks and a cable: cluster discover, check and plan take "
-				"it as --from" },
+		{ "two-sparks",
+		  "two DGX Sparks and a cable: cluster discover, check, plan and undo "
+		  "take it as --from" },
 		{ "h200-x4", "four H200 in a virtual machine; captured from a machine in use" },
 	};
 
@@ -96,6 +97,11 @@ size_t host_demos(struct arena *a, char ***names)
 	return n;
 }
 
+/* The machines of a cluster, which are alike, are one that comes by itself. */
+static const struct {
+	const char *name, *machine;
+} demo_nodes[] = { { "two-sparks/spark-1", "dgx-spark" }, { "two-sparks/spark-2", "dgx-spark" } };
+
 const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], struct err *e)
 {
 	const char *name = path + strlen("demo:");
@@ -106,6 +112,9 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 
 	if (!str_starts(path, "demo:"))
 		return path;
+	for (size_t i = 0; i < sizeof(demo_nodes) / sizeof(demo_nodes[0]); i++)
+		if (strcmp(name, demo_nodes[i].name) == 0)
+			name = demo_nodes[i].machine;
 	for (size_t i = 0; !strchr(name, '/') && demo_folder(i / DEMO_ENDS, folder); i++)
 		if (snprintf(room, HOST_DEMO_MAX, "%s/%s%s", folder, name,
 			     demo_ends[i % DEMO_ENDS]) < HOST_DEMO_MAX &&

@@ -164,6 +164,14 @@ bool apply_has_changes(const struct apply *p)
 	return false;
 }
 
+bool apply_captured(const struct wiring *w)
+{
+	for (size_t i = 0; i < w->c->n_nodes; i++)
+		if (fact_or(&w->c->nodes[i].captured, 0))
+			return true;
+	return false;
+}
+
 /* --- making it so ----------------------------------------------------------------------------- */
 
 /* All nodes in that state do this, and are in the state good or bad then, or lost. */
@@ -356,7 +364,7 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 		apply_report(r, "checking both ends of every path");
 		code = look_all(r, w, p);
 	}
-	if (code == 0 && !p->failure)
+	if (code == 0 && !p->failure && !apply_captured(w))
 		code = apply_ping(r, w, p);
 	if (code == -EINTR)
 		p->failure = "interrupted";

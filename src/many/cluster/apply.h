@@ -72,6 +72,8 @@ int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct app
 /* True when a node refuses, or did not answer. */
 bool apply_refused(const struct apply *p);
 bool apply_has_changes(const struct apply *p);
+/* One is a captured machine: what is written is, nothing is sent to it. */
+bool apply_captured(const struct wiring *w);
 /*
  * Makes it so on all nodes. 0: all kept it. -ECANCELED: taken back everywhere, or every node that
  * is not back yet takes itself back; p->failure says why. -EUCLEAN: some kept it, or something is

@@ -163,7 +163,8 @@ int arp_probe(struct arp_probe_ask *asks, size_t n)
 
 /* One run's: from network-set to network-keep or network-back. */
 struct configure {
-	struct host *h;
+	struct host *h; /* of a captured machine the node's, whose folder takes what is written */
+	bool captured;
 	struct arena a;
 	struct txn_trial *trial; /* NULL: nothing was begun */
 	struct txn_who who;
@@ -189,18 +190,19 @@ static struct knob *knobs_of(struct arena *a, const struct plan *p)
 	return out;
 }
 
-static void forget(struct configure *c)
-{
-	host_close(c->h);
-	arena_free(&c->a);
-	*c = (struct configure){ 0 };
-}
-
 /* It is over; what it found stays until it is reported. */
 static void finish(struct configure *c)
 {
-	host_close(c->h);
+	if (!c->captured)
+		host_close(c->h);
 	*c = (struct configure){ .a = c->a };
+}
+
+static void forget(struct configure *c)
+{
+	finish(c);
+	arena_free(&c->a);
+	*c = (struct configure){ 0 };
 }
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -305,7 +307,7 @@ static int node_rollback(struct configure *c, struct txn_report *report, struct 
 
 	ended = c->trial ? txn_trial_end(c->trial, &late) : 0;
 	c->trial = NULL;
-	if (made)
+	if (made && !c->captured)
 		reloaded = setup_reload(&c->a, c->h, knobs, c->setup.trial.n, &late);
 	if (r == 0 && (ended || reloaded)) {
 		*e = late;
@@ -322,15 +324,15 @@ static int node_configure_try_it(struct configure *c, int limit_s, struct err *e
 {
 	struct txn_report report = { 0 };
 	struct err ignored = { 0 };
-	int r = rollback_timer_arm(c->h, &c->a, limit_s, &c->deadman, e);
+	int r = c->captured ? 0 : rollback_timer_arm(c->h, &c->a, limit_s, &c->deadman, e);
 
 	if (r)
 		return r;
-	c->armed = true;
+	c->armed = !c->captured;
 	r = txn_trial_begin(c->h, &c->a, &c->who, "cluster plan", &report, &c->trial, e);
 	if (r == 0 && c->setup.trial.n)
 		r = txn_trial_set(c->trial, &c->setup.trial, SETUP_OP, &report, e);
-	if (r == 0 && c->setup.trial.n)
+	if (r == 0 && c->setup.trial.n && !c->captured)
 		r = setup_reload(&c->a, c->h, knobs_of(&c->a, &c->setup.trial), c->setup.trial.n,
 				 e);
 	if (r)
@@ -347,14 +349,13 @@ static int answer_set(void *of, struct arena *a, const void *with, void *answer,
 
 	(void)a;
 	n->change = c;
-	if (n->captured)
-		return err_set(e, -EROFS, "a captured machine cannot be changed");
 	if (!c)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->h)
 		return err_set(e, -EBUSY, "another change is waiting to be confirmed or undone");
 	forget(c);
-	c->h = host_open_live();
+	c->captured = n->captured;
+	c->h = c->captured ? n->h : host_open_live();
 	c->who = who_is(&c->a);
 	/* It lives longer than the request. */
 	r = shape_read(&c->a, &setup_want_shape, with, &want, e);
@@ -364,7 +365,9 @@ static int answer_set(void *of, struct arena *a, const void *with, void *answer,
 	if (r == 0)
 		r = node_configure_try_it(c, want.limit_s ? (int)want.limit_s : DEADMAN_S, e);
 	if (r == 0)
-		((struct armed_answer *)answer)->dead_man = rollback_timer_how(&c->deadman);
+		((struct armed_answer *)answer)->dead_man =
+			c->captured ? "none on a captured machine"
+				    : rollback_timer_how(&c->deadman);
 	else
 		finish(c);
 	return r;
@@ -375,7 +378,7 @@ static int answer_set(void *of, struct arena *a, const void *with, void *answer,
 static int node_configure_keep(struct configure *c, struct err *e)
 {
 	struct txn_report report = { 0 };
-	int r = rollback_timer_decide(c->h, e);
+	int r = c->armed ? rollback_timer_decide(c->h, e) : 0;
 
 	if (r)
 		return r;
@@ -405,7 +408,8 @@ static int answer_keep(void *of, struct arena *a, const void *with, void *answer
 		(void)node_rollback(c, NULL, &ignored);
 	} else {
 		(void)txn_trial_end(c->trial, &ignored);
-		rollback_timer_end(c->h, &c->a, &c->deadman);
+		if (c->armed)
+			rollback_timer_end(c->h, &c->a, &c->deadman);
 	}
 	finish(c);
 	return r;
@@ -441,35 +445,35 @@ void configure_end(struct ask_node *n)
 static int answer_undo(void *of, struct arena *a, const void *with, void *answer, struct err *e)
 {
 	const struct undo_ask *ask = with;
+	const struct ask_node *n = of;
 	const struct txn_select s = {
 		.all = true, .op = SETUP_OP, .dry = ask->dry, .force = ask->force
 	};
 	struct txn_who who = who_is(a);
 	struct txn_report *report = answer;
-	HOST_AUTO *h = NULL;
+	HOST_AUTO *live = n->captured ? NULL : host_open_live();
+	struct host *h = live ? live : n->h;
 	struct knob *knobs;
-	int r;
+	int r = txn_undo(h, a, &s, &who, report, e);
 
-	if (((struct ask_node *)of)->captured)
-		return err_set(e, -EROFS, "a captured machine cannot be changed");
-	h = host_open_live();
-	r = txn_undo(h, a, &s, &who, report, e);
 	if (r && r != -ENOENT)
 		return r;
 	knobs = arena_array(a, report->n, sizeof(*knobs));
 	for (size_t i = 0; i < report->n; i++)
 		knobs[i] = report->rows[i].knob;
-	return s.dry || !report->n ? 0 : setup_reload(a, h, knobs, report->n, e);
+	return s.dry || !report->n || n->captured ? 0 : setup_reload(a, h, knobs, report->n, e);
 }
 
 enum { SETTLE_MS = 8000, LOOK_MS = 100 };
 
 /* NULL: the port is as asked for. */
-static const char *node_configure_trouble_of(struct arena *a, const struct setup_port *p)
+static const char *node_configure_trouble_of(const struct ask_node *n, struct arena *a,
+					     const struct setup_port *p)
 {
 	const struct knob address = { KNOB_ADDRESS, p->address, p->name },
 			  mtu = { KNOB_LINK, "mtu", p->name };
-	HOST_AUTO *h = host_open_live();
+	HOST_AUTO *live = n->captured ? NULL : host_open_live();
+	struct host *h = live ? live : n->h;
 	struct err e = { 0 };
 	const char *now;
 
@@ -496,11 +500,11 @@ static int answer_settled(void *of, struct arena *a, const void *with, void *ans
 		return r;
 	out->ports = arena_array(a, want.n, sizeof(*out->ports));
 	for (size_t i = 0; i < want.n; i++) {
-		const char *trouble = node_configure_trouble_of(a, &want.ports[i]);
+		const char *trouble = node_configure_trouble_of(n, a, &want.ports[i]);
 
 		while (trouble && clock_mono_ms() < until && !atomic_load(n->stop)) {
 			poll(NULL, 0, LOOK_MS);
-			trouble = node_configure_trouble_of(a, &want.ports[i]);
+			trouble = node_configure_trouble_of(n, a, &want.ports[i]);
 		}
 		out->ports[out->n++] = (struct settled_port){ want.ports[i].name, trouble };
 	}
@@ -623,7 +627,7 @@ static int answer_preflight(void *of, struct arena *a, const void *with, void *a
 	(void)e;
 	clock_gettime(CLOCK_REALTIME, &now);
 	*own = (struct wiring_node){ .user = pw ? arena_strdup(a, pw->pw_name) : "?",
-				     .euid = geteuid(),
+				     .euid = n->captured ? 0 : geteuid(), /* it is this user's */
 				     .version = GPUTUNE_VERSION,
 				     .time_ms =
 					     (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 };

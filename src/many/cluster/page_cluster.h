@@ -40,7 +40,8 @@ struct cluster_plan_view {
 	const struct cluster *c;
 	const struct wiring *w;
 	const struct apply *apply;
-	bool applied; /* it was made, or tried */
+	bool applied;	   /* it was made, or tried */
+	const char *which; /* its nodes as an option of undo: " --nodes a,b"; "" */
 };
 
 struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v);

@@ -184,19 +184,24 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 						 cluster_plan_result.shape, "echoes", v));
 	if (p->failure)
 		doc_text(d, "%s", p->failure);
+	if (kept && apply_captured(v->w))
+		doc_text(d, "Captured machines: no program was run, no rollback "
+			    "timer was set, and no echo was sent.");
 	if (kept + nothing == p->n_nodes)
 		doc_text(d,
 			 "All %zu nodes have the change, confirmed after %.1f s. \"gputune cluster "
-			 "undo\" undoes it.",
-			 p->n_nodes, p->seconds);
+			 "undo%s\" undoes it.",
+			 p->n_nodes, p->seconds, v->which);
 	else if (!kept)
 		doc_text(d,
 			 "No change was kept. A node that could not be reached restores its old "
 			 "configuration automatically, %d s after its change.",
 			 p->limit_s);
 	else
-		doc_text(d, "Some nodes have the change and some do not: \"gputune cluster undo\" "
-			    "undoes it on those that do.");
+		doc_text(d,
+			 "Some nodes have the change and some do not: \"gputune cluster undo%s\" "
+			 "undoes it on those that do.",
+			 v->which);
 	return d;
 }
 

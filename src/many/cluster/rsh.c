@@ -627,7 +627,9 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 	begin = w.n;
 	if (here && !how->program) {
 		add(&w, how->self);
-		split(&w, "cluster node", t);
+		split(&w, t->capture ? "cluster node --host" : "cluster node", t);
+		if (t->capture)
+			add(&w, t->capture);
 	} else {
 		split(&w, how->program ? how->program : "gputune cluster node", t);
 		for (size_t i = begin; i < w.n; i++)

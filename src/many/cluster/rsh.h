@@ -32,6 +32,7 @@ enum {
 struct rsh_target {
 	const char *name;    /* what messages call it */
 	const char *address; /* what ssh is given; "localhost": no ssh, this program itself */
+	const char *capture; /* NULL, or with "localhost" the captured machine that it is */
 };
 
 struct rsh_how {

@@ -362,6 +362,12 @@ void setup_make(struct arena *a, struct host *h, const struct machine *m,
 	setup_add_lines(&g, "/etc/ssh/ssh_known_hosts", want->known_hosts);
 	if (out->trial.n)
 		setup_gates(a, h, m, want, out);
+	if (fact_or(&m->captured, 0))
+		setup_note(
+			a, out,
+			"A captured machine: addresses, MTU and files are written to a folder of "
+			"yours. Its programs are not run, no rollback timer is set, and nothing is "
+			"sent.");
 }
 
 /* Texts with their zeroes, so that no two lists of them are one. */
@@ -502,7 +508,7 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	char *const argv[] = { program, json, res, show, qp, NULL };
 	const char *listed = NULL, *users;
 
-	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
+	if (fact_or(&m->captured, 0) || command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
 	for (size_t i = 0; i < want->n; i++) {
 		const char *device = setup_device_of(m, want->ports[i].name);

@@ -42,9 +42,10 @@ static struct batch *hold_page_batches(struct arena *a, const struct machine *m,
 					    rows[i].kept,
 					    rows[i].by,
 					    e->note,
-					    holds[rows[i].hold].text };
+					    holds[rows[i].hold].text,
+					    txn_file_of(&e->knob) };
 
-		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 8) };
+		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 9) };
 	}
 	return batch_rows(a, m, keys, n, n_out);
 }
@@ -76,11 +77,14 @@ static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
 static void hold_page_found(struct doc *d, struct node *list, const struct hold_row *r,
 			    const struct batch *b, bool several)
 {
-	const char *unit = knob_unit(&r->e->knob), *now = r->now, *after = r->e->after;
-	bool same = now && strcmp(now, after) == 0;
+	const struct knob *k = &r->e->knob;
+	const char *unit = knob_unit(k), *file = txn_file_of(k),
+		   *now = r->now ? txn_value_cell(d, k, r->now).text : NULL,
+		   *after = txn_value_cell(d, k, r->e->after).text;
+	bool same = r->now && (strcmp(r->now, r->e->after) == 0 || (*file && r->hold == HOLD_OURS));
 	struct found f = { .id = b->what,
-			   .on = b->on,
-			   .now = r->e->before ? r->e->before : "unknown",
+			   .on = *file ? file : b->on,
+			   .now = txn_value_cell(d, k, r->e->before).text,
 			   .wanted = after };
 
 	f.badge = cell_as(holds[r->hold].style, holds[r->hold].text);

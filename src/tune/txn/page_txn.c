@@ -62,19 +62,20 @@ static bool waits(const struct outcome_row *r)
 	return r->outcome == OUTCOME_DONE && needs_reboot(r);
 }
 
-/* Of a file of ours that it is there; its text is for who opens it. */
-static struct cell value_cell(struct doc *d, const struct knob *k, const char *value)
+struct cell txn_value_cell(struct doc *d, const struct knob *k, const char *value)
 {
 	if (!value)
 		return cell_as(STYLE_UNKNOWN, "unknown");
-	if ((k->kind != KNOB_FILE && k->kind != KNOB_BLOCK) || value[0] != '0' || !value[5])
+	if ((k->kind != KNOB_FILE && k->kind != KNOB_BLOCK) || value[0] != '0' || strlen(value) < 5)
 		return cell(value);
+	if (str_ends(k->name, "/"))
+		return cell("folder");
 	return cellf(d, "%.4s, %zu characters", value, strlen(value + 5));
 }
 
-static const char *file_of(const struct outcome_row *o)
+const char *txn_file_of(const struct knob *k)
 {
-	return o->knob.kind == KNOB_FILE ? o->knob.name : "";
+	return k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? k->name : "";
 }
 
 /* From what to what; of an undo from what was set back to what was there. */
@@ -89,7 +90,7 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 		const struct outcome_row *o = &r->rows[i];
 		const char *const key[] = { o->from,	 o->to,
 					    o->found,	 outcome_text(o->outcome),
-					    o->sentence, file_of(o) };
+					    o->sentence, txn_file_of(&o->knob) };
 
 		rows[i] = (struct batch_row){ o->id, o->target, &o->knob,
 					      batch_key(d->arena, key, 6) };
@@ -103,12 +104,13 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 						     : cell_as(outcome_style(o->outcome),
 							       outcome_text(o->outcome)),
 				   .id = b[i].what,
-				   .on = *file_of(o) ? file_of(o) : b[i].on,
-				   .now = value_cell(d, &o->knob, undo ? o->to : o->from).text,
-				   .wanted = value_cell(d, &o->knob, undo ? o->from : o->to).text,
+				   .on = *txn_file_of(&o->knob) ? txn_file_of(&o->knob) : b[i].on,
+				   .now = txn_value_cell(d, &o->knob, undo ? o->to : o->from).text,
+				   .wanted =
+					   txn_value_cell(d, &o->knob, undo ? o->from : o->to).text,
 				   .why = o->sentence };
 		const char *found =
-			done || !o->found ? NULL : value_cell(d, &o->knob, o->found).text;
+			done || !o->found ? NULL : txn_value_cell(d, &o->knob, o->found).text;
 
 		figure_values(d->arena, knob_unit(&o->knob), &f.now, &f.wanted);
 		figure_values(d->arena, knob_unit(&o->knob), &found, &(const char *){ NULL });

@@ -20,6 +20,10 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 void page_recovered(struct doc *d, const struct machine *m, const struct txn_report *r, bool rows);
 /* The rows of page_undo alone, with the commands for what is stuck. */
 void page_reverted(struct doc *d, const struct machine *m, const struct txn_report *r);
+/* The file that a change is about; "": none. */
+const char *txn_file_of(const struct knob *k);
+/* Of a file of ours that it is there; its text is for who opens it. */
+struct cell txn_value_cell(struct doc *d, const struct knob *k, const char *value);
 /* sure: every line of the journal could be read, and nobody else can have written it. */
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
 			size_t n, bool sure);

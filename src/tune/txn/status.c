@@ -102,7 +102,9 @@ static enum hold txn_status_judge(struct host *h, struct arena *a, const struct 
 	}
 	if (e->lost)
 		return HOLD_LOST;
-	if (is_ours(e, row->now))
+	/* A folder that we made and that holds something by now is there. */
+	if (is_ours(e, row->now) || (e->knob.kind == KNOB_FILE && str_ends(e->knob.name, "/") &&
+				     str_starts(row->now, e->after)))
 		return hold_of_ours(h, a, row);
 	reset = reset_by(h, a, j, e, row->now);
 	if (reset) {

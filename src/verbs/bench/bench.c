@@ -352,8 +352,6 @@ static const struct ask_row bench_verb_rows[] = {
 	  ASK_FLAG(bench_verb_ask, local_processes) },
 	{ ASK_PART(bench_verb_ask, state, state_ask) },
 };
-static const struct ask_shape bench_verb_shape =
-	ASK_SHAPE(bench_verb_ask, "Measurement", bench_verb_rows);
 
 static const struct verb *const bench_subs[] = { &bench_list_verb, &bench_show_verb,
 						 &bench_serve_verb, NULL };
@@ -376,7 +374,7 @@ const struct verb bench_verb = {
 		{ "bench disk --dir /data --for 5s", "a disk; requires a folder to write to" },
 		{ "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
 		{ "bench all", "a short run of each" }),
-	.ask = &bench_verb_shape,
+	.ask = ASK_OF(bench_verb_ask, "Measurement", bench_verb_rows),
 	.subs = bench_subs,
 	.answer = bench_answer_any,
 	.result = &bench_result,

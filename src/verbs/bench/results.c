@@ -72,7 +72,6 @@ static const struct ask_row bench_show_rows[] = {
 	  ASK_TEXT(bench_show_ask, id), .argument = true, .required = true, .files = true },
 	{ ASK_PART(bench_show_ask, state, state_ask) },
 };
-static const struct ask_shape bench_show_shape = ASK_SHAPE(bench_show_ask, NULL, bench_show_rows);
 
 static int bench_show_answer(struct door *d, const struct bench_show_ask *ask,
 			     struct bench_answer *out)
@@ -103,7 +102,7 @@ const struct verb bench_show_verb = {
 	.about = "Shows a saved result or a result file.",
 	.examples = EXAMPLES({ "bench show before.json", "a result file" },
 			     { "bench show before.json --verbose", "with samples and conditions" }),
-	.ask = &bench_show_shape,
+	.ask = ASK_OF(bench_show_ask, NULL, bench_show_rows),
 	.answer = bench_show_any,
 	.result = &bench_result,
 	.answer_size = sizeof(struct bench_answer),

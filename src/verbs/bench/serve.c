@@ -19,8 +19,6 @@ static const struct ask_row bench_serve_rows[] = {
 	{ "token", "the file with the secret that both machines share",
 	  ASK_TEXT(bench_serve_ask, token), .arg = "FILE", .files = true },
 };
-static const struct ask_shape bench_serve_shape =
-	ASK_SHAPE(bench_serve_ask, NULL, bench_serve_rows);
 
 static void serve_note(void *ctx, const char *text)
 {
@@ -80,7 +78,7 @@ const struct verb bench_serve_verb = {
 	.examples = EXAMPLES(
 		{ "bench serve --listen 10.0.0.2 --token secret", "on the other machine" },
 		{ "bench tcp rdma --peer 10.0.0.2 --token secret", "then, on this machine" }),
-	.ask = &bench_serve_shape,
+	.ask = ASK_OF(bench_serve_ask, NULL, bench_serve_rows),
 	.answer = bench_serve_answer,
 	.own_process = true,
 };

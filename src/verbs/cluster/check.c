@@ -22,8 +22,6 @@ static const struct ask_row cluster_check_ask_rows[] = {
 	  ASK_TEXT(cluster_check_ask, from), .arg = "FILE", .files = true },
 	{ "bench", "also run short benches on each node", ASK_FLAG(cluster_check_ask, bench) },
 };
-static const struct ask_shape cluster_check_ask_shape =
-	ASK_SHAPE(cluster_check_ask, NULL, cluster_check_ask_rows);
 
 void cluster_progress(void *ctx, double left_s, const char *text)
 {
@@ -121,7 +119,7 @@ const struct verb cluster_check_verb = {
 		{ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },
 		{ "cluster check --nodes spark-1,spark-2 --bench", "with benches on each node" },
 		{ "cluster check --from demo:two-sparks", "the wiring of a captured pair" }),
-	.ask = &cluster_check_ask_shape,
+	.ask = ASK_OF(cluster_check_ask, NULL, cluster_check_ask_rows),
 	.answer = cluster_check_answer_any,
 	.result = &cluster_check_result,
 	.page = cluster_check_page,

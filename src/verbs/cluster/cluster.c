@@ -19,7 +19,6 @@ static const struct ask_row discover_ask_rows[] = {
 	{ "from", "use an earlier discovery (its JSON) instead of a new one",
 	  ASK_TEXT(discover_ask, from), .arg = "FILE", .files = true },
 };
-static const struct ask_shape discover_ask_shape = ASK_SHAPE(discover_ask, NULL, discover_ask_rows);
 
 struct discover_answer {
 	struct cluster cluster;
@@ -89,7 +88,7 @@ static const struct verb discover_verb = {
 		{ "cluster discover --from before.json -f svg -o cluster.svg",
 		  "draw a saved result" },
 		{ "cluster discover --from demo:two-sparks", "a captured pair" }),
-	.ask = &discover_ask_shape,
+	.ask = ASK_OF(discover_ask, NULL, discover_ask_rows),
 	.answer = discover_answer_any,
 	.result = &cluster_discover_result,
 	.answer_size = sizeof(struct discover_answer),

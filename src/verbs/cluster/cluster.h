@@ -69,6 +69,9 @@ int cluster_run_start(struct door *d, const struct cluster_nodes_ask *nodes, str
 /* A kept discovery instead, of a file, judged anew: what is a fault may be known better by now. */
 int cluster_run_stored(struct door *d, const char *file, const struct cluster_links_ask *links,
 		       struct cluster_run *c);
+/* A demo's captured machines, of the discovery that c holds, with its ports as they are by now;
+ * change: they will be changed. The same. */
+int cluster_run_demo(struct door *d, const char *file, bool change, struct cluster_run *c);
 void cluster_run_close(struct cluster_run *c);
 
 /* The programs, for other programs alone: verb.h. */

@@ -18,7 +18,6 @@ struct node_ask {
 };
 
 static const struct ask_row node_ask_rows[] = { { ASK_PART(node_ask, machine, machine_ask) } };
-static const struct ask_shape node_ask_shape = ASK_SHAPE(node_ask, NULL, node_ask_rows);
 
 /* Whoever looks again has to see what changed: a backend keeps what it has read, so each look opens
  * one of its own. Facts point into it, so it stays open. */
@@ -82,7 +81,7 @@ static const struct verb node_verb = {
 	.name = "node",
 	.summary = "internal: the program that gputune starts on each node",
 	.about = "Answers requests, one JSON object per line, until its input ends.",
-	.ask = &node_ask_shape,
+	.ask = ASK_OF(node_ask, NULL, node_ask_rows),
 	.serve = node_serve,
 };
 
@@ -95,7 +94,6 @@ struct rollback_ask {
 static const struct ask_row rollback_ask_rows[] = {
 	{ "for", "wait this long before the undo", ASK_TIME(rollback_ask, seconds) },
 };
-static const struct ask_shape rollback_ask_shape = ASK_SHAPE(rollback_ask, NULL, rollback_ask_rows);
 
 /* Whatever happens to who started it. */
 static void sleep_s(double seconds)
@@ -130,13 +128,12 @@ static int rollback_serve(struct door *d, const void *ask, int in, int out)
 	return EXIT_CLEAN;
 }
 
-#define ROLLBACK                                                                                   \
-	.summary = "the rollback timer: undoes network changes that were not confirmed",           \
-	.about = "Undoes unconfirmed changes of cluster plan --apply on this node.",               \
-	.ask = &rollback_ask_shape, .serve = rollback_serve
+static const struct verb rollback_verb = {
+	.name = "rollback",
+	.summary = "the rollback timer: undoes network changes that were not confirmed",
+	.about = "Undoes unconfirmed changes of cluster plan --apply on this node.",
+	.ask = ASK_OF(rollback_ask, NULL, rollback_ask_rows),
+	.serve = rollback_serve,
+};
 
-static const struct verb rollback_verb = { .name = "rollback", ROLLBACK };
-/* As timers of earlier versions call it. */
-static const struct verb take_back_verb = { .name = "take-back", ROLLBACK };
-
-const struct verb *const cluster_programs[] = { &node_verb, &rollback_verb, &take_back_verb, NULL };
+const struct verb *const cluster_programs[] = { &node_verb, &rollback_verb, NULL };

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "machine/host/folder.h"
 #include "machine/host/libraries.h"
+#include "many/cluster/inventory.h"
 #include "verbs/cluster/cluster.h"
 
 enum { LIST_MAX = 1 << 16, NAME_MAX_HERE = 60, AIR_MOST_S = 120, TIMEOUT_MOST_S = 3600 };
@@ -140,27 +141,33 @@ int reach_read(struct door *d, const struct reach_ask *ask, struct reach *out)
 	return code == 0 && ask->nodes_file ? from_file(d, ask->nodes_file, out) : code;
 }
 
-int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
+static int programs_start(struct door *d, struct cluster_run *c)
 {
-	struct reach to = { 0 };
 	struct err e = { 0 };
-	int code = library_open(LIBRARY_SODIUM, &e) ? door_fail(d, EXIT_BLIND, &e)
-						    : reach_read(d, &ask->reach, &to);
+	int code = 0;
 
-	if (code)
-		return code;
-	if (!to.n)
-		return door_refuse(d, EXIT_USAGE,
-				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
-	c->to = to;
 	cluster_stop_begin(&c->stop);
-	c->to.how.connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000);
 	c->to.how.stop = &c->stop.stop;
-	if (rsh_open(d->arena, to.targets, to.n, &c->to.how, &c->rsh, &e)) {
+	if (rsh_open(d->arena, c->to.targets, c->to.n, &c->to.how, &c->rsh, &e)) {
 		code = door_fail(d, EXIT_USAGE, &e);
 		cluster_run_close(c);
 	}
 	return code;
+}
+
+int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
+{
+	struct err e = { 0 };
+	int code = library_open(LIBRARY_SODIUM, &e) ? door_fail(d, EXIT_BLIND, &e)
+						    : reach_read(d, &ask->reach, &c->to);
+
+	if (code)
+		return code;
+	if (!c->to.n)
+		return door_refuse(d, EXIT_USAGE,
+				   "give the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
+	c->to.how.connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000);
+	return programs_start(d, c);
 }
 
 static int look(struct door *d, const struct cluster_links_ask *links, double air_s,
@@ -213,6 +220,52 @@ int cluster_run_stored(struct door *d, const char *file, const struct cluster_li
 		return door_fail(d, EXIT_USAGE, &e);
 	cluster_judge(d->arena, &c->cluster, against ? &before : NULL);
 	return 0;
+}
+
+/* What this user's changes gave those ports of a demo's node that had no IPv4 address. */
+static int demo_refresh(struct door *d, const struct machine_ask *from, struct cluster_node *n)
+{
+	HOST_AUTO *h = door_host(d, from);
+	struct cluster_node now = { 0 };
+
+	if (!h)
+		return -EXIT_USAGE;
+	cluster_inventory(d->arena, door_machine(d, h, &(struct door_look){ .lean = true }), true,
+			  &now);
+	NODE_PORTS(q, &now)
+	{
+		struct cluster_port *p = cluster_port_find(n, q->name);
+		bool has = !p;
+
+		if (p)
+			LIST_FOR_EACH (struct cluster_address, x, &p->addresses)
+				has = has || !strchr(x->name, ':');
+		if (has)
+			continue;
+		p->nic.mtu.v = q->nic.mtu.v;
+		p->addresses = q->addresses;
+	}
+	return 0;
+}
+
+int cluster_run_demo(struct door *d, const char *file, bool change, struct cluster_run *c)
+{
+	int code = 0;
+
+	c->to.how.self = own_path(d->arena);
+	for (size_t i = 0; !code && i < c->cluster.n_nodes; i++) {
+		struct cluster_node *n = &c->cluster.nodes[i];
+		const struct machine_ask from = { .capture = arena_printf(d->arena, "%s/%s", file,
+									  n->name) };
+
+		code = change ? door_demo_ready(d, &from) : 0;
+		code = code ? code : demo_refresh(d, &from, n);
+		code = code ? code : reach_add(d, &c->to, "", n->name, "localhost");
+		if (!code)
+			c->to.targets[i].capture = from.capture;
+	}
+	cluster_link(d->arena, &c->cluster);
+	return code ? code : programs_start(d, c);
 }
 
 void cluster_run_close(struct cluster_run *c)

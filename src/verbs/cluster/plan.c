@@ -58,8 +58,6 @@ static const struct ask_row cluster_plan_ask_rows[] = {
 	  ASK_TIME(cluster_plan_ask, confirm_s), .fallback = "60s" },
 	{ "dry-run", "show the actions without doing them", ASK_FLAG(cluster_plan_ask, dry_run) },
 };
-static const struct ask_shape cluster_plan_ask_shape =
-	ASK_SHAPE(cluster_plan_ask, NULL, cluster_plan_ask_rows);
 
 struct planning {
 	struct door *d;
@@ -100,7 +98,16 @@ static int ask_nodes(struct planning *p)
 	}
 	wiring_make(a, c, before, &wish, &p->wiring);
 	apply_begin(a, &p->wiring, before, &p->apply);
-	*p->out = (struct cluster_plan_view){ .c = c, .w = &p->wiring, .apply = &p->apply };
+	*p->out = (struct cluster_plan_view){
+		.c = c,
+		.w = &p->wiring,
+		.apply = &p->apply,
+		.which = ask->from ? arena_printf(a, " --from %s", shell_word(a, ask->from))
+			 : ask->nodes.reach.nodes
+				 ? arena_printf(a, " --nodes %s",
+						shell_word(a, ask->nodes.reach.nodes))
+				 : ""
+	};
 	if (!p->run.rsh || (!p->wiring.n_ports && !p->wiring.n_switches))
 		return 0;
 	return apply_ask_plan(&p->how, &p->wiring, &p->apply) == -EINTR ? -EINTR : 0;
@@ -167,17 +174,15 @@ static int plan_or_make(struct planning *p)
 }
 
 /* Of an earlier discovery its nodes, unless others are named. */
-static const struct cluster_nodes_ask *named_nodes(const struct planning *p,
+static const struct cluster_nodes_ask *named_nodes(struct arena *a, const struct cluster *c,
 						   struct cluster_nodes_ask *out)
 {
-	const struct cluster *c = &p->run.cluster;
 	TEXT_AUTO all = { 0 };
 
-	*out = p->ask->nodes;
 	for (size_t i = 0; i < c->n_nodes; i++)
 		text_printf(&all, "%s%s", i ? "," : "", c->nodes[i].address);
 	if (all.len && !out->reach.nodes && !out->reach.nodes_file)
-		out->reach.nodes = arena_strdup(p->d->arena, all.s);
+		out->reach.nodes = arena_strdup(a, all.s);
 	return out;
 }
 
@@ -185,14 +190,9 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 			       struct cluster_plan_view *out)
 {
 	struct planning *p = ARENA_NEW(d->arena, struct planning);
-	struct cluster_nodes_ask nodes;
+	struct cluster_nodes_ask nodes = ask->nodes;
 	int code;
 
-	if (ask->apply && ask->from && str_starts(ask->from, "demo:"))
-		return door_refuse(d, EXIT_USAGE,
-				   "%s is a captured cluster: nothing to change; without --apply "
-				   "its plan is shown",
-				   ask->from);
 	if (ask->confirm_s < DEADMAN_LEAST_S || ask->confirm_s > DEADMAN_MOST_S)
 		return door_refuse(d, EXIT_USAGE, "--confirm-within takes %ds to %dm",
 				   DEADMAN_LEAST_S, DEADMAN_MOST_S / 60);
@@ -202,9 +202,11 @@ static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *as
 	p->ask = ask;
 	p->out = out;
 	code = ask->from ? cluster_run_stored(d, ask->from, &ask->links, &p->run) : 0;
-	if (!code && (!ask->from || ask->apply))
-		code = cluster_run_open(d, named_nodes(p, &nodes), &ask->links, ask->air_s,
-					&p->run);
+	if (!code && ask->from && str_starts(ask->from, "demo:"))
+		code = cluster_run_demo(d, ask->from, ask->apply, &p->run);
+	else if (!code && (!ask->from || ask->apply))
+		code = cluster_run_open(d, named_nodes(d->arena, &p->run.cluster, &nodes),
+					&ask->links, ask->air_s, &p->run);
 	if (code)
 		return code;
 	p->how = (struct apply_run){ .a = d->arena,
@@ -237,7 +239,7 @@ const struct verb cluster_plan_verb = {
 		{ "cluster plan --nodes spark-1,spark-2", "what would change on each node" },
 		{ "cluster plan --topology ring --nodes a,b,c --apply --yes",
 		  "change all nodes, or none" }),
-	.ask = &cluster_plan_ask_shape,
+	.ask = ASK_OF(cluster_plan_ask, NULL, cluster_plan_ask_rows),
 	.answer = cluster_plan_answer_any,
 	.result = &cluster_plan_result,
 	.page = cluster_plan_page_any,
@@ -249,16 +251,17 @@ const struct verb cluster_plan_verb = {
 
 struct cluster_undo_ask {
 	struct cluster_nodes_ask nodes;
+	const char *from;
 	bool dry_run, force;
 };
 
 static const struct ask_row cluster_undo_ask_rows[] = {
 	{ ASK_PART(cluster_undo_ask, nodes, cluster_nodes_ask) },
+	{ "from", "the nodes of an earlier discovery (its JSON)", ASK_TEXT(cluster_undo_ask, from),
+	  .arg = "FILE", .files = true },
 	{ "dry-run", "show the actions without doing them", ASK_FLAG(cluster_undo_ask, dry_run) },
 	{ "force", "also undo values changed by others since", ASK_FLAG(cluster_undo_ask, force) },
 };
-static const struct ask_shape cluster_undo_ask_shape =
-	ASK_SHAPE(cluster_undo_ask, NULL, cluster_undo_ask_rows);
 
 static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct cluster_run *c,
 		struct apply *out)
@@ -283,9 +286,16 @@ static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct
 static int cluster_undo_answer(struct door *d, const struct cluster_undo_ask *ask,
 			       struct apply *out)
 {
+	struct cluster_nodes_ask nodes = ask->nodes;
 	struct cluster_run c = { 0 };
-	int code = cluster_run_start(d, &ask->nodes, &c);
+	int code = ask->from
+			   ? cluster_run_stored(d, ask->from, &(struct cluster_links_ask){ 0 }, &c)
+			   : 0;
 
+	if (!code && ask->from && str_starts(ask->from, "demo:"))
+		code = cluster_run_demo(d, ask->from, false, &c);
+	else if (!code)
+		code = cluster_run_start(d, named_nodes(d->arena, &c.cluster, &nodes), &c);
 	if (code)
 		return code;
 	code = undo(d, ask, &c, out);
@@ -305,7 +315,7 @@ const struct verb cluster_undo_verb = {
 	.examples =
 		EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows the changes and asks" },
 			 { "cluster undo --nodes spark-1,spark-2 --yes", "without a prompt" }),
-	.ask = &cluster_undo_ask_shape,
+	.ask = ASK_OF(cluster_undo_ask, NULL, cluster_undo_ask_rows),
 	.answer = cluster_undo_answer_any,
 	.result = &cluster_undo_result,
 	.page = cluster_undo_page,

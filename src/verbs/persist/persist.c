@@ -262,17 +262,14 @@ static const struct ask_row install_ask_rows[] = {
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },
 };
-static const struct ask_shape install_ask_shape = ASK_SHAPE(persist_ask, NULL, install_ask_rows);
 
 static const struct ask_row diff_ask_rows[] = {
 	{ ASK_PART(persist_ask, machine, machine_ask) },
 	{ ASK_PART(persist_ask, settings, profile_ask) },
 	{ ASK_PART(persist_ask, allow, allow_ask) },
 };
-static const struct ask_shape diff_ask_shape = ASK_SHAPE(persist_ask, NULL, diff_ask_rows);
 
 static const struct ask_row status_ask_rows[] = { { ASK_PART(persist_ask, machine, machine_ask) } };
-static const struct ask_shape status_ask_shape = ASK_SHAPE(persist_ask, NULL, status_ask_rows);
 
 static const struct ask_row remove_ask_rows[] = {
 	{ ASK_PART(persist_ask, machine, machine_ask) },
@@ -282,7 +279,6 @@ static const struct ask_row remove_ask_rows[] = {
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },
 };
-static const struct ask_shape remove_ask_shape = ASK_SHAPE(persist_ask, NULL, remove_ask_rows);
 /* clang-format on */
 
 static const struct verb install_verb = {
@@ -295,7 +291,7 @@ static const struct verb install_verb = {
 			     { "sudo persist install", "the applied settings" },
 			     { "sudo persist install --only memory --yes",
 			       "a group of settings, applied or not" }),
-	.ask = &install_ask_shape,
+	.ask = ASK_OF(persist_ask, NULL, install_ask_rows),
 	.answer = install_answer,
 	.changes = true,
 	OF_ALL,
@@ -309,7 +305,7 @@ static const struct verb status_verb = {
 		 "else sets the value at boot.",
 	.examples = EXAMPLES({ "persist status", "everything" },
 			     { "persist status --format json", "for scripts" }),
-	.ask = &status_ask_shape,
+	.ask = ASK_OF(persist_ask, NULL, status_ask_rows),
 	.answer = status_answer,
 	OF_ALL,
 };
@@ -320,7 +316,7 @@ static const struct verb diff_verb = {
 	.about = "Compares the current files with those that install would write.",
 	.examples = EXAMPLES({ "persist diff", "for the applied settings" },
 			     { "persist diff --only memory", "for a group" }),
-	.ask = &diff_ask_shape,
+	.ask = ASK_OF(persist_ask, NULL, diff_ask_rows),
 	.answer = diff_answer,
 	OF_ALL,
 };
@@ -335,7 +331,7 @@ static const struct verb remove_verb = {
 		{ "persist remove --dry-run", "preview first" },
 		{ "sudo persist remove", "remove everything kept for the next boot" },
 		{ "sudo persist remove --only memory --now", "remove a group and undo it now" }),
-	.ask = &remove_ask_shape,
+	.ask = ASK_OF(persist_ask, NULL, remove_ask_rows),
 	.answer = persist_remove_answer,
 	.changes = true,
 	OF_ALL,

@@ -127,7 +127,6 @@ static const struct ask_row build_ask_rows[] = {
 	{ "force", "start even if disk or memory is short", ASK_FLAG(build_ask, force) },
 	{ "dry-run", "list the steps and ignore --run", ASK_FLAG(build_ask, dry_run), .letter = 'n' },
 };
-static const struct ask_shape build_ask_shape = ASK_SHAPE(build_ask, NULL, build_ask_rows);
 VERB_ANSWER(build_answer_any, build_answer, build_ask, build_plan)
 VERB_PAGE_OF(build_page, page_build_plan, build_plan)
 
@@ -140,7 +139,7 @@ const struct verb build_plan_verb = {
 	.exits = "1: something is missing; 3: a step failed",
 	.examples = EXAMPLES({ "stack build-plan built torch", "the steps, and what blocks them" },
 		{ "stack build-plan built torch --run", "run them" }),
-	.ask = &build_ask_shape, .answer = build_answer_any,
+	.ask = ASK_OF(build_ask, NULL, build_ask_rows), .answer = build_answer_any,
 	.result = &build_plan_result, .page = build_page, .writes = true,
 	.own_process = true,
 };

@@ -57,7 +57,6 @@ static const struct ask_row canary_ask_rows[] = {
 	{ "limit", "a check that takes longer hangs", ASK_TIME(canary_ask, limit_s), .fallback = "60s" },
 	{ "all", "also paths that are not installed", ASK_FLAG(canary_ask, all), .letter = 'a' },
 };
-static const struct ask_shape canary_ask_shape = ASK_SHAPE(canary_ask, NULL, canary_ask_rows);
 
 static const struct shape_row canary_check_rows[] = {
 	{ "check", "Path, format and shape.", SHAPE_TEXT(canary_check, check) },
@@ -216,7 +215,7 @@ const struct verb canary_verb = {
 	.exits = "1: a result is wrong, or a kernel crashes or hangs; 5: nothing could be tested",
 	.examples = EXAMPLES({ "stack canary", "the PyTorch of python3" },
 		{ "stack canary --env ~/venv", "that of an environment" }),
-	.ask = &canary_ask_shape, .answer = canary_any, .result = &canary_result,
+	.ask = ASK_OF(canary_ask, NULL, canary_ask_rows), .answer = canary_any, .result = &canary_result,
 	.page = canary_page_any,
 	.own_process = true,
 };

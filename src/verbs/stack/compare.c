@@ -555,8 +555,6 @@ static const struct ask_row compare_ask_rows[] = {
 	{ "dir", "gds: folder for the test file to read", .kind = ASK_KIND_NOTE },
 	{ "files", "gds: read this file, or the files in this folder", .kind = ASK_KIND_NOTE },
 };
-static const struct ask_shape compare_ask_shape =
-	ASK_SHAPE(compare_ask, "Measurement", compare_ask_rows);
 VERB_ANSWER(compare_any, compare_sides, compare_ask, compare_view)
 VERB_PAGE_OF(compare_page, page_stack_compare, compare_view)
 
@@ -569,7 +567,7 @@ const struct verb stack_compare_verb = {
 	.exits = "1: B is worse or fails; 5: undecided",
 	.examples = EXAMPLES({ "stack compare system venv", "matrix products: system versus environment" },
 		{ "stack compare system venv --bench collectives --gpus 0,1", "two builds of NCCL" }),
-	.ask = &compare_ask_shape, .answer = compare_any,
+	.ask = ASK_OF(compare_ask, "Measurement", compare_ask_rows), .answer = compare_any,
 	.result = &stack_compare_result, .page = compare_page,
 	.own_process = true,
 };
@@ -580,7 +578,6 @@ static const struct ask_row one_ask_rows[] = {
 	{ "for", "time for the window", ASK_TIME(one_ask, seconds) },
 	{ ASK_PART(one_ask, on, bench_ask) },
 };
-static const struct ask_shape one_ask_shape = ASK_SHAPE(one_ask, NULL, one_ask_rows);
 VERB_ANSWER(one_any, one_answer, one_ask, compare_reading)
 
 const struct verb compare_one_verb = {
@@ -590,6 +587,6 @@ const struct verb compare_one_verb = {
 	  "Started by stack compare. The result is JSON.",
 	.examples = EXAMPLES({ "stack compare-one gemm", "one window of matrix products" },
 		{ "stack compare-one collectives --gpus 0,1", "one window of collectives on two GPUs" }),
-	.ask = &one_ask_shape, .answer = one_any, .result = &stack_window_result,
+	.ask = ASK_OF(one_ask, NULL, one_ask_rows), .answer = one_any, .result = &stack_window_result,
 	.own_process = true,
 };

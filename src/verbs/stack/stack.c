@@ -165,7 +165,6 @@ static const struct ask_row arch_ask_rows[] = {
 	{ "all", "also files without GPU code", ASK_FLAG(arch_ask, all), .letter = 'a' },
 	{ ASK_PART(arch_ask, machine, machine_ask) },
 };
-static const struct ask_shape arch_ask_shape = ASK_SHAPE(arch_ask, NULL, arch_ask_rows);
 VERB_ANSWER(arch_answer_any, arch_answer, arch_ask, arch_view)
 VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
 
@@ -177,7 +176,7 @@ static const struct verb stack_arch_verb = {
 	.exits = "1: a GPU cannot run one of the files; 5: a file could not be read",
 	.examples = EXAMPLES({ "stack arch libfoo.so", "one library, for this GPU" },
 		{ "stack arch libfoo.so --gpu sm_90 --deep", "for an H100, with compressed code" }),
-	.ask = &arch_ask_shape, .answer = arch_answer_any,
+	.ask = ASK_OF(arch_ask, NULL, arch_ask_rows), .answer = arch_answer_any,
 	.result = &stack_arch_result, .page = arch_page, .reads = READS_FILES,
 	.confine = arch_confine,
 };
@@ -194,8 +193,6 @@ static const struct ask_row installed_ask_rows[] = {
 	  .letter = 'a' },
 	{ ASK_PART(installed_ask, machine, machine_ask) },
 };
-static const struct ask_shape installed_ask_shape =
-	ASK_SHAPE(installed_ask, NULL, installed_ask_rows);
 VERB_ANSWER(check_answer_any, check_answer, installed_ask, stack_view)
 VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
@@ -208,7 +205,7 @@ static const struct verb stack_check_verb = {
 	.examples = EXAMPLES({ "stack check", "the system's libraries and CUDA" },
 		{ "stack check --env venv", "with a Python environment" },
 		{ "stack check --rootfs image --gpu sm_90", "an unpacked image, for an H100" }),
-	.ask = &installed_ask_shape, .answer = check_answer_any,
+	.ask = ASK_OF(installed_ask, NULL, installed_ask_rows), .answer = check_answer_any,
 	.result = &stack_check_result, .page = check_page, .reads = READS_FILES,
 	.reads_now = check_reads, .confine = check_confine,
 };
@@ -217,7 +214,6 @@ static const struct ask_row building_ask_rows[] = {
 	{ ASK_PART(building_ask, gpus, gpu_ask) },
 	{ ASK_PART(building_ask, machine, machine_ask) },
 };
-static const struct ask_shape building_ask_shape = ASK_SHAPE(building_ask, NULL, building_ask_rows);
 VERB_ANSWER(env_answer_any, env_answer, building_ask, build_env)
 VERB_PAGE_OF(env_page, page_stack_env, build_env)
 static const struct verb_format env_formats[] = { { "shell", env_script }, { NULL, NULL } };
@@ -230,7 +226,7 @@ static const struct verb stack_env_verb = {
 	.exits = "1: nothing for CUDA can be built here",
 	.examples = EXAMPLES({ "stack env", "with reasons" },
 		{ "stack env --format shell -o build-env.sh", "as a file to source" }),
-	.ask = &building_ask_shape, .answer = env_answer_any,
+	.ask = ASK_OF(building_ask, NULL, building_ask_rows), .answer = env_answer_any,
 	.result = &stack_env_result, .page = env_page, .formats = env_formats,
 	.reads = READS_FILES, .confine = arch_confine,
 };

@@ -300,7 +300,6 @@ static const struct ask_row create_rows[] = {
 	  .arg = "SM", .example = "sm_121" },
 	SIGN_ROW,
 };
-static const struct ask_shape create_shape = ASK_SHAPE(house_ask, NULL, create_rows);
 VERB_ANSWER(create_any, create_answer, house_ask, wheelhouse)
 
 static const struct verb create_verb = {
@@ -310,7 +309,7 @@ static const struct verb create_verb = {
 	  "other wheels. With --gpu, GPU code must run on that GPU. --key signs the manifest.",
 	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12", "for this machine" },
 		{ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "for a GPU" }),
-	.ask = &create_shape, .answer = create_any, .result = &wheelhouse_result,
+	.ask = ASK_OF(house_ask, NULL, create_rows), .answer = create_any, .result = &wheelhouse_result,
 	.page = house_page, .writes = true,
 };
 
@@ -350,7 +349,6 @@ static const struct ask_row verify_rows[] = {
 	{ "key", "the allowed-signers file of ssh-keygen", ASK_TEXT(house_ask, key),
 	  .arg = "FILE", .files = true },
 };
-static const struct ask_shape verify_shape = ASK_SHAPE(house_ask, NULL, verify_rows);
 VERB_ANSWER(verify_any, verify_answer, house_ask, wheelhouse)
 
 static const struct verb verify_verb = {
@@ -360,12 +358,11 @@ static const struct verb verify_verb = {
 	.exits = "1: something differs from the manifest",
 	.examples = EXAMPLES({ "stack wheelhouse verify wheels", "every wheel" },
 		{ "stack wheelhouse verify wheels --key allowed_signers", "and the signature" }),
-	.ask = &verify_shape, .answer = verify_any, .result = &wheelhouse_result,
+	.ask = ASK_OF(house_ask, NULL, verify_rows), .answer = verify_any, .result = &wheelhouse_result,
 	.page = house_page,
 };
 
 static const struct ask_row list_rows[] = { DIR_ROW };
-static const struct ask_shape list_shape = ASK_SHAPE(house_ask, NULL, list_rows);
 VERB_ANSWER(list_any, list_answer, house_ask, wheelhouse)
 
 static const struct verb house_list_verb = {
@@ -374,7 +371,7 @@ static const struct verb house_list_verb = {
 	.about = "Lists each wheel, its platform and its GPU code.",
 	.examples = EXAMPLES({ "stack wheelhouse list wheels", "all benches" },
 		{ "stack wheelhouse list wheels --format json", "for scripts" }),
-	.ask = &list_shape, .answer = list_any, .result = &wheelhouse_result, .page = house_page,
+	.ask = ASK_OF(house_ask, NULL, list_rows), .answer = list_any, .result = &wheelhouse_result, .page = house_page,
 };
 
 static const struct ask_row diff_rows[] = {
@@ -383,7 +380,6 @@ static const struct ask_row diff_rows[] = {
 	{ "B", "another wheelhouse", ASK_TEXT(house_ask, to), .argument = true, .required = true,
 	  .files = true },
 };
-static const struct ask_shape diff_shape = ASK_SHAPE(house_ask, NULL, diff_rows);
 VERB_ANSWER(diff_any, diff_answer, house_ask, wheelhouse_diff)
 VERB_PAGE_OF(diff_page, page_wheelhouse_diff, wheelhouse_diff)
 
@@ -394,7 +390,7 @@ static const struct verb diff_verb = {
 	.exits = "1: they differ",
 	.examples = EXAMPLES({ "stack wheelhouse diff old wheels", "two wheelhouses" },
 		{ "stack wheelhouse diff old wheels --format json", "for scripts" }),
-	.ask = &diff_shape, .answer = diff_any, .result = &wheelhouse_diff_result,
+	.ask = ASK_OF(house_ask, NULL, diff_rows), .answer = diff_any, .result = &wheelhouse_diff_result,
 	.page = diff_page,
 };
 
@@ -403,7 +399,6 @@ static const struct ask_row sync_rows[] = {
 	{ "HOST:DIR", "the destination folder, on another machine or on this one (DIR)",
 	  ASK_TEXT(house_ask, to), .argument = true, .required = true, .files = true },
 };
-static const struct ask_shape sync_shape = ASK_SHAPE(house_ask, NULL, sync_rows);
 VERB_ANSWER(sync_any, sync_answer, house_ask, wheelhouse)
 
 static const struct verb sync_verb = {
@@ -413,7 +408,7 @@ static const struct verb sync_verb = {
 	  "verifies the copy. The manifest is copied last, so the copy is never listed before it is complete.",
 	.examples = EXAMPLES({ "stack wheelhouse sync wheels node2:/srv/wheels", "to another machine" },
 		{ "stack wheelhouse sync wheels /srv/wheels", "to another folder" }),
-	.ask = &sync_shape, .answer = sync_any, .result = &wheelhouse_result, .page = house_page,
+	.ask = ASK_OF(house_ask, NULL, sync_rows), .answer = sync_any, .result = &wheelhouse_result, .page = house_page,
 	.writes = true,
 };
 
@@ -421,7 +416,6 @@ static const struct ask_row use_rows[] = {
 	DIR_ROW,
 	{ "PACKAGE", "the packages (default: all)", ASK_TEXTS(house_ask, names), .argument = true },
 };
-static const struct ask_shape use_shape = ASK_SHAPE(house_ask, NULL, use_rows);
 VERB_ANSWER(use_any, use_answer, house_ask, house_use)
 static const struct verb_format use_formats[] = { { "term", use_print }, { NULL, NULL } };
 
@@ -432,7 +426,8 @@ static const struct verb use_verb = {
 	  "wheelhouse.",
 	.examples = EXAMPLES({ "stack wheelhouse use wheels", "everything" },
 		{ "stack wheelhouse use wheels torch", "one package" }),
-	.ask = &use_shape, .answer = use_any, .result = &house_use_result, .formats = use_formats,
+	.ask = ASK_OF(house_ask, NULL, use_rows), .answer = use_any,
+	.result = &house_use_result, .formats = use_formats,
 };
 
 static const struct verb *const house_subs[] = {
