@@ -19,13 +19,15 @@
 
 enum {
 	EVERY_MS = 50,
-	LOOKED_MAX = 256,
-	PLACES_MAX = 4096,
+	LOOKED_MAX = 8192,
+	READERS_MAX = 512, /* at once */
+	PLACES_MAX = 16384,
 	MODULES_MAX = 1024,
 	REFRESH = 20,
 	AWAY = 10, /* a kind of place that was left for as many samples is come to again */
 	TRIES_MAX = 5,
-	COST = 100 /* unless often: of as much time one part is spent on samples */
+	COST = 100, /* of as much time one part is spent on samples */
+	COST_OFTEN = 5
 };
 
 /* What a process was in, at one line of the user's program. */
@@ -43,17 +45,18 @@ struct module {
 	unsigned samples, last; /* last: the sample that it was counted in */
 };
 
-/* A process of the job; its reader has an arena of its own. */
+/* A process of the job. */
 struct looked_at {
 	pid_t pid;
 	int rank, tries;
 	bool over;
-	struct stack_reader *reader; /* NULL: no Python */
-	unsigned samples;
+	struct stack_reader *reader; /* NULL: no Python, or over */
+	struct arena a;		     /* the reader's */
+	unsigned samples, seen;	     /* seen: in the last list of processes */
 };
 
 struct stack_samples {
-	struct arena a; /* readers, and texts of places */
+	struct arena a; /* texts of places */
 	pid_t job;
 	bool often;
 	pthread_t thread;
@@ -61,56 +64,83 @@ struct stack_samples {
 	struct looked_at at[LOOKED_MAX];
 	struct place places[PLACES_MAX];
 	struct module modules[MODULES_MAX];
-	size_t n, n_places, n_modules;
+	pid_t pids[STACK_PROCESSES_MAX];
+	size_t n, n_readers, n_places, n_modules;
+	unsigned lists;
 	double cpu_s, every_s;
 	const char *missing;
 };
 
-/* What has no Python leaves nothing but why. */
+static void close_reader(struct stack_samples *s, struct looked_at *at)
+{
+	s->n_readers -= at->reader != NULL;
+	at->reader = NULL;
+	arena_free(&at->a);
+}
+
 static void open_python(struct stack_samples *s, struct looked_at *at)
 {
-	struct arena_mark before = arena_mark(&s->a);
 	ARENA_AUTO scratch = { 0 };
 	struct stack_process p = { 0 };
 	struct err e = { 0 };
-	const char *missing;
 
-	at->reader = stacks_open(&s->a, at->pid, &e);
+	at->tries++;
+	at->reader = stacks_open(&at->a, at->pid, &e);
+	s->n_readers += at->reader != NULL;
 	if (at->reader)
 		stacks_read(at->reader, &scratch, true, &p);
 	if (p.python)
 		return;
-	missing = p.missing ? arena_strdup(&scratch, p.missing) : NULL;
-	at->reader = NULL;
-	arena_back(&s->a, before);
-	if (missing && !s->missing)
-		s->missing = arena_strdup(&s->a, missing);
+	if (p.missing && !s->missing)
+		s->missing = arena_strdup(&s->a, p.missing);
+	close_reader(s, at);
+}
+
+/* The process's place; that of one that left nothing is free again. NULL: there is none. */
+static struct looked_at *looked_of(struct stack_samples *s, pid_t pid)
+{
+	size_t at = s->n;
+
+	for (size_t k = 0; k < s->n; k++) {
+		if (s->at[k].pid == pid && !s->at[k].over)
+			return &s->at[k];
+		if (at == s->n && s->at[k].over && !s->at[k].samples)
+			at = k;
+	}
+	if (at == LOOKED_MAX)
+		return NULL;
+	s->n += at == s->n;
+	s->at[at] = (struct looked_at){ .pid = pid };
+	return &s->at[at];
 }
 
 /* New processes; those in which Python had not begun are opened again. */
 static void refresh(struct stack_samples *s)
 {
-	pid_t pids[LOOKED_MAX];
-	size_t n = stacks_tree(s->job, pids, LOOKED_MAX);
+	size_t n = stacks_tree(s->job, s->pids, STACK_PROCESSES_MAX);
 
+	s->lists++;
 	for (size_t i = 0; i < n; i++) {
-		size_t k = 0;
+		struct looked_at *at = looked_of(s, s->pids[i]);
 
-		while (k < s->n && s->at[k].pid != pids[i])
-			k++;
-		if (k == LOOKED_MAX ||
-		    (k < s->n && (s->at[k].reader || s->at[k].tries > TRIES_MAX)))
+		if (!at)
 			continue;
-		s->at[k].pid = pids[i];
-		s->at[k].tries++;
-		open_python(s, &s->at[k]);
-		s->n += k == s->n;
+		at->seen = s->lists;
+		if (!at->reader && at->tries <= TRIES_MAX && s->n_readers < READERS_MAX)
+			open_python(s, at);
 	}
+	for (size_t k = 0; k < s->n; k++)
+		s->at[k].over |= !s->at[k].reader && s->at[k].seen != s->lists;
 }
 
 static bool same(const char *x, const char *y)
 {
 	return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static const char *kept(struct stack_samples *s, const char *text)
+{
+	return text ? arena_strdup(&s->a, text) : NULL;
 }
 
 static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
@@ -130,13 +160,13 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 	}
 	if (i == PLACES_MAX)
 		return;
-	/* Names of files and functions live as long as the reader, what else there is does not. */
+	/* What there is lives as long as the reader at most. */
 	if (i == s->n_places)
 		s->places[s->n_places++] = (struct place){ .process = process,
 							   .kind = arena_strdup(&s->a, kind),
-							   .file = p->file,
-							   .function = p->function,
-							   .source = p->source,
+							   .file = kept(s, p->file),
+							   .function = kept(s, p->function),
+							   .source = kept(s, p->source),
 							   .line = p->line };
 	s->places[i].samples++;
 	s->places[i].times += (long)s->at[process].samples - last > AWAY;
@@ -200,6 +230,8 @@ static void sample(struct stack_samples *s)
 			     strcmp(p.kind, "importing") != 0 && k < p.at.threads[0].n; k++)
 				count_module(s, i, p.at.threads[0].frames[k].file);
 		}
+		if (at->over)
+			close_reader(s, at);
 	}
 }
 
@@ -224,8 +256,7 @@ static void *sampling(void *ctx)
 			refresh(s);
 		sample(s);
 		s->cpu_s = thread_cpu_s();
-		if (!s->often)
-			rest = fmax(rest, COST * (s->cpu_s - before));
+		rest = fmax(rest, (s->often ? COST_OFTEN : COST) * (s->cpu_s - before));
 		for (double end = clock_mono_s() + rest;
 		     !atomic_load(&s->end) && clock_mono_s() < end;)
 			nanosleep(&(struct timespec){ 0, EVERY_MS * 1000000L }, NULL);
@@ -302,6 +333,8 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 
 	atomic_store(&s->end, true);
 	pthread_join(s->thread, NULL);
+	for (size_t i = 0; i < s->n; i++)
+		close_reader(s, &s->at[i]);
 	qsort(s->places, s->n_places, sizeof(*s->places), by_samples);
 	path = arena_printf(&s->a, "%s.stacks", recording);
 	fd = s->n_places ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;

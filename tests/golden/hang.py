@@ -263,7 +263,9 @@ for n in range(120):
     print('{"step": %d, "step_s": 0.025}' % n, flush=True)
 """)
     (base / "torch/utils/data/slow.py").write_text("import time\ndef fetch(): time.sleep(0.02)\n")
-    p = subprocess.run([gputune, "record", "--stacks", "-o", "j.rec", "--", sys.executable, "run.py"], cwd=base, capture_output=True, text=True,
+    # Behind more processes than loaders have.
+    many = f"for i in $(seq 300); do sleep 60 > /dev/null 2>&1 & done; '{sys.executable}' run.py; kill $(jobs -p)"
+    p = subprocess.run([gputune, "record", "--stacks", "-o", "j.rec", "--", "sh", "-c", many], cwd=base, capture_output=True, text=True,
                        env={**os.environ, "PYTHONPATH": str(base)}, timeout=120)
     lines = [json.loads(line) for line in (base / "j.rec.stacks").read_text().splitlines()] if (base / "j.rec.stacks").exists() else []
     first = lines[0]["places"][0] if lines else {}

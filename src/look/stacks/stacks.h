@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum { STACK_FRAMES_MAX = 200, STACK_THREADS_MAX = 4096, STACK_PROCESSES_MAX = 2000 };
+enum { STACK_FRAMES_MAX = 200, STACK_THREADS_MAX = 4096, STACK_PROCESSES_MAX = 4096 };
 
 struct stack_frame {
 	const char *function, *file;
