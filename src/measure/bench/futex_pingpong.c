@@ -37,7 +37,7 @@ struct hands {
 	const struct hand_arg *arg;
 	struct workers *workers;
 	struct hand side[2];
-	double all[2 * TURNS_MAX];
+	double all_us[2 * TURNS_MAX];
 	uint32_t turn; /* both words before a sample */
 	size_t early, given, taken;
 };
@@ -134,18 +134,14 @@ static int hand_run(void *state, struct bench_sample *out, struct err *e)
 			double took = s->side[i].took_ns[k];
 
 			s->early += took < 0;
-			s->all[n++] = fmax(took, 1);
-			if (out->observed)
-				histogram_add(out->observed, took);
+			s->all_us[n++] = fmax(took, 1) / 1e3;
 		}
 	}
 	s->given += 2 * s->arg->turns;
 	s->taken += n;
 	if (!n)
 		return err_set(e, -EAGAIN, "no thread was asleep when it was to be woken");
-	stat_sort(s->all, n);
-	out->value[0] = stat_quantile(s->all, n, 0.5) / 1e3;
-	out->value[1] = stat_quantile(s->all, n, 0.99) / 1e3;
+	bench_times(out, s->all_us, n);
 	return 0;
 }
 

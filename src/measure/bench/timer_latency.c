@@ -34,7 +34,7 @@ struct sleeps {
 	const atomic_bool *stop;
 	/* The last window: so many, this late. */
 	size_t n;
-	double late_ns[SLEEPS_MAX];
+	double late_us[SLEEPS_MAX];
 	/* All windows. */
 	size_t early, failed;
 };
@@ -59,6 +59,7 @@ static void sleeps_take(void *ctx, size_t i)
 {
 	struct sleeps *s = ctx;
 	struct timespec at, now;
+	double late_ns;
 	int r;
 
 	(void)i;
@@ -75,107 +76,46 @@ static void sleeps_take(void *ctx, size_t i)
 		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		s->failed += r != 0;
-		s->late_ns[s->n] = ns_between(&at, &now);
-		s->early += s->late_ns[s->n] < 0;
+		late_ns = ns_between(&at, &now);
+		s->early += late_ns < 0;
+		s->late_us[s->n] = fmax(late_ns, 0.5) / 1e3;
 	}
 }
 
-/* Median and 99th percentile of the window in microseconds, its values into observed.
- * -EINTR when the window is not complete. */
-static int sleeps_sample(struct sleeps *s, struct bench_sample *out, struct err *e)
-{
-	if (s->n < s->want)
-		return err_set(e, -EINTR, "interrupted");
-	for (size_t i = 0; out->observed && i < s->n; i++)
-		histogram_add(out->observed, s->late_ns[i]);
-	stat_sort(s->late_ns, s->n);
-	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
-	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
-	return 0;
-}
+/* --- a thread that wakes ---------------------------------------------------------------------- */
 
-/* -EILSEQ when a sleep ended early, -EIO when one failed. */
-static int sleeps_verify(const struct sleeps *s, struct err *e)
-{
-	if (s->failed)
-		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
-	if (s->early)
-		return err_set(e, -EILSEQ, "%zu wake-ups came too early", s->early);
-	return 0;
-}
+enum { STATES_MAX = 16, TEXT_SIZE = 128, SHARE_LEAST = 5 };
 
-/* --- after the timer -------------------------------------------------------------------------- */
-
-struct timer_latency_arg {
+struct wake_arg {
 	long interval_ns;
 	size_t window; /* wake-ups a sample */
 	unsigned cpu;
-	bool fifo; /* with real-time scheduling */
+	bool fifo;			/* with real-time scheduling */
+	bool awake;			/* the CPU is kept from idling */
+	const struct idle_group *group; /* the CPU's idle states are told; or NULL */
 };
 
-struct timer_latency {
-	const struct timer_latency_arg *arg;
+struct wake {
+	const struct wake_arg *arg;
+	struct host *h;
 	struct workers *worker;
 	struct sleeps sleeps;
 	int refused; /* errno of what real-time scheduling answered */
+	/* Microseconds in each state: when last looked, and of all windows together. */
+	long long seen[STATES_MAX], total[STATES_MAX];
+	char *text;
+	pthread_t spinner;
+	bool spins;
+	atomic_bool end;
 };
 
 static void become_fifo(void *ctx, size_t i)
 {
-	struct timer_latency *s = ctx;
+	struct wake *s = ctx;
 	struct sched_param p = { .sched_priority = WAKE_PRIORITY };
 
 	(void)i;
 	s->refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
-}
-
-static void timer_latency_teardown(void *state)
-{
-	struct timer_latency *s = state;
-
-	if (s->worker)
-		workers_end(s->worker);
-}
-
-static int timer_latency_setup(const struct bench_env *env, const struct bench_case *c, void *state,
-			       const char **variant, struct err *e)
-{
-	struct timer_latency *s = state;
-	struct idset cpus = { 0 };
-	int r;
-
-	s->arg = c->arg;
-	s->sleeps = (struct sleeps){ .interval_ns = s->arg->interval_ns,
-				     .want = s->arg->window,
-				     .stop = env->stop };
-	idset_add(env->a, &cpus, s->arg->cpu);
-	r = workers_start(&cpus, &s->worker, e);
-	if (r)
-		return r;
-	if (s->arg->fifo)
-		workers_run(s->worker, become_fifo, s);
-	if (s->refused) {
-		r = err_set(e, -s->refused, "real-time scheduling was refused: %s",
-			    strerror(s->refused));
-		err_hint(e, "run as root or as a user with an rtprio limit");
-		return r;
-	}
-	*variant =
-		s->arg->fifo ? "SCHED_FIFO, priority 80" : "normal scheduling, 1 ns of timer slack";
-	return 0;
-}
-
-static int timer_latency_run(void *state, struct bench_sample *out, struct err *e)
-{
-	struct timer_latency *s = state;
-
-	workers_run(s->worker, sleeps_take, &s->sleeps);
-	return sleeps_sample(&s->sleeps, out, e);
-}
-
-static int timer_latency_verify(void *state, struct err *e)
-{
-	return sleeps_verify(&((struct timer_latency *)state)->sleeps, e);
 }
 
 /* By trying: root may be refused too, by a container or the kernel's real-time groups. */
@@ -189,90 +129,9 @@ static bool may_fifo(void)
 	       pthread_setschedparam(pthread_self(), policy, &before) == 0;
 }
 
-static void timer_latency_cases(const struct bench_env *env, struct bench_cases *out)
-{
-	static const struct {
-		const char *name;
-		long ns;
-		size_t window;
-	} rows[] = { { "100us", 100000, 500 }, { "1ms", 1000000, 100 }, { "10ms", 10000000, 20 } };
-	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
-
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
-		struct timer_latency_arg *arg = ARENA_NEW(env->a, struct timer_latency_arg);
-		bool fifo = i % 2;
-
-		if (fifo && !may_fifo())
-			continue;
-		*arg = (struct timer_latency_arg){ env->small ? rows[i / 2].ns / 20
-							      : rows[i / 2].ns,
-						   env->small ? 10 : rows[i / 2].window, cpu,
-						   fifo };
-		bench_case_add(
-			env->a, out,
-			(struct bench_case){
-				.name = arena_printf(env->a, "%s%s", rows[i / 2].name,
-						     fifo ? ":fifo" : ""),
-				.setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
-				.placement = arena_printf(env->a, "one thread on CPU %u", cpu),
-				.arg = arg });
-	}
-}
-
-const struct bench bench_wake = {
-	.name = "timer-wake-up",
-	.title = "wake-up latency of a sleeping thread",
-	.method = "Repeated clock_nanosleep to an absolute time on one CPU: microseconds from the "
-		  "requested time to the wake-up. A sample is the median, and the 99th percentile, "
-		  "of a window of wake-ups. No wake-up may be early. With :fifo the thread has "
-		  "real-time scheduling, if permitted.",
-	.version = 1,
-	FIGURES(bench_times_figures),
-	.observed_scale = 1e-3,
-	.seconds = 3,
-	.rounds = 3,
-	.cases = timer_latency_cases,
-	.state_size = sizeof(struct timer_latency),
-	.setup = timer_latency_setup,
-	.run = timer_latency_run,
-	.verify = timer_latency_verify,
-	.teardown = timer_latency_teardown,
-	.no_limit = "unknown: the exit latency of the current idle state is added",
-};
-
-/*
- * What idle states cost: how late a thread wakes after sleeps of different lengths, with the idle
- * states that the CPU was in meanwhile; and the same while a thread of the idle class keeps the CPU
- * from idling. The difference is what holding CPUs out of idle states would buy, measured without
- * changing any setting.
- */
-
-enum { STATES_MAX = 16, TEXT_SIZE = 128, SHARE_LEAST = 5 };
-
-struct idle_arg {
-	long interval_ns;
-	size_t window;
-	unsigned cpu;
-	bool awake; /* the CPU is kept from idling */
-	const struct idle_group *group;
-};
-
-struct idle {
-	const struct idle_arg *arg;
-	struct host *h;
-	struct workers *worker;
-	struct sleeps sleeps;
-	/* Microseconds in each state: when last looked, and of all windows together. */
-	long long seen[STATES_MAX], total[STATES_MAX];
-	char *text;
-	pthread_t spinner;
-	bool spins;
-	atomic_bool end;
-};
-
 static void *spin(void *arg)
 {
-	struct idle *s = arg;
+	struct wake *s = arg;
 
 	while (!atomic_load_explicit(&s->end, memory_order_relaxed))
 		;
@@ -281,7 +140,7 @@ static void *spin(void *arg)
 
 /* A thread that runs when nothing else wants to. Anybody may make a thread of that class. It is
  * pinned from outside: on a busy CPU it may not come to do anything itself. */
-static int start_spinner(struct idle *s, struct err *e)
+static int start_spinner(struct wake *s, struct err *e)
 {
 	size_t size = CPU_ALLOC_SIZE(s->arg->cpu + 1);
 	cpu_set_t *set = CPU_ALLOC(s->arg->cpu + 1);
@@ -308,10 +167,12 @@ static int start_spinner(struct idle *s, struct err *e)
 }
 
 /* Adds what passed since the last look to the totals; the first one only looks. */
-static void timer_latency_look(struct idle *s, bool add)
+static void look_at_states(struct wake *s, bool add)
 {
 	size_t k = 0;
 
+	if (!s->arg->group)
+		return;
 	LIST_FOR_EACH (const struct idle_state, it, &s->arg->group->states) {
 		char path[128], line[32];
 		long long us;
@@ -330,9 +191,9 @@ static void timer_latency_look(struct idle *s, bool add)
 	}
 }
 
-static void timer_latency_idle_teardown(void *state)
+static void wake_teardown(void *state)
 {
-	struct idle *s = state;
+	struct wake *s = state;
 
 	atomic_store(&s->end, true);
 	if (s->spins)
@@ -341,10 +202,10 @@ static void timer_latency_idle_teardown(void *state)
 		workers_end(s->worker);
 }
 
-static int timer_latency_idle_setup(const struct bench_env *env, const struct bench_case *c,
-				    void *state, const char **variant, struct err *e)
+static int wake_setup(const struct bench_env *env, const struct bench_case *c, void *state,
+		      const char **variant, struct err *e)
 {
-	struct idle *s = state;
+	struct wake *s = state;
 	struct idset cpus = { 0 };
 	int r;
 
@@ -360,22 +221,34 @@ static int timer_latency_idle_setup(const struct bench_env *env, const struct be
 		r = start_spinner(s, e);
 	if (r)
 		return r;
-	*variant = s->arg->awake ? "kept awake by a thread of the idle class" : s->text;
+	if (s->arg->fifo)
+		workers_run(s->worker, become_fifo, s);
+	if (s->refused)
+		return err_set(e, -s->refused, "real-time scheduling was refused: %s",
+			       strerror(s->refused));
+	*variant = s->arg->awake   ? "kept awake by a thread of the idle class"
+		   : s->arg->group ? s->text
+		   : s->arg->fifo  ? "SCHED_FIFO, priority 80"
+				   : "normal scheduling, 1 ns of timer slack";
 	return 0;
 }
 
-static int timer_latency_idle_run(void *state, struct bench_sample *out, struct err *e)
+/* -EINTR when the window is not complete. */
+static int wake_run(void *state, struct bench_sample *out, struct err *e)
 {
-	struct idle *s = state;
+	struct wake *s = state;
 
-	timer_latency_look(s, false);
+	look_at_states(s, false);
 	workers_run(s->worker, sleeps_take, &s->sleeps);
-	timer_latency_look(s, true);
-	return sleeps_sample(&s->sleeps, out, e);
+	look_at_states(s, true);
+	if (s->sleeps.n < s->sleeps.want)
+		return err_set(e, -EINTR, "interrupted");
+	bench_times(out, s->sleeps.late_us, s->sleeps.n);
+	return 0;
 }
 
 /* "C6 90 %, C1 10 %": where the CPU idled, in tenths, the rest left out. */
-static void note_states(const struct idle *s)
+static void note_states(const struct wake *s)
 {
 	long long all = 0;
 	size_t k = 0, at = 0;
@@ -396,15 +269,73 @@ static void note_states(const struct idle *s)
 	}
 }
 
-static int idle_verify(void *state, struct err *e)
+/* -EILSEQ when a sleep ended early, -EIO when one failed. */
+static int wake_verify(void *state, struct err *e)
 {
-	struct idle *s = state;
+	struct wake *s = state;
 
-	note_states(s);
-	return sleeps_verify(&s->sleeps, e);
+	if (s->arg->group)
+		note_states(s);
+	if (s->sleeps.failed)
+		return err_set(e, -EIO, "%zu sleeps failed", s->sleeps.failed);
+	if (s->sleeps.early)
+		return err_set(e, -EILSEQ, "%zu wake-ups came too early", s->sleeps.early);
+	return 0;
 }
 
 /* --- cases ------------------------------------------------------------------------------------ */
+
+static unsigned last_cpu(const struct bench_env *env)
+{
+	return env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
+}
+
+static void wake_add(const struct bench_env *env, struct bench_cases *out, const char *name,
+		     struct wake_arg want)
+{
+	struct wake_arg *arg = ARENA_NEW(env->a, struct wake_arg);
+
+	want.cpu = last_cpu(env);
+	*arg = want;
+	bench_case_add(env->a, out,
+		       (struct bench_case){
+			       .name = arena_printf(env->a, "%s%s", name,
+						    arg->awake	? ":awake"
+						    : arg->fifo ? ":fifo"
+								: ""),
+			       .setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
+			       .placement = arena_printf(env->a, "one thread on CPU %u", arg->cpu),
+			       .arg = arg });
+}
+
+struct wake_row {
+	const char *name;
+	long ns;
+	size_t window;
+};
+
+static void wake_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	static const struct wake_row rows[] = { { "100us", 100000, 500 },
+						{ "1ms", 1000000, 100 },
+						{ "10ms", 10000000, 20 } };
+	bool fifo = may_fifo();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int k = 0; k <= fifo; k++)
+			wake_add(env, out, rows[i].name,
+				 (struct wake_arg){ .interval_ns = env->small ? rows[i].ns / 20
+									      : rows[i].ns,
+						    .window = env->small ? 10 : rows[i].window,
+						    .fifo = k });
+}
+
+/*
+ * What idle states cost: how late a thread wakes after sleeps of different lengths, with the idle
+ * states that the CPU was in meanwhile; and the same while a thread of the idle class keeps the CPU
+ * from idling. The difference is what holding CPUs out of idle states would buy, measured without
+ * changing any setting.
+ */
 
 static const struct idle_group *group_of(const struct cpus *m, unsigned cpu)
 {
@@ -414,33 +345,13 @@ static const struct idle_group *group_of(const struct cpus *m, unsigned cpu)
 	return NULL;
 }
 
-static void timer_latency_add(const struct bench_env *env, struct bench_cases *out,
-			      const char *name, const struct idle_arg *want)
+static void idle_cases(const struct bench_env *env, struct bench_cases *out)
 {
-	struct idle_arg *arg = ARENA_NEW(env->a, struct idle_arg);
-
-	*arg = *want;
-	bench_case_add(
-		env->a, out,
-		(struct bench_case){
-			.name = arena_printf(env->a, "%s%s", name, arg->awake ? ":awake" : ""),
-			.setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
-			.placement = arena_printf(env->a, "one thread on CPU %u", arg->cpu),
-			.arg = arg });
-}
-
-static void timer_latency_idle_cases(const struct bench_env *env, struct bench_cases *out)
-{
-	static const struct {
-		const char *name;
-		long ns;
-		size_t window;
-	} rows[] = { { "100us", 100000, 500 },
-		     { "1ms", 1000000, 100 },
-		     { "10ms", 10000000, 10 },
-		     { "50ms", 50000000, 4 } };
-	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
-	const struct idle_group *group = group_of(&env->m->cpu, cpu);
+	static const struct wake_row rows[] = { { "100us", 100000, 500 },
+						{ "1ms", 1000000, 100 },
+						{ "10ms", 10000000, 10 },
+						{ "50ms", 50000000, 4 } };
+	const struct idle_group *group = group_of(&env->m->cpu, last_cpu(env));
 
 	if (!group) {
 		out->none = fact_or(&env->m->cpu.hypervisor, 0)
@@ -448,17 +359,18 @@ static void timer_latency_idle_cases(const struct bench_env *env, struct bench_c
 				    : "not measurable here: the kernel reports no idle states";
 		return;
 	}
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
-		struct idle_arg arg = { env->small ? rows[i / 2].ns / 50 : rows[i / 2].ns,
-					env->small ? 5 : rows[i / 2].window, cpu, i % 2, group };
-
-		timer_latency_add(env, out, rows[i / 2].name, &arg);
-	}
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++)
+		wake_add(env, out, rows[i / 2].name,
+			 (struct wake_arg){ .interval_ns = env->small ? rows[i / 2].ns / 50
+								      : rows[i / 2].ns,
+					    .window = env->small ? 5 : rows[i / 2].window,
+					    .awake = i % 2,
+					    .group = group });
 }
 
 static struct bench_limit idle_limit(const struct bench_env *env, const struct bench_case *c)
 {
-	const struct idle_arg *arg = c->arg;
+	const struct wake_arg *arg = c->arg;
 	const struct idle_state *deepest = NULL;
 
 	LIST_FOR_EACH (const struct idle_state, it, &arg->group->states)
@@ -476,6 +388,25 @@ static struct bench_limit idle_limit(const struct bench_env *env, const struct b
 	};
 }
 
+/* Setup, run and check of both. */
+#define WAKE                                                                                       \
+	.version = 1, FIGURES(bench_times_figures), .observed_scale = 1e-3, .rounds = 3,           \
+	.state_size = sizeof(struct wake), .setup = wake_setup, .run = wake_run,                   \
+	.verify = wake_verify, .teardown = wake_teardown
+
+const struct bench bench_wake = {
+	.name = "timer-wake-up",
+	.title = "wake-up latency of a sleeping thread",
+	.method = "Repeated clock_nanosleep to an absolute time on one CPU: microseconds from the "
+		  "requested time to the wake-up. A sample is the median, and the 99th percentile, "
+		  "of a window of wake-ups. No wake-up may be early. With :fifo the thread has "
+		  "real-time scheduling, if permitted.",
+	WAKE,
+	.seconds = 3,
+	.cases = wake_cases,
+	.no_limit = "unknown: the exit latency of the current idle state is added",
+};
+
 const struct bench bench_idle_wake = {
 	.name = "idle-wake-up",
 	.title = "cost of idle states: wake-ups after sleeps of different lengths",
@@ -484,16 +415,8 @@ const struct bench bench_idle_wake = {
 		  "the kernel; the variant names the CPU's state. With :awake a thread of the idle "
 		  "class spins on the same CPU, so the CPU never idles: the difference is the cost "
 		  "of idle states. No setting is changed.",
-	.version = 1,
-	FIGURES(bench_times_figures),
-	.observed_scale = 1e-3,
+	WAKE,
 	.seconds = 1.5,
-	.rounds = 3,
-	.cases = timer_latency_idle_cases,
-	.state_size = sizeof(struct idle),
-	.setup = timer_latency_idle_setup,
-	.run = timer_latency_idle_run,
-	.verify = idle_verify,
-	.teardown = timer_latency_idle_teardown,
+	.cases = idle_cases,
 	.limit = idle_limit,
 };
