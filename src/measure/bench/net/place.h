@@ -37,13 +37,30 @@ void net_case_add(const struct bench_env *env, struct bench_cases *out, const st
 /* Opens a session with the peer and begins the test. peer_close either way. */
 int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struct peer *p,
 		   struct err *e);
+/* What interfaces of both sides had carried at a moment. */
+struct net_carried {
+	struct link_bytes here;
+	const struct frame_counts *there;
+};
+
 /*
  * Whether what was measured went over the line: 90 % of payload, less slack for what was under way
- * while counters were read. here and there: bytes that our interface and the peer's counted, NAN:
- * not known; the text says what of the peer's they did not pass. -EXDEV and *e.
+ * while counters were read. out: to the peer; the text says what of the peer's it did not pass.
+ * -EXDEV and *e.
  */
-int net_line_check(double payload, double slack, double here, const char *name, double there,
-		   const char *text, struct err *e);
-/* The test's one connection, whose descriptor is *fd, and the other side has begun. */
-int net_one_stream(struct peer *p, int *fd, struct err *e);
+int net_line_check(double payload, double slack, bool out, const struct net_carried *from,
+		   const struct net_carried *to, const char *name, const char *text, struct err *e);
+/* A test of one connection: *s is zeroed. */
+struct net_single {
+	const struct net_arg *arg;
+	struct peer peer;
+	int fd;
+};
+/* Connected, and the other side has begun; text: what the connection is, NET_TEXT bytes.
+ * net_single_close either way. */
+int net_single_open(const struct bench_env *env, const struct bench_case *c, struct net_single *s,
+		    char *text, struct err *e);
+void net_single_close(struct net_single *s);
+/* Somebody asked to stop. */
+bool net_stopped(const struct peer *p);
 #endif

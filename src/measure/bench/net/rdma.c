@@ -67,7 +67,7 @@ static int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struc
 			return out->status ? verbs_failed(&s->pair, out, e) : 0;
 		if (!rdma_spin(&spin))
 			continue;
-		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+		if (net_stopped(&s->peer))
 			return err_set(e, -EINTR, "interrupted");
 		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
 		if (net_now_ms() > end)
@@ -256,21 +256,6 @@ static int net_rdma_drain(struct flow *s, struct err *e)
 	return r;
 }
 
-static int net_rdma_check_link(const struct flow *s, const struct peer_counts *end, struct err *e)
-{
-	struct link_bytes now = rdma_count(&s->c.port);
-	bool out = s->op != VERBS_READ, known = now.known && s->first_link.known,
-	     told = !((end->c.flags | s->first.c.flags) & COUNTS_NO_NIC);
-	double here = (double)(out ? now.tx - s->first_link.tx : now.rx - s->first_link.rx);
-	double there = (double)(out ? end->c.nic_rx - s->first.c.nic_rx
-				    : end->c.nic_tx - s->first.c.nic_tx);
-
-	if (!s->c.arg->place.peer)
-		return 0;
-	return net_line_check((double)(s->done * s->size), 1e6, known ? here : NAN,
-			      s->c.port.device, told ? there : NAN, "port", e);
-}
-
 static int flow_verify(void *state, struct err *e)
 {
 	struct flow *s = state;
@@ -298,7 +283,12 @@ static int flow_verify(void *state, struct err *e)
 	if (wrong)
 		return err_set(e, -EILSEQ, "%llu messages arrived with other data than was sent",
 			       wrong);
-	return net_rdma_check_link(s, &end, e);
+	if (!s->c.arg->place.peer)
+		return 0;
+	return net_line_check((double)(s->done * s->size), 1e6, s->op != VERBS_READ,
+			      &(struct net_carried){ s->first_link, &s->first.c },
+			      &(struct net_carried){ rdma_count(&s->c.port), &end.c },
+			      s->c.port.device, "port", e);
 }
 
 static void flow_cases(const struct bench_env *env, struct bench_cases *out)
@@ -398,14 +388,13 @@ static int ping_setup(const struct bench_env *env, const struct bench_case *c, v
 /* Spins on our memory until the answer stands there. */
 static int net_rdma_answered(struct ping *s, const _Atomic uint64_t *word, struct err *e)
 {
-	const atomic_bool *stop = s->c.peer.frames.stop;
 	struct rdma_spin spin = { 0 };
 	long long end = 0;
 
 	while (atomic_load_explicit(word, memory_order_acquire) != ~s->count) {
 		if (!rdma_spin(&spin))
 			continue;
-		if (stop && atomic_load(stop))
+		if (net_stopped(&s->c.peer))
 			return err_set(e, -EINTR, "interrupted");
 		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
 		if (net_now_ms() > end)

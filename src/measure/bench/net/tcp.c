@@ -186,22 +186,6 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 
 /* --- verdict ---------------------------------------------------------------------------------- */
 
-static int tcp_check_link(const struct rate *s, const struct moment *end, double payload,
-			  struct err *e)
-{
-	bool out = sending(s), known = end->link.known && s->first.link.known,
-	     told = !((end->peer.c.flags | s->first.peer.c.flags) & COUNTS_NO_NIC);
-	double here =
-		(double)(out ? end->link.tx - s->first.link.tx : end->link.rx - s->first.link.rx);
-	double there = (double)(out ? end->peer.c.nic_rx - s->first.peer.c.nic_rx
-				    : end->peer.c.nic_tx - s->first.peer.c.nic_tx);
-
-	if (s->link.loopback)
-		return 0;
-	return net_line_check(payload, 8e6, known ? here : NAN, s->link.name, told ? there : NAN,
-			      "interface: the data took another path", e);
-}
-
 /* Stops both sides; the totals must be the same to the byte. */
 static int rate_verify(void *state, struct err *e)
 {
@@ -231,7 +215,11 @@ static int rate_verify(void *state, struct err *e)
 			       (unsigned long long)(sending(s) ? end.peer.c.bytes : end.own.bytes));
 	r = tcp_check(s, &end, e);
 	payload = (double)(end.own.bytes - s->first.own.bytes);
-	r = r ? r : tcp_check_link(s, &end, payload, e);
+	if (r == 0 && !s->link.loopback)
+		r = net_line_check(payload, 8e6, sending(s),
+				   &(struct net_carried){ s->first.link, &s->first.peer.c },
+				   &(struct net_carried){ end.link, &end.peer.c }, s->link.name,
+				   "interface: the data took another path", e);
 	again = sending(s) ? end.own.retransmits : end.peer.c.retransmits;
 	if (r == 0 && again)
 		snprintf(s->variant + n, VARIANT_MAX - n,
@@ -450,7 +438,7 @@ static int connects_run(void *state, struct bench_sample *out, struct err *e)
 			return peer_fail(&s->peer, r, "connecting", e);
 		if (out->observed)
 			histogram_add(out->observed, s->us[n] * 1e3);
-		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+		if (net_stopped(&s->peer))
 			return err_set(e, -EINTR, "interrupted");
 	}
 	stat_sort(s->us, n);
@@ -528,9 +516,7 @@ const struct bench bench_tcp_connect = {
 enum { STEADY = 5, PAUSE_LEAST_MS = 300, PAUSE_MOST_MS = 3000 };
 
 struct idle {
-	const struct net_arg *arg;
-	struct peer peer;
-	int fd;
+	struct net_single c;
 	uint8_t *data;
 	uint64_t bytes;
 	bool warm;
@@ -540,9 +526,7 @@ static void tcp_idle_teardown(void *state)
 {
 	struct idle *s = state;
 
-	if (s->fd >= 0)
-		net_drop(s->fd);
-	peer_close(&s->peer);
+	net_single_close(&s->c);
 	free(s->data);
 }
 
@@ -551,27 +535,16 @@ static int tcp_idle_setup(const struct bench_env *env, const struct bench_case *
 {
 	struct idle *s = state;
 	char text[NET_TEXT];
-	int r, slow = sysctl_slow_start_after_idle();
+	int r = net_single_open(env, c, &s->c, text, e), slow = sysctl_slow_start_after_idle();
 
-	s->arg = c->arg;
-	s->fd = -1;
-	s->data = heap_array(1, s->arg->test.size);
-	r = net_peer_start(env, s->arg, &s->peer, e);
-	r = r ? r : net_one_stream(&s->peer, &s->fd, e);
+	s->data = heap_array(1, s->c.arg->test.size);
 	if (r)
 		return r;
-	net_no_delay(s->fd, true);
-	stream_describe(s->fd, text);
 	*variant = arena_printf(env->a, "%s, slow start after idle %s", text,
 				slow < 0 ? "not seen"
 				: slow	 ? "on"
 					 : "off");
 	return 0;
-}
-
-static bool interrupted(const struct idle *s)
-{
-	return s->peer.frames.stop && atomic_load(s->peer.frames.stop);
 }
 
 /* Beyond the time after which the kernel takes the connection for idle. */
@@ -581,9 +554,9 @@ static int pause_ms(const struct idle *s)
 	socklen_t n = sizeof(info);
 	long long ms = 0;
 
-	if (s->arg->small)
+	if (s->c.arg->small)
 		return 1;
-	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0)
+	if (getsockopt(s->c.fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0)
 		ms = 2LL * info.tcpi_rto / 1000;
 	return ms < PAUSE_LEAST_MS ? PAUSE_LEAST_MS : ms > PAUSE_MOST_MS ? PAUSE_MOST_MS : (int)ms;
 }
@@ -593,11 +566,11 @@ static int tcp_burst(struct idle *s, double *rate)
 {
 	/* Not cut short: the peer counts whole bursts only. */
 	struct net_wait w = { STREAM_QUIET_MS, NULL };
-	size_t n = s->arg->test.size;
+	size_t n = s->c.arg->test.size;
 	uint64_t begin = net_now_ns(), there;
-	int r = net_write(s->fd, s->data, n, &w);
+	int r = net_write(s->c.fd, s->data, n, &w);
 
-	r = r ? r : net_read(s->fd, &there, sizeof(there), &w);
+	r = r ? r : net_read(s->c.fd, &there, sizeof(there), &w);
 	s->bytes += n;
 	*rate = (double)n * 8 / (double)(net_now_ns() - begin);
 	return r ? r : there == s->bytes ? 0 : -EPROTO;
@@ -609,7 +582,7 @@ static int steady(struct idle *s, double *median)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < STEADY; i++)
-		r = interrupted(s) ? -EINTR : tcp_burst(s, &rate[i]);
+		r = net_stopped(&s->c.peer) ? -EINTR : tcp_burst(s, &rate[i]);
 	if (r == 0)
 		*median = stat_median_in_place(rate, STEADY);
 	return r;
@@ -629,14 +602,14 @@ static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 	r = r ? r : steady(s, &before);
 	for (int left = pause_ms(s); r == 0 && left > 0; left--) {
 		nanosleep(&slice, NULL);
-		r = interrupted(s) ? -EINTR : 0;
+		r = net_stopped(&s->c.peer) ? -EINTR : 0;
 	}
 	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
 		return err_set(e, r, "%s reports another number of received bytes than were sent",
-			       s->peer.address.text);
+			       s->c.peer.address.text);
 	if (r)
-		return peer_fail(&s->peer, r, "sending a burst", e);
+		return peer_fail(&s->c.peer, r, "sending a burst", e);
 	out->value[1] = before;
 	out->value[2] = 100 * out->value[0] / before;
 	return 0;
@@ -648,9 +621,9 @@ static int tcp_idle_verify(void *state, struct err *e)
 	struct peer_counts counts;
 	int r;
 
-	peer_finishing(&s->peer);
-	shutdown(s->fd, SHUT_WR);
-	r = peer_stop(&s->peer, &counts, e);
+	peer_finishing(&s->c.peer);
+	shutdown(s->c.fd, SHUT_WR);
+	r = peer_stop(&s->c.peer, &counts, e);
 	if (r == 0 && counts.c.bytes != s->bytes)
 		return err_set(e, -EPROTO, "%llu bytes were sent, %llu received",
 			       (unsigned long long)s->bytes, (unsigned long long)counts.c.bytes);

@@ -11,9 +11,7 @@
 enum { WINDOW = 1000, WINDOW_MS = 100, SMALL_WINDOW = 20, MESSAGE_MAX = 4096 };
 
 struct request {
-	const struct net_arg *arg;
-	struct peer peer;
-	int fd;
+	struct net_single c;
 	uint64_t count, wrong;
 	uint8_t out[MESSAGE_MAX], in[MESSAGE_MAX];
 	double us[WINDOW];
@@ -21,11 +19,7 @@ struct request {
 
 static void request_teardown(void *state)
 {
-	struct request *s = state;
-
-	if (s->fd >= 0)
-		net_drop(s->fd);
-	peer_close(&s->peer);
+	net_single_close(&((struct request *)state)->c);
 }
 
 static int request_setup(const struct bench_env *env, const struct bench_case *c, void *state,
@@ -33,17 +27,11 @@ static int request_setup(const struct bench_env *env, const struct bench_case *c
 {
 	struct request *s = state;
 	char *text = arena_alloc(env->a, NET_TEXT);
-	int r;
+	int r = net_single_open(env, c, &s->c, text, e);
 
-	s->arg = c->arg;
-	s->fd = -1;
-	r = net_peer_start(env, s->arg, &s->peer, e);
-	r = r ? r : net_one_stream(&s->peer, &s->fd, e);
 	if (r)
 		return r;
-	net_no_delay(s->fd, true);
-	net_blocking(s->fd, 1000);
-	stream_describe(s->fd, text);
+	net_blocking(s->c.fd, 1000);
 	*variant = text;
 	return 0;
 }
@@ -54,8 +42,8 @@ static int tcp_latency_whole(const struct request *s, bool reading, uint8_t *p, 
 	long long end = 0;
 
 	for (size_t done = 0; done < n;) {
-		ssize_t k = reading ? recv(s->fd, p + done, n - done, 0)
-				    : send(s->fd, p + done, n - done, MSG_NOSIGNAL);
+		ssize_t k = reading ? recv(s->c.fd, p + done, n - done, 0)
+				    : send(s->c.fd, p + done, n - done, MSG_NOSIGNAL);
 
 		if (k > 0) {
 			done += (size_t)k;
@@ -65,7 +53,7 @@ static int tcp_latency_whole(const struct request *s, bool reading, uint8_t *p, 
 			return -ECONNRESET;
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
-		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+		if (net_stopped(&s->c.peer))
 			return -EINTR;
 		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
 		if (net_now_ms() > end)
@@ -76,7 +64,7 @@ static int tcp_latency_whole(const struct request *s, bool reading, uint8_t *p, 
 
 static int one_request(struct request *s)
 {
-	size_t n = s->arg->test.size;
+	size_t n = s->c.arg->test.size;
 	int r;
 
 	memcpy(s->out, &s->count, sizeof(s->count));
@@ -91,7 +79,7 @@ static int one_request(struct request *s)
 static int request_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct request *s = state;
-	size_t most = s->arg->small ? SMALL_WINDOW : WINDOW, n = 0;
+	size_t most = s->c.arg->small ? SMALL_WINDOW : WINDOW, n = 0;
 	long long end = net_now_ms() + WINDOW_MS;
 
 	for (; n < most && (n < 10 || net_now_ms() < end); n++) {
@@ -99,10 +87,10 @@ static int request_run(void *state, struct bench_sample *out, struct err *e)
 		int r = one_request(s);
 
 		if (r)
-			return peer_fail(&s->peer, r, "waiting for an answer", e);
+			return peer_fail(&s->c.peer, r, "waiting for an answer", e);
 		s->us[n] = (double)(net_now_ns() - begin) / 1e3;
 	}
-	if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+	if (net_stopped(&s->c.peer))
 		return err_set(e, -EINTR, "interrupted");
 	bench_times(out, s->us, n);
 	return 0;
@@ -114,19 +102,19 @@ static int request_verify(void *state, struct err *e)
 	struct peer_counts counts;
 	int r;
 
-	peer_finishing(&s->peer);
-	shutdown(s->fd, SHUT_WR);
-	r = peer_stop(&s->peer, &counts, e);
+	peer_finishing(&s->c.peer);
+	shutdown(s->c.fd, SHUT_WR);
+	r = peer_stop(&s->c.peer, &counts, e);
 	if (r)
 		return r;
 	if (s->wrong)
 		return err_set(e, -EILSEQ, "%llu bytes came back wrong",
 			       (unsigned long long)s->wrong);
-	if (counts.c.bytes != s->count * s->arg->test.size)
+	if (counts.c.bytes != s->count * s->c.arg->test.size)
 		return err_set(e, -EPROTO,
 			       "%llu requests were answered on this machine, %llu on the peer",
 			       (unsigned long long)s->count,
-			       (unsigned long long)(counts.c.bytes / s->arg->test.size));
+			       (unsigned long long)(counts.c.bytes / s->c.arg->test.size));
 	return 0;
 }
 
