@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,11 +15,11 @@
 #include <string.h>
 #include <time.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "look/stacks/stacks.h"
 #include "models/diagnose/read.h"
 #include "models/inject/look.h"
@@ -109,24 +108,6 @@ static bool events(struct trace_look *l, const char *text, size_t n, const char 
 	return s != NULL;
 }
 
-static char *whole(const char *path, size_t *n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-	char *text = NULL;
-	ssize_t got = 0;
-
-	*n = 0;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < TRACE_BYTES_MAX)
-		text = malloc((size_t)st.st_size + 1);
-	while (text && *n < (size_t)st.st_size &&
-	       (got = read(fd, text + *n, (size_t)st.st_size - *n)) > 0)
-		*n += (size_t)got;
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
 /* What a process wrote becomes a line. */
 static void collect(struct kineto *k, struct asker *p)
 {
@@ -135,21 +116,19 @@ static void collect(struct kineto *k, struct asker *p)
 										 NULL };
 	ARENA_AUTO a = { 0 };
 	const char *path = arena_printf(&a, "%s/look_%d.json", k->folder, (int)p->pid);
-	size_t n;
-	char *text = whole(path, &n);
+	TEXT_AUTO t = { 0 };
+	bool is = fd_read_input(path, TRACE_BYTES_MAX, &t) == 0;
 
 	p->tries++;
-	if (text || p->tries > TRIES_MAX)
-		p->waits = false;
+	p->waits = !is && p->tries <= TRIES_MAX;
 	k->look.from = k->look.to = 0;
 	k->look.at_s = (double)time(NULL);
 	k->look.copies = true;
-	if (text && events(&k->look, text, n, moment) && k->look.to > k->look.from &&
-	    events(&k->look, text, n, work))
+	if (is && events(&k->look, t.s, t.len, moment) && k->look.to > k->look.from &&
+	    events(&k->look, t.s, t.len, work))
 		look_write(&k->look, k->trace, (int)p->pid, stacks_rank(&a, p->pid));
-	if (text)
+	if (is)
 		unlink(path);
-	free(text);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "look/stack/elf.h"
 #include "look/stack/rodata.h"
@@ -51,13 +52,11 @@ static char *proc_text(struct arena *a, const char *path, size_t most, size_t *l
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	TEXT_AUTO t = { 0 };
-	char buf[8192];
-	ssize_t n;
 
-	while (fd >= 0 && t.len < most && (n = read(fd, buf, sizeof(buf))) > 0)
-		text_addn(&t, buf, (size_t)n);
-	if (fd >= 0)
+	if (fd >= 0) {
+		fd_read_all(fd, most, &t);
 		close(fd);
+	}
 	if (len)
 		*len = t.len;
 	return arena_strndup(a, t.s ? t.s : "", t.len);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread beside a measurement. It waits for signals and the next look with one call. The
  * program's alone: libgputune looks at the conditions too, and touches no signal. */
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "measure/bench/conditions.h"
 
 struct sampler {
@@ -16,17 +18,12 @@ struct sampler {
 	atomic_bool *stop;
 	atomic_bool end;
 	sigset_t old;
-	struct timespec start;
+	double start_s;
 	/* Reserved up front: nothing is allocated while something is measured. */
 	struct record_track *track;
 	size_t n;
 	double cpu_s, wall_s;
 };
-
-static double seconds_between(const struct timespec *a, const struct timespec *b)
-{
-	return (double)(b->tv_sec - a->tv_sec) + (double)(b->tv_nsec - a->tv_nsec) / 1e9;
-}
 
 static sigset_t watched(void)
 {
@@ -43,26 +40,26 @@ static sigset_t watched(void)
 	return set;
 }
 
-static void look(struct sampler *s, const struct timespec *now)
+static void look(struct sampler *s, double now_s)
 {
 	struct record_track *t = &s->track[s->n];
 
 	conditions_track(s->h, s->w, t);
-	t->at_s = seconds_between(&s->start, now);
+	t->at_s = now_s - s->start_s;
 	s->n++;
 }
 
 static void *sampler_main(void *arg)
 {
 	struct sampler *s = arg;
-	struct timespec now, cpu, wait = { 0, SAMPLER_PERIOD_MS * 1000000L };
-	double last_cpu = 0, period = SAMPLER_PERIOD_MS / 1e3, cost;
+	struct timespec cpu, wait = { 0, SAMPLER_PERIOD_MS * 1000000L };
+	double last_cpu = 0, period, cost;
 	sigset_t set = watched();
 
 	while (!atomic_load(&s->end)) {
 		int signal = sigtimedwait(&set, NULL, &wait);
+		double now_s = clock_mono_s();
 
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
 			atomic_store(s->stop, true);
 			/* The next one is not ours. */
@@ -75,17 +72,14 @@ static void *sampler_main(void *arg)
 			continue;
 		}
 		if (signal < 0 && s->n < SAMPLER_TRACK_MAX)
-			look(s, &now);
+			look(s, now_s);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 		s->cpu_s = (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
-		s->wall_s = seconds_between(&s->start, &now);
+		s->wall_s = now_s - s->start_s;
 		cost = s->cpu_s - last_cpu;
 		last_cpu = s->cpu_s;
 		/* At most 0.2 % of a CPU, and back to ten looks a second when they are cheap. */
-		period = cost / 0.002 > SAMPLER_PERIOD_MS / 1e3 ? cost / 0.002
-								: SAMPLER_PERIOD_MS / 1e3;
-		if (period > 10)
-			period = 10;
+		period = fmin(fmax(cost / 0.002, SAMPLER_PERIOD_MS / 1e3), 10);
 		wait = (struct timespec){ (time_t)period,
 					  (long)((period - (double)(time_t)period) * 1e9) };
 	}
@@ -101,7 +95,7 @@ struct sampler *sampler_start(struct host *h, const struct watch_list *w, atomic
 	s->h = h;
 	s->w = w;
 	s->stop = stop;
-	clock_gettime(CLOCK_MONOTONIC, &s->start);
+	s->start_s = clock_mono_s();
 	pthread_sigmask(SIG_BLOCK, &set, &s->old);
 	if (pthread_create(&s->thread, NULL, sampler_main, s)) {
 		pthread_sigmask(SIG_SETMASK, &s->old, NULL);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "measure/bench/bench.h"
 #include "base/text.h"
 #include "base/err.h"
@@ -39,27 +40,12 @@ struct sleeps {
 	size_t early, failed;
 };
 
-static struct timespec timer_latency_later(struct timespec t, long ns)
-{
-	t.tv_nsec += ns;
-	while (t.tv_nsec >= 1000000000L) {
-		t.tv_nsec -= 1000000000L;
-		t.tv_sec++;
-	}
-	return t;
-}
-
-static double ns_between(const struct timespec *a, const struct timespec *b)
-{
-	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
-}
-
 /* Work for a worker; ctx is struct sleeps. Ends early when *stop is set. */
 static void sleeps_take(void *ctx, size_t i)
 {
 	struct sleeps *s = ctx;
-	struct timespec at, now;
-	double late_ns;
+	struct timespec until;
+	long long at, late;
 	int r;
 
 	(void)i;
@@ -69,16 +55,15 @@ static void sleeps_take(void *ctx, size_t i)
 	for (s->n = 0; s->n < s->want; s->n++) {
 		if (s->stop && atomic_load(s->stop))
 			return;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		at = timer_latency_later(now, s->interval_ns);
+		at = clock_mono_ns() + s->interval_ns;
+		until = (struct timespec){ at / 1000000000, at % 1000000000 };
 		/* Between the two calls nothing that lies in memory: after an idle state it is far
 		 * away, and the clock waits for what is under way. */
-		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
+		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		late = clock_mono_ns() - at;
 		s->failed += r != 0;
-		late_ns = ns_between(&at, &now);
-		s->early += late_ns < 0;
-		s->late_us[s->n] = fmax(late_ns, 0.5) / 1e3;
+		s->early += late < 0;
+		s->late_us[s->n] = fmax((double)late, 0.5) / 1e3;
 	}
 }
 
