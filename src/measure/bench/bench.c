@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What benches share: the list of cases, the state of one set-up, figures of single times. */
+#include "base/clock.h"
 #include "measure/bench/bench.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ struct worker {
 	pthread_t thread;
 	unsigned cpu;
 	int error;
-	struct timespec from, to;
+	double from_s, to_s;
 };
 
 struct workers {
@@ -162,9 +163,9 @@ static void *worker_main(void *arg)
 		pthread_barrier_wait(&all->go);
 		if (!all->work)
 			break;
-		clock_gettime(CLOCK_MONOTONIC, &w->from);
+		w->from_s = clock_mono_s();
 		all->work(all->ctx, (size_t)(w - all->items));
-		clock_gettime(CLOCK_MONOTONIC, &w->to);
+		w->to_s = clock_mono_s();
 		pthread_barrier_wait(&all->done);
 	}
 	return NULL;
@@ -245,28 +246,19 @@ size_t workers_count(const struct workers *w)
 	return w->n;
 }
 
-static bool earlier(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 double workers_run(struct workers *w, void (*work)(void *ctx, size_t i), void *ctx)
 {
-	struct timespec from, to;
+	double from_s = INFINITY, to_s = 0;
 
 	w->work = work;
 	w->ctx = ctx;
 	pthread_barrier_wait(&w->go);
 	pthread_barrier_wait(&w->done);
-	from = w->items[0].from;
-	to = w->items[0].to;
-	for (size_t i = 1; i < w->n; i++) {
-		if (earlier(&w->items[i].from, &from))
-			from = w->items[i].from;
-		if (earlier(&to, &w->items[i].to))
-			to = w->items[i].to;
+	for (size_t i = 0; i < w->n; i++) {
+		from_s = fmin(from_s, w->items[i].from_s);
+		to_s = fmax(to_s, w->items[i].to_s);
 	}
-	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	return to_s - from_s;
 }
 
 void workers_end(struct workers *w)

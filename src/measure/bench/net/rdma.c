@@ -291,37 +291,48 @@ static int flow_verify(void *state, struct err *e)
 			      s->c.port.device, "port", e);
 }
 
-static void flow_cases(const struct bench_env *env, struct bench_cases *out)
+struct rdma_row {
+	const char *name, *setup; /* setup NULL: told by the size */
+	enum test_kind kind;
+	uint32_t size;
+};
+
+static void add_rows(const struct bench_env *env, struct bench_cases *out,
+		     const struct rdma_row *rows, size_t n)
 {
-	static const struct {
-		const char *name;
-		enum test_kind kind;
-		uint32_t size;
-	} rows[] = {
-		{ "write:64KiB", TEST_RDMA_WRITE, 64 << 10 },
-		{ "read:64KiB", TEST_RDMA_READ, 64 << 10 },
-		{ "send:64KiB", TEST_RDMA_SEND, 64 << 10 },
-		{ "write:4KiB", TEST_RDMA_WRITE, 4 << 10 },
-		{ "write:1MiB", TEST_RDMA_WRITE, 1 << 20 },
-		{ "read:1MiB", TEST_RDMA_READ, 1 << 20 },
-	};
 	struct net_place p;
 
 	if (!rdma_place_find(env, &p, out))
 		return;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct frame_start_test t = { .kind = rows[i].kind,
 					      .streams = 1,
 					      .size = rows[i].size };
 		size_t slots = rdma_slots(t.size);
 
 		net_case_add(env, out, &p, rows[i].name,
-			     arena_printf(env->a,
-					  "one reliable connection, %zu messages in flight, a "
-					  "completion for every %zu, host memory",
-					  slots, slots / 4),
+			     rows[i].setup ? rows[i].setup
+					   : arena_printf(env->a,
+							  "one reliable connection, %zu messages "
+							  "in flight, a completion for every %zu, "
+							  "host memory",
+							  slots, slots / 4),
 			     &t, false);
 	}
+}
+
+static void flow_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	static const struct rdma_row rows[] = {
+		{ "write:64KiB", NULL, TEST_RDMA_WRITE, 64 << 10 },
+		{ "read:64KiB", NULL, TEST_RDMA_READ, 64 << 10 },
+		{ "send:64KiB", NULL, TEST_RDMA_SEND, 64 << 10 },
+		{ "write:4KiB", NULL, TEST_RDMA_WRITE, 4 << 10 },
+		{ "write:1MiB", NULL, TEST_RDMA_WRITE, 1 << 20 },
+		{ "read:1MiB", NULL, TEST_RDMA_READ, 1 << 20 },
+	};
+
+	add_rows(env, out, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static struct bench_limit flow_limit(const struct bench_env *env, const struct bench_case *c)
@@ -483,11 +494,7 @@ static int ping_verify(void *state, struct err *e)
 
 static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 {
-	static const struct {
-		const char *name, *setup;
-		enum test_kind kind;
-		uint32_t size;
-	} rows[] = {
+	static const struct rdma_row rows[] = {
 		{ "write:8B", "8 bytes written to the peer and 8 back; half of the round trip",
 		  TEST_RDMA_PING, 8 },
 		{ "write:4KiB", "4 KiB written to the peer and 4 KiB back; half of the round trip",
@@ -495,17 +502,8 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 		{ "read:16B", "16 bytes read from the peer; the whole round trip", TEST_RDMA_READ,
 		  16 },
 	};
-	struct net_place p;
 
-	if (!rdma_place_find(env, &p, out))
-		return;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct frame_start_test t = { .kind = rows[i].kind,
-					      .streams = 1,
-					      .size = rows[i].size };
-
-		net_case_add(env, out, &p, rows[i].name, rows[i].setup, &t, false);
-	}
+	add_rows(env, out, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 const struct bench bench_rdma_latency = {
