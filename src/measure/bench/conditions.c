@@ -10,14 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 enum { WATCH_MOST = 4, WATCH_THROTTLE_MOST = 64, STAT_MAX = 4 << 20 };
-
-static void add(struct arena *a, const char ***list, size_t *n, const char *path)
-{
-	ARENA_ADD(a, *list, *n) = path;
-}
 
 static void add_throttles(struct arena *a, struct host *h, const struct machine *m,
 			  struct watch_list *w)
@@ -31,7 +27,7 @@ static void add_throttles(struct arena *a, struct host *h, const struct machine 
 			cpu);
 
 		if (i++ % step == 0 && host_exists(h, path))
-			add(a, &w->throttle, &w->n_throttle, path);
+			ARENA_ADD(a, w->throttle, w->n_throttle) = path;
 		else if (!w->n_throttle && i > 1)
 			return;
 	}
@@ -48,15 +44,14 @@ void watch_list_make(struct arena *a, struct host *h, const struct machine *m,
 	 */
 	LIST_FOR_EACH (const struct freq_policy, p, &m->cpu.policies)
 		if (i++ % step == 0)
-			add(a, &out->freq, &out->n_freq,
-			    arena_printf(
-				    a, "/sys/devices/system/cpu/cpufreq/policy%u/scaling_cur_freq",
-				    p->index));
+			ARENA_ADD(a, out->freq, out->n_freq) = arena_printf(
+				a, "/sys/devices/system/cpu/cpufreq/policy%u/scaling_cur_freq",
+				p->index);
 	if (host_list(h, "/sys/class/thermal", a, &names, &zones) == 0)
 		for (size_t k = 0; k < zones && out->n_temp < WATCH_MOST; k++)
 			if (str_starts(names[k], "thermal_zone"))
-				add(a, &out->temp, &out->n_temp,
-				    arena_printf(a, "/sys/class/thermal/%s/temp", names[k]));
+				ARENA_ADD(a, out->temp, out->n_temp) =
+					arena_printf(a, "/sys/class/thermal/%s/temp", names[k]);
 	add_throttles(a, h, m, out);
 }
 
@@ -149,7 +144,6 @@ void conditions_look(struct host *h, const struct watch_list *w, struct record_m
 {
 	struct record_track track;
 	struct arena a = { 0 };
-	struct timespec now;
 	struct rusage u, children;
 	char line[128], *text;
 	long long v;
@@ -180,8 +174,7 @@ void conditions_look(struct host *h, const struct watch_list *w, struct record_m
 			out->throttles = (out->throttles < 0 ? 0 : out->throttles) + v;
 	read_pm_qos(h, out);
 	read_stat(h, out);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	out->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	out->at_s = clock_mono_s();
 	/* The other side over loopback, a workload: they are what is measured. */
 	getrusage(RUSAGE_SELF, &u);
 	getrusage(RUSAGE_CHILDREN, &children);

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "measure/bench/bench.h"
+#include "measure/bench/disk_file.h"
 #include "base/text.h"
 #include "base/err.h"
 
@@ -125,30 +126,15 @@ static void *spin(void *arg)
 
 /* A thread that runs when nothing else wants to. Anybody may make a thread of that class. It is
  * pinned from outside: on a busy CPU it may not come to do anything itself. */
-static int start_spinner(struct wake *s, struct err *e)
+static int start_spinner(struct wake *s, const struct idset *cpu, struct err *e)
 {
-	size_t size = CPU_ALLOC_SIZE(s->arg->cpu + 1);
-	cpu_set_t *set = CPU_ALLOC(s->arg->cpu + 1);
-	struct sched_param p = { 0 };
-	pthread_attr_t attr;
-	int r;
+	cpu_set_t *before = pin_to(cpu);
+	int r = before ? pthread_create(&s->spinner, NULL, spin, s) : EPERM;
 
-	if (!set)
-		return err_set(e, -ENOMEM, "out of memory");
-	CPU_ZERO_S(size, set);
-	CPU_SET_S(s->arg->cpu, size, set);
-	pthread_attr_init(&attr);
-	pthread_attr_setaffinity_np(&attr, size, set);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_IDLE);
-	pthread_attr_setschedparam(&attr, &p);
-	r = pthread_create(&s->spinner, &attr, spin, s);
-	pthread_attr_destroy(&attr);
-	CPU_FREE(set);
-	if (r)
-		return err_set(e, -r, "cannot create a thread of the idle class: %s", strerror(r));
-	s->spins = true;
-	return 0;
+	pin_back(before);
+	s->spins = r == 0;
+	r = r ? r : pthread_setschedparam(s->spinner, SCHED_IDLE, &(struct sched_param){ 0 });
+	return r ? err_set(e, -r, "cannot create a thread of the idle class: %s", strerror(r)) : 0;
 }
 
 /* Adds what passed since the last look to the totals; the first one only looks. */
@@ -203,7 +189,7 @@ static int wake_setup(const struct bench_env *env, const struct bench_case *c, v
 	idset_add(env->a, &cpus, s->arg->cpu);
 	r = workers_start(&cpus, &s->worker, e);
 	if (r == 0 && s->arg->awake)
-		r = start_spinner(s, e);
+		r = start_spinner(s, &cpus, e);
 	if (r)
 		return r;
 	if (s->arg->fifo)

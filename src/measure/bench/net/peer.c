@@ -225,8 +225,10 @@ int peer_count(struct peer *p, struct peer_counts *out, struct err *e)
 
 int peer_stop(struct peer *p, struct peer_counts *out, struct err *e)
 {
-	int r = peer_counts_one(p, FRAME_STOP, out, "ending the test", e);
+	int r;
 
+	peer_finishing(p);
+	r = peer_counts_one(p, FRAME_STOP, out, "ending the test", e);
 	p->test = 0;
 	return r;
 }

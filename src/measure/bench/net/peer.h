@@ -50,8 +50,8 @@ int peer_stream(struct peer *p, size_t index, struct err *e);
 int peer_ready(struct peer *p, struct err *e);
 int peer_count(struct peer *p, struct peer_counts *out, struct err *e);
 int peer_stop(struct peer *p, struct peer_counts *out, struct err *e);
-/* From here on a stop does not cut waits short: what was measured is to be
- * checked. */
+/* From here on, at the latest from peer_stop, a stop does not cut waits short: what was measured is
+ * to be checked. */
 void peer_finishing(struct peer *p);
 int peer_verbs(struct peer *p, const struct frame_verbs *own, struct frame_verbs *theirs,
 	       struct err *e);

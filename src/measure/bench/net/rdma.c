@@ -474,10 +474,7 @@ static int ping_verify(void *state, struct err *e)
 	struct ping *s = state;
 	size_t size = s->c.arg->test.size;
 	struct peer_counts end;
-	int r;
-
-	peer_finishing(&s->c.peer);
-	r = peer_stop(&s->c.peer, &end, e);
+	int r = peer_stop(&s->c.peer, &end, e);
 
 	if (r)
 		return r;

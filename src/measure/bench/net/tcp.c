@@ -27,7 +27,6 @@ struct moment {
 
 struct rate {
 	const struct net_arg *arg;
-	const struct bench_env *env;
 	struct peer peer;
 	struct streams *streams;
 	struct net_link link; /* that the connections really use */
@@ -93,7 +92,6 @@ static int rate_setup(const struct bench_env *env, const struct bench_case *c, v
 	int r;
 
 	s->arg = c->arg;
-	s->env = env;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
 	r = net_peer_start(env, s->arg, &s->peer, e);
 	r = r ? r : open_streams(s, e);
@@ -114,7 +112,7 @@ static int sleep_window(const struct rate *s)
 	int n = (s->arg->small ? SMALL_WINDOW_MS : WINDOW_MS) * 1000000 / SLICE_NS;
 
 	for (int i = 0; i < n; i++) {
-		if (s->env->stop && atomic_load(s->env->stop))
+		if (net_stopped(&s->peer))
 			return -EINTR;
 		nanosleep(&slice, NULL);
 	}
@@ -452,10 +450,7 @@ static int connects_verify(void *state, struct err *e)
 {
 	struct connects *s = state;
 	struct peer_counts counts;
-	int r;
-
-	peer_finishing(&s->peer);
-	r = peer_stop(&s->peer, &counts, e);
+	int r = peer_stop(&s->peer, &counts, e);
 
 	if (r)
 		return r;
@@ -621,7 +616,6 @@ static int tcp_idle_verify(void *state, struct err *e)
 	struct peer_counts counts;
 	int r;
 
-	peer_finishing(&s->c.peer);
 	shutdown(s->c.fd, SHUT_WR);
 	r = peer_stop(&s->c.peer, &counts, e);
 	if (r == 0 && counts.c.bytes != s->bytes)

@@ -102,7 +102,6 @@ static int request_verify(void *state, struct err *e)
 	struct peer_counts counts;
 	int r;
 
-	peer_finishing(&s->c.peer);
 	shutdown(s->c.fd, SHUT_WR);
 	r = peer_stop(&s->c.peer, &counts, e);
 	if (r)
