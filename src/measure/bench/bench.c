@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What benches share: the list of cases, the state of one set-up, figures of single times. */
-#include "base/clock.h"
 #include "measure/bench/bench.h"
 
 #include <errno.h>
@@ -9,7 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* Logarithmic buckets. */
 
