@@ -138,7 +138,7 @@ static bool same(const char *x, const char *y)
 	return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-static const char *kept(struct stack_samples *s, const char *text)
+static const char *lasting(struct stack_samples *s, const char *text)
 {
 	return text ? arena_strdup(&s->a, text) : NULL;
 }
@@ -164,9 +164,9 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 	if (i == s->n_places)
 		s->places[s->n_places++] = (struct place){ .process = process,
 							   .kind = arena_strdup(&s->a, kind),
-							   .file = kept(s, p->file),
-							   .function = kept(s, p->function),
-							   .source = kept(s, p->source),
+							   .file = lasting(s, p->file),
+							   .function = lasting(s, p->function),
+							   .source = lasting(s, p->source),
 							   .line = p->line };
 	s->places[i].samples++;
 	s->places[i].times += (long)s->at[process].samples - last > AWAY;
