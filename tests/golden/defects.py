@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import sqlite3
 import struct
@@ -248,6 +249,12 @@ def planted(tmp):
     expect("where they lie", of(j, "cutlass-dsl-450-garbage")[0]["place"] == "/opt/venv", j["defects"])
 
 
+def processor():
+    """Seconds of a processor that programs of this test took: how busy the machine is does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def many(tmp):
     """40 containers and 3 environments: in a second and 40 MB; one of them has the old library, and its name stands with it."""
     tree = tmp / "many"
@@ -268,18 +275,18 @@ def many(tmp):
         put(tree / f"proc/{100 + c}/environ", "NCCL_CROSS_NIC=0\0")
         put(tree / f"var/lib/docker/containers/{c:064x}/config.v2.json", json.dumps({"Name": f"/job{c}", "Config": {"Image": "nvcr.io/x:1"}}))
         os.symlink("/" + base, tree / f"proc/{100 + c}/root")
-    before = time.monotonic()
+    before = processor()
     j = check("many containers", tree)
-    took = time.monotonic() - before
+    took = processor() - before
     hit = of(j, "nccl-arm-cas-gcc9")
     expect("one of 40", [h["place"] for h in hit] == ["docker job17"], hit)
     expect("all were seen", j and j["containers"] == 40 and j["environments"] == 43 and j["processes"] == 40, j and {**j, "defects": 0})
     if not common.sanitized(gputune):
-        expect("in a second", took < 1, took)
+        expect("in a second of a processor", took < 1, took)
         used = subprocess.run(["/usr/bin/time", "-f", "%M", gputune, "defects", "check", "--host", SPARK, "--rootfs", tree], capture_output=True,
                               text=True, env=common.PLAIN).stderr.split() if os.path.exists("/usr/bin/time") else ["0"]
         expect("in 40 MB", int(used[-1]) < 40000, used)
-        print(f"40 containers: {took * 1000:.0f} ms, {used[-1]} kB")
+        print(f"40 containers: {took * 1000:.0f} ms of a processor, {used[-1]} kB")
 
 
 def tar(*files):
@@ -377,13 +384,13 @@ def running(tmp):
     if held.stdout.readline() != "ready\n":
         held.wait()
         return skip("a container that runs", f"no mounts can be made here ({held.returncode})")
-    before = time.monotonic()
+    before = processor()
     j = follows("live", ["defects", "check", "--component", "nccl"], (0, 1), "defects")
-    took = time.monotonic() - before
+    took = processor() - before
     mine = [d for d in j["defects"] if d["id"] == "nccl-arm-cas-gcc9" and f"process {held.pid}" in d["place"]] if j else []
     expect("the mapped library", mine and mine[0]["proofs"][0]["from"].endswith("/opt/libnccl.so.2") and
            f"process {held.pid}" in mine[0]["proofs"][0]["what"], j)
-    print(f"a running container: {took * 1000:.0f} ms")
+    print(f"a running container: {took * 1000:.0f} ms of a processor")
     held.stdin.close()
     held.wait()
     return None
