@@ -11,11 +11,13 @@ struct compare_ask {
 };
 
 static const struct ask_row compare_ask_rows[] = {
-	{ "A", "the measurement before: a bench result, the id of a saved one, or a recording",
-	  ASK_TEXT(compare_ask, a), .argument = true, .required = true, .files = true,
-	  .listed = "results" },
-	{ "B", "the measurement after", ASK_TEXT(compare_ask, b), .argument = true,
-	  .required = true, .files = true },
+	{ "A",
+	  "the measurement before: a bench result, the id of a saved one, or a recording (without "
+	  "A "
+	  "and B: the last two saved results of one bench)",
+	  ASK_TEXT(compare_ask, a), .argument = true, .files = true, .listed = "results" },
+	{ "B", "the measurement after (default: the last saved result)", ASK_TEXT(compare_ask, b),
+	  .argument = true, .files = true },
 	{ ASK_PART(compare_ask, state, state_ask) },
 };
 
@@ -24,6 +26,38 @@ struct compare_answer {
 	struct contrast recordings;
 	bool recorded; /* these are what there is */
 };
+
+/* "20261121-045000-memory-bandwidth": what was measured comes after the time. */
+static const char *what_of(const struct stored *s)
+{
+	return s->id + strspn(s->id, "0123456789-");
+}
+
+/* Fills what is not given: the last saved result, and the last one before it of the same. */
+static int last_saved(struct door *d, struct compare_ask *ask)
+{
+	HOST_AUTO *h = d->live(d->ctx);
+	const struct store_where where = door_where(d, &ask->state);
+	struct err e = { 0 };
+	struct stored *ids;
+	size_t n, i;
+
+	if (store_list(d->arena, h, &where, &ids, &n, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	if (n)
+		ask->b = ids[n - 1].id;
+	for (i = n; !ask->a && i-- > 1;)
+		if (strcmp(what_of(&ids[i - 1]), what_of(&ids[n - 1])) == 0)
+			ask->a = ids[i - 1].id;
+	if (n && ask->a && strcmp(ask->a, ask->b) != 0)
+		return 0;
+	if (n && ask->a)
+		return door_refuse(d, EXIT_USAGE, "%s is the last saved result: give B too",
+				   ask->a);
+	return door_refuse(d, EXIT_USAGE,
+			   "no two results of one bench are saved: \"gputune list results\" lists "
+			   "them, \"gputune bench NAME\" measures");
+}
 
 static int compare_benches(struct door *d, const struct compare_ask *ask, struct compare *out)
 {
@@ -41,12 +75,19 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 	return out->n == out->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
+static int compare_answer(struct door *d, const struct compare_ask *asked,
+			  struct compare_answer *out)
 {
-	const char *a = door_saved(d, ask->a), *b = door_saved(d, ask->b);
+	struct compare_ask both_of = *asked, *ask = &both_of;
+	const char *a, *b;
 	struct contrast *both = &out->recordings;
 	struct err e = { 0 };
+	int code = ask->b ? 0 : last_saved(d, ask);
 
+	if (code)
+		return code;
+	a = door_saved(d, ask->a);
+	b = door_saved(d, ask->b);
 	out->recorded = recording_is(a);
 	if (out->recorded != recording_is(b))
 		return door_refuse(d, EXIT_USAGE, "cannot compare a recording with a bench result");
@@ -78,7 +119,8 @@ const struct verb compare_verb = {
 		 "recordings: each quantity, as higher, lower or no difference.",
 	.exits = "1: something got worse; 5: nothing could be compared",
 	.words = "diff versus vs regression",
-	.examples = EXAMPLES({ "compare before.json after.json", "two runs of bench --json" },
+	.examples = EXAMPLES({ "compare", "the last two saved results of one bench" },
+			     { "compare before.json after.json", "two files, from bench -o" },
 			     { "compare a.rec b.rec", "two recordings" }),
 	.ask = ASK_OF(compare_ask, NULL, compare_ask_rows),
 	.answer = compare_ask_any,

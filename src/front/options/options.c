@@ -27,6 +27,12 @@ static int take_option(struct parsing *g, struct verb_option *o, const char *tex
 {
 	struct err e = { 0 };
 
+	/* A captured machine is looked at, not looked up by its name. */
+	for (size_t i = 0; strcmp(o->row->name, "on") == 0 && str_starts(text, "demo:"); i++)
+		if (i == g->n || strcmp(g->options[i].row->name, "host") == 0) {
+			o = i < g->n ? &g->options[i] : o;
+			break;
+		}
 	if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
 		return complain(EXIT_USAGE, &e);
 	o->given = true;
@@ -66,7 +72,7 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 				  const char *word)
 {
 	enum { SHOWN = 4 };
-	const char *name;
+	const char *name, *tar;
 	bool writes = false, on = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -91,8 +97,10 @@ static const char *argument_meant(struct arena *a, const struct verb_option *o, 
 		writes = writes || row->letter == 'o';
 		on = on || strcmp(row->name, "on") == 0;
 	}
-	if (writes && (str_ends(word, ".tar") || str_ends(word, ".html")))
-		return arena_printf(a, "; did you mean \"-o %s\"?", word);
+	tar = strstr(word, ".tar");
+	if (writes && (tar || str_ends(word, ".html")))
+		return arena_printf(a, "; did you mean \"-o %.*s\"?",
+				    tar ? (int)(tar - word) + 4 : (int)strlen(word), word);
 	if (host_is_demo(word))
 		return arena_printf(a,
 				    on ? "; did you mean \"--on %s\"?"

@@ -470,7 +470,19 @@ void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 
 /* Two measurements against each other: a table a bench, and all intervals in one plot. */
 
-static struct cell bench_page_verdict_cell(const struct compare_row *r)
+/* Above it, "no difference" would be misleading. */
+enum { COARSE_PERCENT = 10 };
+
+/* The least difference that would have been seen, in percent. */
+static double least_seen(const struct compare_row *r)
+{
+	const struct stat_ratio *q = &r->ratio;
+
+	return fmax(100 * fmax(q->ratio - q->interval.low, q->interval.high - q->ratio),
+		    100 * COMPARE_THRESHOLD);
+}
+
+static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_row *r)
 {
 	static const struct {
 		const char *text;
@@ -480,6 +492,12 @@ static struct cell bench_page_verdict_cell(const struct compare_row *r)
 		      { "no difference", STYLE_PLAIN },
 		      { "not comparable", STYLE_UNKNOWN } };
 
+	/* Samples that scatter hide a difference. */
+	if (r->verdict == COMPARE_SAME && least_seen(r) > COARSE_PERCENT)
+		return least_seen(r) > 100
+			       ? cell_as(STYLE_UNKNOWN, "cannot tell")
+			       : cell_printf(d, STYLE_UNKNOWN, "cannot tell below %.0f %%",
+					     least_seen(r));
 	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
 }
 
@@ -501,7 +519,7 @@ static void compare_row(struct doc *d, struct node *t, const struct compare_row 
 		row[4] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
 		row[5] = cell(interval_text(d->arena, &r->ratio.interval));
 	}
-	row[6] = bench_page_verdict_cell(r);
+	row[6] = bench_page_verdict_cell(d, r);
 }
 
 /* True when the rows of this bench, from at on, are all about one figure. */
@@ -537,14 +555,11 @@ static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *
 /* The verdict; where there is no difference, the least one that would have been seen. */
 static const char *seen_text(struct arena *a, const struct compare_row *r)
 {
-	const struct stat_ratio *q = &r->ratio;
-	double least = 100 * fmax(q->ratio - q->interval.low, q->interval.high - q->ratio);
-
 	if (r->verdict != COMPARE_SAME)
 		return compare_verdict_name(r->verdict);
-	if (least > 100)
+	if (least_seen(r) > 100)
 		return "low resolution";
-	return arena_printf(a, "sees %.1f %%", fmax(least, 100 * COMPARE_THRESHOLD));
+	return arena_printf(a, "sees %.1f %%", least_seen(r));
 }
 
 /* All intervals below each other. */
@@ -579,11 +594,24 @@ static double by_chance(const struct compare *c)
 	return (1 - COMPARE_LEVEL) * (double)(c->n - c->count[COMPARE_CANNOT]);
 }
 
+static bool has_common_case(const struct compare *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->rows[i].has_medians)
+			return true;
+	return false;
+}
+
 struct doc *page_compare(struct arena *a, const struct compare *c)
 {
 	struct doc *d = doc_new(a);
 	struct node *list;
 
+	if (!has_common_case(c) && !c->cannot) {
+		doc_text(d, "%s and %s have no case in common: nothing to compare.", c->a->id,
+			 c->b->id);
+		return d;
+	}
 	for (size_t at = 0; at < c->n;)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);

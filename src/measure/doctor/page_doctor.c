@@ -131,20 +131,50 @@ static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum 
 
 static void tests(struct doc *d, const struct doctor_view *v)
 {
-	struct node *table = DOC_TABLE(d, NULL, "Test", "~Reason");
+	const char *why = NULL;
+	bool one = true; /* reason for all */
+	struct node *table;
 	TEXT_AUTO t = { 0 };
 
 	for (unsigned i = 0; i < TESTS; i++) {
+		const char *reason = v->e->not_run[i];
+
 		if (!(v->tests & TEST_BIT(i)))
 			continue;
-		if (!v->e->not_run[i]) {
+		if (!reason) {
 			text_printf(&t, "%s%s", t.len ? ", " : "", doctor_tests[i].name);
 			continue;
 		}
-		NODE_ROW(d, table, cell_as(STYLE_CODE, doctor_tests[i].name),
-			 cell(v->e->not_run[i]));
+		one = one && (!why || strcmp(reason, why) == 0);
+		why = reason;
 	}
+	if (!t.len && why && one) {
+		doc_text(d, "No test ran: %s.", why);
+		return;
+	}
+	table = DOC_TABLE(d, NULL, "Test", "~Reason");
+	for (unsigned i = 0; i < TESTS; i++)
+		if ((v->tests & TEST_BIT(i)) && v->e->not_run[i])
+			NODE_ROW(d, table, cell_as(STYLE_CODE, doctor_tests[i].name),
+				 cell(v->e->not_run[i]));
 	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
+}
+
+/* Each has a reason of its own: with --all. */
+static void not_tested(struct doc *d, const struct doctor_view *v)
+{
+	TEXT_AUTO t = { 0 };
+	size_t n = 0;
+
+	if (v->all || v->named) {
+		doctor_page_others(d, v, DOCTOR_OPEN, "Not tested, or incomplete");
+		return;
+	}
+	for (size_t i = 0; i < v->n; i++)
+		if (v->items[i].state == DOCTOR_OPEN)
+			text_printf(&t, "%s%s", n++ ? ", " : "", v->items[i].d->id);
+	if (n)
+		doc_text(d, "Not tested, or incomplete: %s. --all shows why.", t.s);
 }
 
 /* A line alone does not say that the defect is here: "defects check" looks. */
@@ -213,7 +243,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
 	fixes(d, v);
-	doctor_page_others(d, v, DOCTOR_OPEN, "Not tested, or incomplete");
+	not_tested(d, v);
 	doctor_page_others(d, v, DOCTOR_FINE, "Tested and OK");
 	if (v->all)
 		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not applicable to this machine");

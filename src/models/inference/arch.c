@@ -499,12 +499,25 @@ static bool sees(const char *name)
 	return strstr(words, "-vl-") || strstr(words, "-vision-");
 }
 
+/* "llama3.1" of "Llama-3.1-8B" and of "llama 3.1". */
+static const char *without_dashes(const char *name, char out[64])
+{
+	size_t n = 0;
+
+	for (; *name && n < 63; name++)
+		if (!strchr("-_ ", *name))
+			out[n++] = *name;
+	out[n] = '\0';
+	return out;
+}
+
 static void hint_near_model(const struct knowledge *known, const char *name, struct err *e)
 {
-	struct near_word near = near_word_to(name);
+	char asked[64], row[64];
+	struct near_word near = near_word_to(without_dashes(name, asked));
 
 	for (const struct model_row *r = known->models; r->a.name; r++)
-		near_word_try(&near, r->a.name, r->a.name);
+		near_word_try(&near, without_dashes(r->a.name, row), r->a.name);
 	err_hint(e,
 		 "%s%s%sgive its config.json or GGUF file, or --params 8e9; see \"gputune list "
 		 "models\"",
