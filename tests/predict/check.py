@@ -79,7 +79,7 @@ def check_folds():
     fit = importlib.util.module_from_spec(importlib.util.spec_from_loader("fit", loader))
     loader.exec_module(fit)
     study = fit.Study(common.gputune)
-    errors, _ = fit.describe(fit.told(study))
+    errors, *_ = fit.describe(fit.told(study))
     left = {(kind, c): leave for kind, leave, c, _ in fit.read_folds()}
     expect("folds of each set", {c for _, c in left} == set(fit.PRIOR), left)
     for k, v in fit.recorded("before").items():

@@ -254,7 +254,7 @@ static struct kind *predict_page_kind_of(struct arena *a, struct kind **list, si
 
 static bool counts(const struct row_result *r, int m)
 {
-	return !r->skipped && !r->speculative && r->measured[m] > 0 && r->predicted[m] > 0;
+	return !r->skipped && !r->speculative && r->measured[m] > 0 && r->predicted[m].value > 0;
 }
 
 static void predict_page_table(struct doc *d, struct kind *list, size_t n)
@@ -298,8 +298,8 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 				const struct row_result *x = &r->items[i];
 				struct kind *k = predict_page_kind_of(a, &list, &n, x, m, most);
 
-				k->error[k->n] = fabs(x->predicted[m] / x->measured[m] - 1);
-				k->ratio[k->n++] = x->predicted[m] / x->measured[m];
+				k->error[k->n] = fabs(x->predicted[m].value / x->measured[m] - 1);
+				k->ratio[k->n++] = x->predicted[m].value / x->measured[m];
 			}
 	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,

@@ -168,16 +168,18 @@ static const struct spread *infer_predict_spread_of(const struct ask *q, int mea
 	return best;
 }
 
-static struct figure with_spread(const struct prediction *p, const struct spread *s, double v)
+struct figure served_figure(const struct query *q, const struct served *s, int measure,
+			    const struct spread **whose)
 {
-	struct figure f = { v, v * 0.5, v * 2 };
-	double wider = p->q.arch.guessed ? 1.5 : 1;
+	const double v[MEASURES] = { s->ttft, s->tpot, s->throughput };
+	double wider = q->arch.guessed ? 1.5 : 1;
 
-	if (!s)
-		return f;
-	f.low = v * fmin(1, pow(s->low, wider));
-	f.high = v * fmax(1, pow(s->high, wider));
-	return f;
+	*whose = infer_predict_spread_of(&q->ask, measure);
+	if (!*whose)
+		return (struct figure){ v[measure], v[measure] * 0.5, v[measure] * 2 };
+	wider *= 1 + (*whose)->grow * log(s->crowding);
+	return (struct figure){ v[measure], v[measure] * fmin(1, pow((*whose)->low, wider)),
+				v[measure] * fmax(1, pow((*whose)->high, wider)) };
 }
 
 /* No step is shorter than reading its bytes at the data sheet's rate. */
@@ -279,6 +281,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 {
 	const struct ask *k;
 	const struct memory_footprint *m = &out->memory;
+	struct figure *const figures[MEASURES] = { &out->ttft, &out->tpot, &out->throughput };
 	double rest;
 
 	*out = (struct prediction){ .q = *q, .calibration = fits->origin };
@@ -290,13 +293,10 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
 	for (int i = 0; i < MEASURES; i++) {
-		out->spread[i] = infer_predict_spread_of(k, i);
+		*figures[i] = served_figure(&out->q, &out->served, i, &out->spread[i]);
 		if (out->spread[i])
 			out->whose[i] = spread_source(a, out->spread[i]);
 	}
-	out->ttft = with_spread(out, out->spread[MEASURE_TTFT], out->served.ttft);
-	out->tpot = with_spread(out, out->spread[MEASURE_TPOT], out->served.tpot);
-	out->throughput = with_spread(out, out->spread[MEASURE_THROUGHPUT], out->served.throughput);
 	rest = m->activations + m->workspace + m->graphs + m->framework;
 	out->bytes.value = m->total - m->reserve;
 	out->bytes.low = 0.97 * (m->weights + m->cache + m->state) + 0.5 * rest;

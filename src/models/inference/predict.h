@@ -11,14 +11,16 @@
 #include "models/inference/query.h"
 #include "models/inference/schedule.h"
 
-/* Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware.
+/*
+ * Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware:
+ * of requests alone; their logarithms grow by this part with each factor e of served.crowding.
  */
 struct spread {
 	enum engine engine; /* ENGINES: all of them */
 	enum hardware hardware;
 	int measure; /* enum measure */
 	bool many;   /* more than one request at a time */
-	double low, high;
+	double low, high, grow;
 	int rows, families;
 	int tested; /* % of a family's rows inside the others' bounds; 0: untested */
 };
@@ -75,6 +77,10 @@ struct prediction {
 	size_t n_lines;
 	struct claim claim;
 };
+
+/* A measure with its 80 % interval. *whose: the class it is of; NULL: none, and it is a guess. */
+struct figure served_figure(const struct query *q, const struct served *s, int measure,
+			    const struct spread **whose);
 
 void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	     struct prediction *out);

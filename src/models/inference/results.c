@@ -302,7 +302,10 @@ const struct result_shape predict_result = {
 
 #define ROW_FIGURES(i)                                                                            \
 	{ "measured", NULL, SHAPE_REAL(row_result, measured[i]), .unknown = SHAPE_ZERO },         \
-	{ "predicted", NULL, SHAPE_REAL(row_result, predicted[i]), .unknown = SHAPE_ZERO }
+	{ "predicted", NULL, SHAPE_REAL(row_result, predicted[i].value), .unknown = SHAPE_ZERO }, \
+	{ "low", "80 % prediction interval: low to high.",                                        \
+	  SHAPE_REAL(row_result, predicted[i].low), .unknown = SHAPE_ZERO },                      \
+	{ "high", NULL, SHAPE_REAL(row_result, predicted[i].high), .unknown = SHAPE_ZERO }
 
 static const struct shape_row row_ttft_rows[] = { ROW_FIGURES(MEASURE_TTFT) };
 static const struct shape_row row_tpot_rows[] = { ROW_FIGURES(MEASURE_TPOT) };
@@ -324,6 +327,8 @@ static const struct shape_row row_result_rows[] = {
 	{ "fits", NULL, SHAPE_FLAG(row_result, fits) },
 	{ "speculative", NULL, SHAPE_FLAG(row_result, speculative) },
 	{ "skipped", "Why it was not predicted.", SHAPE_TEXT(row_result, skipped), .unknown = SHAPE_NULL },
+	{ "crowding", "TTFT over that of a request alone.", SHAPE_REAL(row_result, crowding),
+	  .unknown = SHAPE_ZERO },
 	{ "ttft_ms", NULL, SHAPE_PART(row_ttft_shape) },
 	{ "tpot_ms", NULL, SHAPE_PART(row_tpot_shape) },
 	{ "throughput_tok_s", NULL, SHAPE_PART(row_throughput_shape) },

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/inference/schedule.h"
+#include "models/inference/predict.h"
 
 /* Reading tables of measurements: columns by name, record by record. */
 
@@ -225,6 +225,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	struct infer_options w;
 	struct memory_footprint m;
 	struct served s;
+	const struct spread *whose;
 	struct err e = { 0 };
 
 	infer_rows_words_of_row(f, &w);
@@ -246,9 +247,9 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	memory_use(&q.ask, &m);
 	serve(g->a, &q.ask, &m, &s, NULL);
 	r->fits = m.fits;
-	r->predicted[MEASURE_TTFT] = s.ttft;
-	r->predicted[MEASURE_TPOT] = s.tpot;
-	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
+	r->crowding = s.crowding;
+	for (int i = 0; i < MEASURES; i++)
+		r->predicted[i] = served_figure(&q, &s, i, &whose);
 }
 
 static void infer_rows_add_row(void *ctx, const char **cell, long line)

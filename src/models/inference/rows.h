@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "models/figure.h"
 #include "models/inference/query.h"
 
 /* What a measured figure is of. */
@@ -25,7 +26,8 @@ struct row_result {
 	int batch, tp;
 	double prompt, output;
 	double measured[MEASURES]; /* 0: not measured */
-	double predicted[MEASURES];
+	struct figure predicted[MEASURES];
+	double crowding; /* struct served */
 	bool fits;
 	bool speculative;
 };

@@ -467,6 +467,7 @@ void serve(struct arena *a, const struct ask *q, const struct memory_footprint *
 {
 	struct simulation sim = { .q = q, .mean_alone = !out };
 	struct schedule own;
+	struct prompt one;
 
 	out = out ? out : &own;
 	schedule_run(a, &sim, m, out);
@@ -478,6 +479,9 @@ void serve(struct arena *a, const struct ask *q, const struct memory_footprint *
 			      .running = q->rate > 0 ? fmax(1, round(out->running)) : sim.peak,
 			      .waiting = sim.waited / sim.n };
 	s->step = step_alone(q, s->running, &s->tokens_a_step);
+	prompt_time(q, 1, sim.fresh, sim.found, &one);
+	s->crowding = fmax(1, s->ttft / (one.total + q->fit->v[FIT_FIRST_MS] +
+					 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt));
 	if (prompts_first(q)) { /* as its benchmarks count */
 		s->tpot = s->step;
 		s->throughput = s->running * 1e3 / s->step;

@@ -83,6 +83,7 @@ struct served {
 	double running;	      /* requests that run at a time, at most; the rest waits */
 	double waiting;	      /* for that, part of ttft */
 	double tokens_a_step; /* more than 1 with guesses */
+	double crowding;      /* ttft over that of a request alone; at least 1 */
 };
 
 /* Time between pipeline stages for these tokens. */
