@@ -39,14 +39,14 @@ static double deployment_activations(const struct ask *q)
 static double cache_of(const struct ask *q, double tokens)
 {
 	int heads = q->arch->kv_lora ? 1 : q->arch->kv_heads;
-	double split = fmax(1, fmin(q->tp, heads)) * q->pp;
+	double split = fmax(1, fmin(q->tp, heads)) * q->pp * q->dp;
 
 	return arch_cache_elements(q->arch, tokens) * q->cache_bytes / split;
 }
 
 static double state_of(const struct ask *q)
 {
-	return arch_state_bytes(q->arch) / (q->tp * q->pp);
+	return arch_state_bytes(q->arch) / (q->tp * q->pp * q->dp);
 }
 
 /* The longest context at which batch requests fit, to a token's millionth. */
@@ -93,7 +93,7 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	struct memory_footprint now;
 
 	*m = (struct memory_footprint){ .limit = place_memory_bytes(&q->place) };
-	m->weights = weights_total(q) / split;
+	m->weights = weights_total(q) / split - weights_experts(q) * (q->dp - 1);
 	m->per_sequence = cache_of(q, context) + state_of(q);
 	m->per_token = cache_of(q, context + 1) - cache_of(q, context);
 	m->cache = q->batch * cache_of(q, context);
@@ -108,6 +108,14 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	m->total = m->weights + m->cache + m->state + m->activations + m->workspace + m->graphs +
 		   m->framework + m->reserve;
 	m->fits = m->total <= m->limit;
+	if (q->prefills > 0) { /* an engine that takes prompts keeps those of one step */
+		struct ask first = ask_of_prompts(q);
+		struct memory_footprint prompts;
+
+		first.output = 1, first.batch = first.dp;
+		memory_use(&first, &prompts);
+		m->fits = m->fits && prompts.fits;
+	}
 	room = m->limit - (m->total - m->cache - m->state);
 	m->most_requests = m->per_sequence > 0 ? most_requests(q, m, room) : 0;
 	m->most_context = most_context(q, room);

@@ -170,7 +170,7 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 	if (!m->fits && m->most_requests < 1)
 		doc_text(d,
 			 "Not even one such request fits. The times below assume enough memory.");
-	else if (p->served.running < p->q.ask.batch)
+	else if (p->served.running < p->q.ask.batch && p->q.ask.prefills < 1)
 		doc_text(d,
 			 p->schedule.requests ? "Memory is enough for %.0f of the %d requests at "
 						"full length; the others wait or are preempted."

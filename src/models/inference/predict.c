@@ -155,11 +155,14 @@ static const struct spread *infer_predict_spread_of(const struct ask *q, int mea
 {
 	const struct spread *best = NULL;
 	enum hardware h = hardware_of(q->place.gpu);
+	enum users users = q->dp > 1 || q->prefills > 0	 ? USERS_APART
+			   : q->batch > 1 || q->rate > 0 ? USERS_MANY
+							 : USERS_ONE;
 
 	for (size_t i = 0; i < spread_count; i++) {
 		const struct spread *s = &spreads[i];
 
-		if (s->measure != measure || s->many != (q->batch > 1 || q->rate > 0) ||
+		if (s->measure != measure || s->users != users ||
 		    (s->engine != ENGINES && s->engine != q->engine) || s->hardware != h)
 			continue;
 		if (!best || s->engine != ENGINES)
@@ -282,6 +285,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	const struct ask *k;
 	const struct memory_footprint *m = &out->memory;
 	struct figure *const figures[MEASURES] = { &out->ttft, &out->tpot, &out->throughput };
+	struct ask first;
 	double rest;
 
 	*out = (struct prediction){ .q = *q, .calibration = fits->origin };
@@ -290,7 +294,8 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	memory_use(k, &out->memory);
 	serve(a, k, m, &out->served, &out->schedule);
 	step_time(k, out->served.running, k->depth + k->prompt + k->output / 2, 1, &out->step);
-	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
+	first = ask_of_prompts(k);
+	prompt_time(&first, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
 	for (int i = 0; i < MEASURES; i++) {
 		*figures[i] = served_figure(&out->q, &out->served, i, &out->spread[i]);

@@ -11,6 +11,9 @@
 #include "models/inference/query.h"
 #include "models/inference/schedule.h"
 
+/* Requests at a time; apart: shared experts, or prompts taken by engines of their own. */
+enum users { USERS_ONE, USERS_MANY, USERS_APART };
+
 /*
  * Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware:
  * of requests alone; their logarithms grow by this part with each factor e of served.crowding.
@@ -19,7 +22,7 @@ struct spread {
 	enum engine engine; /* ENGINES: all of them */
 	enum hardware hardware;
 	int measure; /* enum measure */
-	bool many;   /* more than one request at a time */
+	enum users users;
 	double low, high, grow;
 	int rows, families;
 	int tested; /* % of a family's rows inside the others' bounds; 0: untested */

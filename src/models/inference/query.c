@@ -214,7 +214,7 @@ static int most_stages(const struct query *q, int wanted)
 
 /* What is not given: tensor parallelism inside a machine, which the heads divide by, and a stage
  * for each machine. Computers of one GPU share each layer, as their users have them do. */
-static void query_layout(struct arena *a, const struct infer_options *w, struct query *q)
+static void query_layout(struct arena *a, const struct infer_options *w, struct query *q, int apart)
 {
 	struct ask *k = &q->ask;
 	int all, each = place_per_node(&k->place);
@@ -223,7 +223,7 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 		k->pp = most_stages(q, k->place.nodes);
 		note(q, arena_printf(a, "pipeline stages: %d, one per machine (default)", k->pp));
 	}
-	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
+	k->tp = w->tp > 0 ? w->tp : (k->place.gpus - apart) / (k->pp * k->dp * k->decodes);
 	if (k->tp < 1)
 		k->tp = 1;
 	if (w->tp)
@@ -244,7 +244,7 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 			    struct err *e)
 {
 	struct ask *k = &q->ask;
-	int r = 0;
+	int r = 0, needed, apart;
 
 	if (w->place)
 		k->place = *w->place;
@@ -262,17 +262,28 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 				     "GPUs (default)",
 				     k->pp));
 	}
-	query_layout(a, w, q);
-	k->ep = w->ep;
+	k->dp = w->dp > 1 ? w->dp : 1;
+	k->prefills = w->prefills;
+	k->prefill_tp = w->prefill_tp > 0 ? w->prefill_tp : 1;
+	k->prefill_dp = w->prefill_dp > 1 ? w->prefill_dp : 1;
+	k->decodes = w->decodes > 1 ? w->decodes : 1;
+	apart = k->prefills * k->prefill_tp * k->prefill_dp;
+	query_layout(a, w, q, apart);
 	if (k->pp > q->arch.layers)
 		return err_set(e, -EINVAL, "%d pipeline stages exceed the %d layers", k->pp,
 			       q->arch.layers);
-	if (k->tp * k->pp > k->place.gpus) {
-		err_set(e, -EINVAL,
-			"tensor parallelism %d x %d stages requires %d GPUs, but only %d available",
-			k->tp, k->pp, k->tp * k->pp, k->place.gpus);
-		return -EINVAL;
-	}
+	needed = k->tp * k->pp * k->dp * k->decodes + apart;
+	if (k->prefills > 0)
+		note(q, arena_printf(a, "prompts: %d workers of %d GPUs; decoding: %d of %d",
+				     k->prefills, apart / k->prefills, k->decodes,
+				     k->tp * k->pp * k->dp));
+	if (needed > k->place.gpus)
+		return err_set(e, -EINVAL,
+			       "tensor parallelism %d x %d stages%s requires %d GPUs, but only %d "
+			       "available",
+			       k->tp, k->pp,
+			       needed > k->tp * k->pp ? " x data parallelism and workers" : "",
+			       needed, k->place.gpus);
 	if (!k->place.gpu->measured)
 		note(q, arena_printf(a, "no measurements for %s; using constants fitted on %s",
 				     k->place.gpu->name,

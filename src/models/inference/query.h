@@ -17,7 +17,8 @@ struct infer_options {
 	double weight_bytes;	       /* of its files */
 	const struct target_hw *place; /* of facts: "on" is not read */
 	struct model_hint hint;
-	int tp, pp, ep, batch, draft;
+	int tp, pp, dp, batch, draft;
+	int prefills, prefill_tp, prefill_dp, decodes; /* struct ask */
 	double prompt, output, depth, cached, rounds, rate, chunk, accept, draft_cost;
 	bool eager;
 };

@@ -154,6 +154,7 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 {
 	const char *notes = f[C_NOTES];
 	double mean = after(notes, "lengths=");
+	const char *last = strrchr(f[C_HARDWARE], 'x');
 
 	*w = (struct infer_options){ .model = f[C_MODEL],
 				     .weights = f[C_WEIGHTS],
@@ -166,12 +167,19 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 				     .batch = table_count(f[C_BATCH]),
 				     .prompt = table_number(f[C_PROMPT]),
 				     .output = table_number(f[C_OUTPUT]),
-				     .depth = after(notes, "depth=") };
+				     .depth = after(notes, "depth="),
+				     .dp = (int)after(notes, "attention_dp="),
+				     .prefills = (int)after(notes, "prefill_workers="),
+				     .prefill_tp = (int)after(notes, "prefill_tp="),
+				     .prefill_dp = (int)after(notes, "prefill_dp="),
+				     .decodes = (int)after(notes, "decode_workers=") };
 	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
 	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
 		w->prompt = 100;
 	w->chunk = after(notes, "chunk=");
+	if (w->dp > 1 && last && w->tp == atoi(last + 1)) /* of all of its GPUs */
+		w->tp /= w->dp;
 	if (mean > 0) /* uniform from this part of the stated ones */
 		w->prompt *= (1 + mean) / 2, w->output *= (1 + mean) / 2;
 	if (mentions(notes, "llama-benchy") || mentions(notes, "closed loop"))
@@ -201,8 +209,8 @@ static const char *reason_to_skip(const char **f, const struct infer_options *w)
 {
 	if (!f[C_BATCH] || !*f[C_BATCH])
 		return "concurrency unknown";
-	if (after(f[C_NOTES], "attention_dp=") > 1)
-		return "data-parallel attention";
+	if (mentions(f[C_NOTES], "suspect layout"))
+		return "layout in doubt";
 	if (mentions(f[C_NOTES], "concurrency not reached"))
 		return "fewer requests ran at once than requested";
 	if (mentions(f[C_NOTES], "unknown share"))

@@ -107,7 +107,7 @@ static void tables(struct simulation *s)
 		s->t.step.at[i] = s->t.context.at[i] = b + i * 1e-9;
 		s->t.context.value[i] = (at_high - at_low) / (high - low);
 		s->t.step.value[i] = at_low - s->t.context.value[i] * low;
-		s->t.chunk.at[i] = q->chunk * pow(2, i - POINTS + 1);
+		s->t.chunk.at[i] = q->chunk * q->dp * pow(2, i - POINTS + 1);
 		prompt_time(q, s->t.chunk.at[i] / fmax(1, s->fresh), fmax(1, s->fresh), s->found,
 			    &p);
 		s->t.chunk.value[i] = p.total;
@@ -249,7 +249,7 @@ static void leave(struct simulation *s)
  * more begins to decode. */
 static double prompts_taken(struct simulation *s, int *done, int *n_done)
 {
-	double taken = 0, chunk = fmax(s->q->chunk / 2, s->q->chunk - decoding(s));
+	double all = s->q->chunk * s->q->dp, taken = 0, chunk = fmax(all / 2, all - decoding(s));
 	bool whole = s->q->engine == ENGINE_TRTLLM; /* no chunked prefill by default */
 
 	/* Who was admitted first has its prompt first: those without stand at the end. */
@@ -462,6 +462,47 @@ static double step_alone(const struct ask *q, double running, double *tokens)
 	return ms / *tokens;
 }
 
+/*
+ * Engines that take prompts and hand their cache on to others that decode: a closed network of one
+ * queue, for which mean value analysis is exact (Reiser and Lavenberg, 1980).
+ */
+static void serve_apart(const struct ask *q, const struct memory_footprint *m, struct served *s)
+{
+	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached;
+	double out = fmax(1, q->output), decoding = q->batch, waiting = 0, each, away, way,
+	       together;
+	struct ask first = ask_of_prompts(q);
+	struct prompt one, full;
+
+	*s = (struct served){ 0 };
+	prompt_time(&first, 1, fresh, found, &one);
+	together = first.dp * fmax(1, floor(q->chunk / fmax(1, fresh)));
+	prompt_time(&first, together, fresh, found, &full);
+	each = full.total / together / q->prefills;
+	way = q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
+	      fmax(0, one.total - each) +
+	      1e3 * m->per_token * q->tp * (found + fresh) / (NETWORK_SERVER * 1e9);
+	for (int round = 0; round < 10; round++) {
+		double queue = 0;
+
+		s->running = fmax(1, fmin(decoding / q->decodes, m->usual_requests));
+		s->step = step_alone(q, s->running, &s->tokens_a_step);
+		away = way + out * s->step;
+		for (int n = 1; n <= q->batch; n++) {
+			waiting = each * (1 + queue);
+			queue = n * waiting / (waiting + away);
+		}
+		decoding = (decoding + q->batch * out * s->step / (waiting + away)) / 2;
+	}
+	/* All begin together, and each user's first request waits for half of the others'. */
+	waiting += fmax(0, q->batch * each / 2 - waiting) / fmax(1, q->rounds);
+	s->tpot = s->step;
+	s->waiting = waiting - each;
+	s->ttft = way + waiting + q->fit->v[FIT_LAG] * s->step;
+	s->throughput = 1e3 * q->batch * out / (s->ttft + out * s->tpot);
+	s->crowding = fmax(1, s->ttft / (way + each));
+}
+
 void serve(struct arena *a, const struct ask *q, const struct memory_footprint *m, struct served *s,
 	   struct schedule *out)
 {
@@ -469,6 +510,12 @@ void serve(struct arena *a, const struct ask *q, const struct memory_footprint *
 	struct schedule own;
 	struct prompt one;
 
+	if (out)
+		*out = (struct schedule){ 0 };
+	if (q->prefills > 0) {
+		serve_apart(q, m, s);
+		return;
+	}
 	out = out ? out : &own;
 	schedule_run(a, &sim, m, out);
 	*s = (struct served){ .ttft = out->ttft.mean,

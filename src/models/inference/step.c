@@ -17,8 +17,6 @@
 
 /* Ethernet between two machines of this kind: 200 Gb/s over both halves of the adapter. */
 #define NETWORK 24.0
-/* InfiniBand of a server: one 400 Gb/s adapter a GPU. */
-#define NETWORK_SERVER 48.0
 
 int place_per_node(const struct target_hw *p)
 {
@@ -29,11 +27,14 @@ int place_per_node(const struct target_hw *p)
 }
 
 /* All-reduces of a step, and the time of one over these bytes, us. */
-static int link_reduces(const struct arch *a)
+static int link_reduces(const struct ask *q)
 {
+	const struct arch *a = q->arch;
 	int mixers = a->linear_layers + arch_full_layers(a) + a->window_layers;
 
-	return mixers + a->moe_layers + arch_dense_layers(a);
+	if (q->tp < 2)
+		return 0;
+	return mixers + (q->dp > 1 ? 0 : a->moe_layers) + arch_dense_layers(a);
 }
 
 static bool between_nodes(const struct ask *q)
@@ -68,6 +69,24 @@ static double link_reduce_us(const struct ask *q, double bytes)
 	return latency +
 	       1e6 * 2 * (n - 1) / n * bytes /
 		       (infer_step_bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
+}
+
+/*
+ * Milliseconds in which groups send each layer's tokens to the GPUs that have their experts, in 8
+ * bits, and get them back in 16: once a GPU, however many experts of it they chose.
+ */
+static double link_exchange(const struct ask *q, double tokens)
+{
+	double n = q->tp * q->dp, each = place_per_node(&q->place);
+	bool between = q->place.nodes > 1 && n > each;
+	double copies = n * (1 - pow(1 - 1 / n, q->arch->top));
+
+	if (q->dp < 2)
+		return 0;
+	return 1e-3 * q->arch->moe_layers *
+	       (2 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
+		1e6 * tokens / q->tp * copies * q->arch->hidden * 3 /
+			(infer_step_bandwidth(q, between, (int)n, 1) * q->fit->v[FIT_LINK]));
 }
 
 /* Milliseconds from one stage to the next. */
@@ -130,9 +149,10 @@ static double weights_dense(const struct ask *q)
 	       (q->tp * q->pp);
 }
 
-static double weights_experts(const struct ask *q)
+double weights_experts(const struct ask *q)
 {
-	return exactly(q) * arch_parts(q->arch).experts * q->weights->experts / (q->tp * q->pp);
+	return exactly(q) * arch_parts(q->arch).experts * q->weights->experts /
+	       (q->tp * q->pp * q->dp);
 }
 
 static double weights_head(const struct ask *q)
@@ -145,7 +165,7 @@ double weights_total(const struct ask *q)
 	struct arch_parts p = arch_parts(q->arch);
 	double split = q->tp * q->pp;
 
-	return (weights_dense(q) + weights_experts(q)) * split + weights_head(q) * q->tp +
+	return (weights_dense(q) + weights_experts(q) * q->dp) * split + weights_head(q) * q->tp +
 	       exactly(q) * (p.embed + p.aside) * q->weights->embed;
 }
 
@@ -226,7 +246,9 @@ static double cache_split(const struct ask *q)
 	return fmax(1, fmin(q->tp, heads));
 }
 
-static void infer_step_compute(const struct ask *q, double tokens, struct decode_step *s)
+/* own: tokens of the GPU's group. */
+static void infer_step_compute(const struct ask *q, double tokens, double own,
+			       struct decode_step *s)
 {
 	struct arch_parts p = arch_parts(q->arch);
 	double per_expert =
@@ -235,9 +257,9 @@ static void infer_step_compute(const struct ask *q, double tokens, struct decode
 	double chosen = q->arch->moe_layers * (double)q->arch->top * p.one_expert;
 	double plain = p.active - chosen;
 
-	s->ops = 2 * tokens * p.active / q->tp;
-	s->compute = 1e3 * (2 * tokens * plain / q->tp / math_rate(q, tokens, false) +
-			    2 * tokens * chosen / q->tp / math_rate(q, per_expert, true));
+	s->ops = 2 * (own * plain + tokens * chosen / q->dp) / q->tp;
+	s->compute = 1e3 * (2 * own * plain / q->tp / math_rate(q, own, false) +
+			    2 * tokens * chosen / q->tp / q->dp / math_rate(q, per_expert, true));
 }
 
 /*
@@ -262,22 +284,22 @@ void step_time(const struct ask *q, double batch, double context, double width,
 {
 	const struct arch *a = q->arch;
 	const struct fit *f = q->fit;
-	double tokens = batch * width;
+	double each = q->dp > 1 ? fmax(1, batch / q->dp) : batch, tokens = batch * width;
 
 	*s = (struct decode_step){ .reached = arch_experts_reached(
 					   a, 1 + (tokens - 1) * f->v[FIT_SPREAD]) };
 	s->dense_bytes = weights_dense(q) * q->pp;
 	s->expert_bytes = weights_experts(q) * q->pp * s->reached;
 	s->head_bytes = weights_head(q);
-	s->cache_read = batch * arch_cache_read(a, context) * q->cache_bytes / cache_split(q);
-	s->state_read = 2 * batch * arch_state_bytes(a) / q->tp; /* read and written */
+	s->cache_read = each * arch_cache_read(a, context) * q->cache_bytes / cache_split(q);
+	s->state_read = 2 * each * arch_state_bytes(a) / q->tp; /* read and written */
 	s->dense = 1e3 * seconds_to_read(q, s->dense_bytes, FIT_DENSE, q->weights->dense);
 	s->expert = 1e3 * seconds_to_read(q, s->expert_bytes, FIT_EXPERT, q->weights->experts);
 	s->head = 1e3 * seconds_to_read(q, s->head_bytes, FIT_DENSE, q->weights->head);
 	s->cache = 1e3 * seconds_to_read(q, s->cache_read, FIT_CACHE, 2);
 	s->state = 1e3 * seconds_to_read(q, s->state_read, FIT_CACHE, 4);
 	s->memory = s->dense + s->expert + s->head + s->cache + s->state;
-	infer_step_compute(q, tokens, s);
+	infer_step_compute(q, tokens, each * width, s);
 	s->launch = f->v[FIT_STEP_MS] +
 		    1e-3 * ((a->layers - a->moe_layers) * f->v[FIT_LAYER_US] +
 			    a->moe_layers * f->v[FIT_MOE_US] +
@@ -291,11 +313,12 @@ void step_time(const struct ask *q, double batch, double context, double width,
 		s->launch += 1e-3 * a->moe_layers * a->experts * s->reached * f->v[FIT_TOUCH_US];
 	if (q->eager)
 		s->launch *= 2;
-	s->sequence = 1e-3 * (batch - 1) * f->v[FIT_SEQ_US];
-	s->reduces = q->tp > 1 ? link_reduces(a) : 0;
-	s->reduce_us = q->tp > 1 ? link_reduce_us(q, tokens * a->hidden * 2) : 0;
-	s->link = 1e-3 * s->reduces * s->reduce_us + link_stage(q, tokens);
-	s->host = f->v[FIT_STEP_MS] + 1e-3 * batch * f->v[FIT_HOST_US];
+	s->sequence = 1e-3 * (each - 1) * f->v[FIT_SEQ_US];
+	s->reduces = link_reduces(q);
+	s->reduce_us = q->tp > 1 ? link_reduce_us(q, each * width * a->hidden * 2) : 0;
+	s->link = 1e-3 * s->reduces * s->reduce_us + link_stage(q, tokens) +
+		  link_exchange(q, each * width);
+	s->host = f->v[FIT_STEP_MS] + 1e-3 * each * f->v[FIT_HOST_US];
 	s->total = side_by_side(fmax(s->memory, s->compute) + s->launch + s->sequence + s->link,
 				s->host);
 }
@@ -305,8 +328,8 @@ void step_time(const struct ask *q, double batch, double context, double width,
  * once), and attention looks back on everything before.
  */
 
-/* One chunk of m tokens, in seconds: multiplications, and reading. */
-static void chunk_time(const struct ask *q, double m, double *multiply, double *weights)
+/* One chunk of m tokens, own of them in one group, in seconds: multiplications, and reading. */
+static void chunk_time(const struct ask *q, double m, double own, double *multiply, double *weights)
 {
 	const struct arch *a = q->arch;
 	struct arch_parts p = arch_parts(a);
@@ -316,8 +339,8 @@ static void chunk_time(const struct ask *q, double m, double *multiply, double *
 	double rows = a->experts ? fmax(1, m * a->top / (a->experts * reached)) : m;
 	double split = q->tp;
 
-	*multiply = 2 * m * plain / split / math_rate(q, m, false) +
-		    (chosen > 0 ? 2 * m * chosen / split / math_rate(q, rows, true) : 0);
+	*multiply = 2 * own * plain / split / math_rate(q, own, false) +
+		    (chosen > 0 ? 2 * m * chosen / split / q->dp / math_rate(q, rows, true) : 0);
 	*weights = weights_dense(q) * q->pp / bandwidth_of(q, FIT_DENSE, q->weights->dense) +
 		   weights_experts(q) * q->pp * reached /
 			   bandwidth_of(q, FIT_EXPERT, q->weights->experts);
@@ -339,32 +362,46 @@ static double sparse_effort(const struct ask *q)
 	       (a->nope_dim + a->rope_dim + a->v_dim);
 }
 
+struct ask ask_of_prompts(const struct ask *q)
+{
+	struct ask first = *q;
+
+	if (q->prefills > 0)
+		first.tp = q->prefill_tp, first.dp = q->prefill_dp, first.pp = 1;
+	first.prefills = 0;
+	return first;
+}
+
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out)
 {
 	const struct arch *a = q->arch;
-	double tokens = count * n, chunk = fmin(q->chunk, tokens), multiply, weights;
+	/* A prompt is one group's; what the slowest of them has to do counts. */
+	double part = fmin(1, fmax(1.0 / q->dp, 1 / count)), tokens = count * n;
+	double own = part * tokens, multiply, weights;
 	double half = q->place.gpu->half * 1e12 * q->fit->v[FIT_MATH_CACHE];
 
 	*out = (struct prompt){ 0 };
 	if (tokens <= 0)
 		return;
-	out->chunks = fmax(1, ceil(tokens / chunk - 1e-9));
-	chunk_time(q, tokens / out->chunks, &multiply, &weights);
+	out->chunks = fmax(1, ceil(own / fmin(q->chunk, own) - 1e-9));
+	own /= out->chunks;
+	chunk_time(q, tokens / out->chunks, own, &multiply, &weights);
 	out->multiply = 1e3 * multiply * out->chunks;
 	out->weights = 1e3 * weights * out->chunks;
 	out->ops = 2 * tokens * (arch_parts(a).active - arch_parts(a).head) / q->tp;
-	out->attention_ops = count * arch_attention_ops(a, n, depth) / q->tp;
-	out->attention = 1e3 * count * arch_attention_effort(a, n, depth) / q->tp / half;
+	out->attention_ops = part * count * arch_attention_ops(a, n, depth) / q->tp;
+	out->attention = 1e3 * part * count * arch_attention_effort(a, n, depth) / q->tp / half;
 	if (a->index_top && a->kv_lora && n + depth > a->index_top)
 		out->attention *= sparse_effort(q);
-	out->scan = tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
+	out->scan =
+		part * tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
 	out->launch = 1e-3 * out->chunks * prompt_kernels(a) * q->fit->v[FIT_CHUNK_US];
 	out->weights += 1e-3 * out->chunks * a->moe_layers * (double)a->experts *
 			arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US];
 	if (q->tp > 1)
-		out->link = 1e-3 * out->chunks * link_reduces(a) *
-			    link_reduce_us(q, tokens / out->chunks * a->hidden * 2);
-	out->link += out->chunks * link_stage(q, tokens / out->chunks);
+		out->link = 1e-3 * out->chunks * link_reduces(q) *
+			    link_reduce_us(q, own * a->hidden * 2);
+	out->link += out->chunks * (link_stage(q, tokens / out->chunks) + link_exchange(q, own));
 	/* Prompts are not launched as one graph: short ones wait for the CPU. */
 	out->total = side_by_side(
 		out->multiply + out->weights + out->attention + out->scan + out->link, out->launch);

@@ -21,8 +21,12 @@ struct ask {
 	double cache_bytes;  /* an element of keys and values */
 	const char *cache_name;
 	struct target_hw place;
-	int tp, pp, ep; /* ep: experts spread over this many GPUs of the tp group; 0: not */
-	int batch;	/* requests at a time */
+	int tp, pp;
+	int dp; /* groups of tp GPUs with requests of their own, that share the experts; 1: one */
+	/* Engines that take prompts alone, of prefill_tp x prefill_dp GPUs each, and those that
+	 * decode, each of tp x pp x dp; 0: engines do both. */
+	int prefills, prefill_tp, prefill_dp, decodes;
+	int batch;		      /* requests at a time */
 	double prompt, output, depth; /* tokens; depth: in the cache before the prompt */
 	double cached;		      /* part of the prompt found in the prefix cache, 0 to 1 */
 	enum engine engine;
@@ -61,6 +65,8 @@ struct prompt {
 	double chunks;		   /* a whole number; of many long prompts more than an int holds */
 };
 
+/* InfiniBand of a server, GB/s: one 400 Gb/s adapter a GPU. */
+#define NETWORK_SERVER 48.0
 /* Tokens to which a context's length is looked for. */
 #define CONTEXT_MOST 16777216
 
@@ -91,12 +97,15 @@ double link_stage(const struct ask *q, double tokens);
 
 /* Bytes by part, of one GPU. */
 double weights_total(const struct ask *q);     /* of the whole model */
+double weights_experts(const struct ask *q);   /* of one GPU */
 double weights_by_format(const struct ask *q); /* of the shape, whatever its files weigh */
 
 /* All bytes that a step reads, of one GPU of each stage. */
 double step_bytes(const struct decode_step *s);
 void step_time(const struct ask *q, double batch, double context, double width,
 	       struct decode_step *out);
+/* What takes prompts: the engine itself, or one of those that take prompts alone. */
+struct ask ask_of_prompts(const struct ask *q);
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
 void memory_use(const struct ask *q, struct memory_footprint *out);
