@@ -222,91 +222,74 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 
 /* A table of measurements predicted anew: errors by figure, engine and hardware, and every row. */
 
-/* Rows of one kind. */
-struct kind {
-	const char *figure;
-	const char *engine, *hardware;
-	bool many;
-	double *error, *ratio;
-	size_t n;
-};
-
-static struct kind *predict_page_kind_of(struct arena *a, struct kind **list, size_t *n,
-					 const struct row_result *r, int m, size_t most)
+void error_kinds_count(struct arena *a, struct error_kinds *l, const char *const *name,
+		       double measured, struct figure predicted)
 {
-	struct kind *k;
+	struct error_kind *k = NULL;
 
-	for (size_t i = 0; i < *n; i++) {
-		k = &(*list)[i];
-		if (k->figure == measure_names[m] && k->many == (r->batch > 1) &&
-		    strcmp(k->engine, r->engine) == 0 && strcmp(k->hardware, r->hardware) == 0)
-			return k;
+	for (size_t i = 0; i < l->n && !k; i++) {
+		k = &l->items[i];
+		for (size_t w = 0; w < ERROR_KIND_WORDS && k; w++)
+			k = strcmp(k->name[w], name[w]) == 0 ? k : NULL;
 	}
-	k = &ARENA_ADD(a, *list, *n);
-	*k = (struct kind){ .figure = measure_names[m],
-			    .engine = r->engine,
-			    .hardware = r->hardware,
-			    .many = r->batch > 1 };
-	k->error = arena_array(a, most, sizeof(double));
-	k->ratio = arena_array(a, most, sizeof(double));
-	return k;
+	if (!k) { /* with room for all rows: tables are small, kinds few */
+		k = &ARENA_ADD(a, l->items, l->n);
+		*k = (struct error_kind){ .error = arena_array(a, l->most, sizeof(double)),
+					  .ratio = arena_array(a, l->most, sizeof(double)) };
+		memcpy(k->name, name, sizeof(k->name));
+	}
+	k->error[k->n] = fabs(predicted.value / measured - 1);
+	k->ratio[k->n++] = predicted.value / measured;
+	k->inside += measured >= predicted.low && measured <= predicted.high;
 }
 
-static bool counts(const struct row_result *r, int m)
+void error_kinds_table(struct doc *d, struct node *t, const struct error_kinds *l, size_t words)
 {
-	return !r->skipped && !r->speculative && r->measured[m] > 0 && r->predicted[m].value > 0;
-}
-
-static void predict_page_table(struct doc *d, struct kind *list, size_t n)
-{
-	struct node *t = DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware", ">rows",
-				   ">median error", ">90th percentile", ">predicted / measured");
-
-	for (size_t i = 0; i < n; i++) {
-		struct kind *k = &list[i];
+	for (size_t i = 0; i < l->n; i++) {
+		const struct error_kind *k = &l->items[i];
 		struct cell *c = node_row(d, t);
 
 		stat_sort(k->error, k->n);
 		stat_sort(k->ratio, k->n);
-		c[0] = cell(k->figure);
-		c[1] = cell(k->many ? "many" : "one");
-		c[2] = cell(*k->engine ? k->engine : "unknown");
-		c[3] = cell(k->hardware);
-		c[4] = cellf(d, "%zu", k->n);
-		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%",
+		for (size_t w = 0; w < words; w++)
+			*c++ = cell(k->name[w]);
+		c[0] = cellf(d, "%zu", k->n);
+		c[1] = cell_printf(d, STYLE_STRONG, "%.1f %%",
 				   100 * stat_quantile(k->error, k->n, 0.5));
-		c[6] = cellf(d, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
-		c[7] = cellf(d, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
+		c[2] = cellf(d, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
+		c[3] = cellf(d, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
+		c[4] = cellf(d, "%.0f %%", 100.0 * (double)k->inside / (double)k->n);
 	}
 }
 
 struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 {
 	struct doc *d = doc_new(a);
-	struct kind *list = NULL;
-	size_t n = 0, skipped = 0, guesses = 0;
-	size_t most = r->n ? r->n : 1;
+	struct error_kinds kinds = { .most = r->n };
+	size_t skipped = 0, guesses = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		skipped += r->items[i].skipped != NULL;
-		guesses += !r->items[i].skipped && r->items[i].speculative;
-	}
-	/* Each kind keeps room for all rows: tables are small, kinds few. */
-	for (size_t i = 0; i < r->n; i++)
-		for (int m = 0; m < MEASURES; m++)
-			if (counts(&r->items[i], m)) {
-				const struct row_result *x = &r->items[i];
-				struct kind *k = predict_page_kind_of(a, &list, &n, x, m, most);
+		const struct row_result *x = &r->items[i];
 
-				k->error[k->n] = fabs(x->predicted[m].value / x->measured[m] - 1);
-				k->ratio[k->n++] = x->predicted[m].value / x->measured[m];
-			}
+		skipped += x->skipped != NULL;
+		guesses += !x->skipped && x->speculative;
+		for (int m = 0; m < MEASURES && !x->skipped && !x->speculative; m++) {
+			const char *name[] = { measure_names[m], x->batch > 1 ? "many" : "one",
+					       *x->engine ? x->engine : "unknown", x->hardware };
+
+			if (x->measured[m] > 0 && x->predicted[m].value > 0)
+				error_kinds_count(a, &kinds, name, x->measured[m], x->predicted[m]);
+		}
+	}
 	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,
 		 "%zu rows; %zu not predicted; %zu with speculative tokens, which the errors "
 		 "exclude.",
 		 r->n, skipped, guesses);
-	predict_page_table(d, list, n);
+	error_kinds_table(d,
+			  DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware",
+				    ERROR_KIND_COLUMNS),
+			  &kinds, 4);
 	return d;
 }
 

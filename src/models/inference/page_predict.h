@@ -9,6 +9,24 @@
 #include "render/doc.h"
 
 struct doc *page_predict(struct arena *a, const struct prediction *p, bool explain);
+/* Errors of measured rows by kind, for tables of any: a kind is so many words, "" behind them. */
+#define ERROR_KIND_WORDS 4
+#define ERROR_KIND_COLUMNS                                                                         \
+	">rows", ">median error", ">90th percentile", ">predicted / measured",                     \
+		">inside the interval"
+struct error_kind {
+	const char *name[ERROR_KIND_WORDS];
+	double *error, *ratio;
+	size_t n, inside;
+};
+struct error_kinds {
+	struct error_kind *items;
+	size_t n, most; /* most: rows of one kind */
+};
+void error_kinds_count(struct arena *a, struct error_kinds *l, const char *const *name,
+		       double measured, struct figure predicted);
+/* As rows of a table with so many words and ERROR_KIND_COLUMNS. */
+void error_kinds_table(struct doc *d, struct node *t, const struct error_kinds *l, size_t words);
 /* Errors by figure, hardware and engine. */
 struct doc *page_predict_rows(struct arena *a, const struct rows *r);
 /* Of a struct prediction, and of a struct rows. */

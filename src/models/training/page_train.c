@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "models/training/page_train.h"
+#include "models/inference/page_predict.h"
 #include "render/figure.h"
-#include "base/stat.h"
 #include "render/shape_page.h"
 
 static const char *gb(struct arena *a, double bytes)
@@ -309,82 +309,30 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 	doc_text(d, "A rate does not prove a cause: make the measurement in the last column.");
 }
 
-/* Errors of rows of one kind. */
-struct kind {
-	const char *source, *hardware, *precision;
-	double *error, *ratio;
-	size_t n, inside;
-};
-
-static struct kind *train_page_kind_of(struct arena *a, struct kind **list, size_t *n,
-				       const struct train_row *r, size_t most)
-{
-	struct kind *k;
-
-	for (size_t i = 0; r && i < *n; i++) {
-		k = &(*list)[i];
-		if (k->source && strcmp(k->source, r->source) == 0 &&
-		    strcmp(k->hardware, r->hardware) == 0 &&
-		    strcmp(k->precision, r->precision) == 0)
-			return k;
-	}
-	k = &ARENA_ADD(a, *list, *n);
-	*k = (struct kind){ .source = r ? r->source : NULL,
-			    .hardware = r ? r->hardware : "all",
-			    .precision = r ? r->precision : "" };
-	k->error = arena_array(a, most, sizeof(double));
-	k->ratio = arena_array(a, most, sizeof(double));
-	return k;
-}
-
-static void count(struct kind *k, const struct train_row *r)
-{
-	k->error[k->n] = fabs(r->predicted / r->measured - 1);
-	k->ratio[k->n++] = r->predicted / r->measured;
-	k->inside += r->measured >= r->low && r->measured <= r->high;
-}
-
-static void kind_row(struct doc *d, struct node *t, struct kind *k)
-{
-	struct cell *c = node_row(d, t);
-
-	stat_sort(k->error, k->n);
-	stat_sort(k->ratio, k->n);
-	c[0] = k->source ? cell(k->source) : cell_as(STYLE_STRONG, "all");
-	c[1] = cell(k->hardware);
-	c[2] = cell(k->precision);
-	c[3] = cellf(d, "%zu", k->n);
-	c[4] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.5));
-	c[5] = cellf(d, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
-	c[6] = cellf(d, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
-	c[7] = cellf(d, "%.0f %%", 100.0 * (double)k->inside / (double)k->n);
-}
-
 struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 {
+	static const char *const every[ERROR_KIND_WORDS] = { "all", "all", "", "" };
+	struct error_kinds kinds = { .most = r->n }, all = kinds;
 	struct doc *d = doc_new(a);
-	struct kind *list = NULL, *all;
-	size_t n = 0, counted = 0;
 	struct node *t;
 
-	for (size_t i = 0; i < r->n; i++)
-		counted += !r->items[i].skipped && r->items[i].predicted > 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct train_row *x = &r->items[i];
+		const char *name[ERROR_KIND_WORDS] = { x->source, x->hardware, x->precision, "" };
+		struct figure f = { x->predicted, x->low, x->high };
+
+		if (x->skipped || !(x->predicted > 0))
+			continue;
+		error_kinds_count(a, &kinds, name, x->measured, f);
+		error_kinds_count(a, &all, every, x->measured, f);
+	}
 	doc_heading(d, 1, "Measured training runs versus predictions");
-	doc_text(d, "%zu rows; %zu not predicted. Tokens/s per GPU.", r->n, r->n - counted);
-	if (!counted)
+	doc_text(d, "%zu rows; %zu not predicted. Tokens/s per GPU.", r->n,
+		 r->n - (all.n ? all.items[0].n : 0));
+	if (!all.n)
 		return d;
-	/* The first of the list counts all; growing the list moves it. */
-	train_page_kind_of(a, &list, &n, NULL, counted);
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->items[i].skipped && r->items[i].predicted > 0) {
-			all = train_page_kind_of(a, &list, &n, &r->items[i], counted);
-			count(all, &r->items[i]);
-			count(&list[0], &r->items[i]);
-		}
-	t = DOC_TABLE(d, NULL, "!source", "!hardware", "!precision", ">rows", ">median error",
-		      ">90th percentile", ">predicted / measured", ">inside the interval");
-	for (size_t i = 1; i < n; i++)
-		kind_row(d, t, &list[i]);
-	kind_row(d, t, &list[0]);
+	t = DOC_TABLE(d, NULL, "!source", "!hardware", "!precision", ERROR_KIND_COLUMNS);
+	error_kinds_table(d, t, &kinds, 3);
+	error_kinds_table(d, t, &all, 3);
 	return d;
 }
