@@ -92,10 +92,8 @@ def check_folds():
     expect("families set aside", sum(v["rows"] for v in aside.values()) >= 300, aside)
     for k, v in errors.items():
         expect(f"{k} as recorded", v["median"] <= json.loads((HERE / "errors.json").read_text()).get(k, {}).get("median", 0) * 1.02 + .002, v)
-    for line in (root / "src/models/inference/fit.rows").read_text().splitlines():
-        if not line.startswith("#"):
-            name, value = line.split(" = ")
-            expect(f"{name} is on no bound", .01 < float(value) < .995 if name.rsplit(".", 1)[1] in fit.SHARES else float(value) > 0, value)
+    for name, value in fit.read_constants().items():
+        expect(f"{name} is on no bound", .01 < value < .995 if name.rsplit(".", 1)[1] in fit.SHARES else value > 0, value)
 
 
 def check_errors():

@@ -6,6 +6,7 @@
 #include "models/inference/fit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -83,6 +84,39 @@ int fits_read(struct fits *f, const char *text, struct err *e)
 
 extern const char fit_constants[];
 
+/* Where the next word of a line begins; NULL: there is none. */
+static const char *word_of(const char *s, size_t *len)
+{
+	s += strspn(s, " ");
+	*len = strcspn(s, " \n");
+	return *len ? s : NULL;
+}
+
+/* A line "sets" names the columns, the others are a constant's name and its value in each. */
+static int fits_table(struct fits *f, const char *text)
+{
+	const char *sets = NULL, *name, *set, *value;
+	size_t n_name, n_set, n_value;
+	char line[96];
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		name = word_of(text, &n_name);
+		if (!name || *name == '#')
+			continue;
+		set = sets, n_set = 0, value = name + n_name;
+		if (!sets)
+			sets = value;
+		for (; set && (set = word_of(set + n_set, &n_set)); value += n_value) {
+			value = word_of(value, &n_value);
+			snprintf(line, sizeof(line), "%.*s.%.*s = %.*s", (int)n_set, set,
+				 (int)n_name, name, value ? (int)n_value : 0, value ? value : "");
+			if (!value || infer_fit_read_line(f, line, strlen(line)) < 0)
+				return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 /* The engine on its nearest kind of hardware, else vLLM on this kind. */
 static const struct fit *neighbour(const struct fits *f, int engine, int hardware)
 {
@@ -97,10 +131,8 @@ static const struct fit *neighbour(const struct fits *f, int engine, int hardwar
 
 void fits_default(struct fits *f)
 {
-	struct err e = { 0 };
-
 	*f = (struct fits){ .origin = "published measurements (docs/PREDICT.md)" };
-	if (fits_read(f, fit_constants, &e) < 0)
+	if (fits_table(f, fit_constants) < 0)
 		f->origin = "unreadable built-in constants";
 	for (int h = 0; h < HARDWARES; h++)
 		for (int engine = 0; engine < ENGINES; engine++)
