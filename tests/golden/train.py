@@ -137,6 +137,7 @@ def check_needed():
     for r, told in runs:
         needed = float(re.search(r"allocated ([0-9.]+) GiB", told["notes"])[1]) + 0.84
         expect(f"memory of line {r['line']}", abs(r["predicted_memory_gib"] / needed - 1) < 0.07 and r["fits"], (r, needed))
+        expect(f"what fits has to fit, line {r['line']}", needed < 1.08 * r["predicted_memory_gib"], (r, needed))
         expect(f"shown by the driver, line {r['line']}", 0.93 * r["predicted_memory_gib"] < r["measured_memory_gib"] < 1.25 * r["predicted_memory_gib"], r)
 
 
@@ -370,7 +371,7 @@ def check_source():
 
 
 # Medians of |predicted / measured - 1| in percent with the shipped constants, and what they may become.
-RECORDED = {"mixtures of experts": 14.5, "FP8": 9, "BF16": 5, "all": 7}
+RECORDED = {"mixtures of experts": 14.5, "FP8": 9, "BF16": 5.1, "all": 7}
 
 
 def check_rows():

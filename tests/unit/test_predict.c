@@ -580,7 +580,7 @@ static void test_rows(void **state)
 	assert_non_null(strstr(r.items[1].skipped, "invalid number of tokens"));
 	assert_non_null(strstr(r.items[2].skipped, "concurrency 1000000 exceeds"));
 	assert_null(r.items[3].skipped);
-	assert_true(r.items[3].predicted[MEASURE_TPOT] > 0);
+	assert_true(r.items[3].predicted[MEASURE_TPOT].value > 0);
 	assert_int_equal(rows_predict(&a, NULL, "a,b\n1,2\n", &fits, &r, &e), -EINVAL);
 	assert_int_equal(rows_predict(&a, NULL, "model,hardware\n\"x", &fits, &r, &e), -EINVAL);
 	assert_int_equal(fits_read(&fits, "# mine\nvllm.unified.dense = 0.5\n", &e), 0);
@@ -696,6 +696,53 @@ static void test_layout(void **state)
 	assert_true(p.memory.most_requests > 50 && p.memory.most_requests < 1000);
 	assert_true(p.served.running < 1.5 * p.memory.most_requests);
 	arena_free(&a);
+}
+
+/* Groups that share the experts hold everything else themselves, and their own requests' cache. */
+static void test_groups(void **state)
+{
+	struct infer_options w = { .model = "DeepSeek-V3",
+				   .weights = "fp8",
+				   .on = "h200 x8",
+				   .engine = "sglang",
+				   .batch = 256 };
+	struct prediction tp, dp, apart, more;
+	struct arena a = { 0 };
+	struct query q;
+	struct fits fits;
+	struct err e = { 0 };
+
+	fits_default(&fits);
+	w.tp = 8;
+	ask(&a, w, &tp);
+	w.tp = 1, w.dp = 8;
+	ask(&a, w, &dp);
+	assert_true(dp.memory.weights > tp.memory.weights);
+	assert_true(8 * dp.memory.weights < 2 * weights_total(&tp.q.ask));
+	close_to("a latent cache is not split", 8 * dp.memory.cache, tp.memory.cache, 1e-9);
+	close_to("each expert once", dp.step.expert_bytes, tp.step.expert_bytes, 1e-9);
+	assert_int_equal(dp.step.reduces, 0);
+	assert_true(dp.step.link > 0 && dp.step.cache < tp.step.cache);
+	/* Engines that decode alone have no prompts between tokens. */
+	w.on = "h200 x24", w.prefills = 1, w.prefill_tp = 8;
+	w.decodes = 2;
+	ask(&a, w, &apart);
+	assert_true(apart.memory.fits && apart.tpot.value < dp.tpot.value);
+	close_to("no prompts between", apart.tpot.value, apart.served.step, 1e-9);
+	assert_true(apart.spread[MEASURE_TPOT] == NULL ||
+		    apart.spread[MEASURE_TPOT]->users == USERS_APART);
+	w.on = "h200 x32", w.prefills = 2;
+	ask(&a, w, &more);
+	assert_true(more.ttft.value < apart.ttft.value);
+	assert_true(more.throughput.value >= apart.throughput.value);
+	/* Weights that do not fit one GPU do not take prompts there; GPUs that are not there. */
+	w.prefill_tp = 1;
+	ask(&a, w, &more);
+	assert_false(more.memory.fits);
+	w.prefill_tp = 16;
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	arena_free(&a);
+	(void)state;
 }
 
 /* Of three borders between four stages on two machines one is the network. */
@@ -985,6 +1032,7 @@ int main(void)
 		cmocka_unit_test(test_guesses),
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_stages),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_schedule),
 		cmocka_unit_test(test_rate_or_users),

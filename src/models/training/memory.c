@@ -20,6 +20,8 @@
 #define GELU 16.0
 /* Of unified memory: the rest is the system's, the loader's and the page cache's. */
 #define UNIFIED_PART 0.9
+/* Of a card: 77 runs of Transformers' Trainer needed up to 1.073 of what was predicted for them. */
+#define EAGER_PART (1 / 1.08)
 
 static double shards(const struct train_config *q, const struct train_shape *s)
 {
@@ -249,9 +251,9 @@ void train_memory_of(const struct train_config *q, struct train_memory *m)
 		   m->logits + m->buffers + m->context + m->waste + m->reused;
 	/* Unified memory is shared with everything else, be it read or by data sheet. */
 	m->limit = place_memory_bytes(&q->place);
-	m->shown = q->place.gpu->unified ? m->limit : 0;
+	m->shown = q->place.gpu->unified || eager(q) ? m->limit : 0;
 	if (m->shown > 0)
-		m->limit *= UNIFIED_PART;
+		m->limit *= q->place.gpu->unified ? UNIFIED_PART : EAGER_PART;
 	m->all = eager(q) ? (struct figure){ m->total, m->total * 0.93, m->total * 1.13 }
 			  : (struct figure){ m->total, m->total * 0.87, m->total * 1.13 };
 	m->fits = m->total <= m->limit;

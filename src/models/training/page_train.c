@@ -56,7 +56,7 @@ static void train_page_figures(struct doc *d, const struct train_answer *p)
 		 p->interval_of, p->peak_flops / 1e12, train_precision_names[p->q.precision]);
 }
 
-static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
+static void train_page_memory_pairs(struct doc *d, const struct train_memory *m, bool unified)
 {
 	struct arena *a = d->arena;
 	struct node *n =
@@ -66,8 +66,9 @@ static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
 	node_pair(d, n, "available", cell(gb(a, m->shown > 0 ? m->shown : m->limit)));
 	if (m->shown > 0) {
 		node_pair(d, n, "for training", cell(gb(a, m->limit)));
-		node_pairf(d, n, "reserved", "%s: the system, loaders, the page cache",
-			   gb(a, m->shown - m->limit));
+		node_pairf(d, n, "reserved", "%s: %s", gb(a, m->shown - m->limit),
+			   unified ? "the system, loaders, the page cache"
+				   : "measured runs needed up to so much more");
 	}
 }
 
@@ -194,7 +195,7 @@ struct doc *page_train(struct arena *a, const struct train_page *p)
 	if (p->judgement)
 		page_train_judgement(d, p->judgement);
 	train_page_figures(d, &p->answer);
-	train_page_memory_pairs(d, &p->answer.memory);
+	train_page_memory_pairs(d, &p->answer.memory, p->answer.q.place.gpu->unified);
 	time_pairs(d, &p->answer);
 	comm_table(d, &p->answer);
 	if (p->n_points)
