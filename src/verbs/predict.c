@@ -37,7 +37,7 @@ static const struct ask_row inference_ask_rows[] = {
 	{ ASK_PART_OF(inference_ask, w, infer_engine_shape) },
 	{ "dp", "groups of --tp GPUs that share the experts (data-parallel attention)",
 	  ASK_COUNT(inference_ask, w.dp, 1, 4096) },
-	{ "prefill-workers", "engines for prompts alone (disaggregated serving)",
+	{ "prefill-workers", "engines for prompts only (disaggregated serving)",
 	  ASK_COUNT(inference_ask, w.prefills, 1, 4096) },
 	{ "prefill-tp", "their tensor parallelism (default: 1)", ASK_COUNT(inference_ask, w.prefill_tp, 1, 4096) },
 	{ "prefill-dp", "their groups that share the experts", ASK_COUNT(inference_ask, w.prefill_dp, 1, 4096) },

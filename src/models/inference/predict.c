@@ -180,7 +180,7 @@ struct figure served_figure(const struct query *q, const struct served *s, int m
 	*whose = infer_predict_spread_of(&q->ask, measure);
 	if (!*whose)
 		return (struct figure){ v[measure], v[measure] * 0.5, v[measure] * 2 };
-	wider *= 1 + (*whose)->grow * log(s->crowding);
+	wider *= 1 + (*whose)->grow * fmin(2, log(s->crowding));
 	return (struct figure){ v[measure], v[measure] * fmin(1, pow((*whose)->low, wider)),
 				v[measure] * fmax(1, pow((*whose)->high, wider)) };
 }

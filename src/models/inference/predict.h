@@ -16,7 +16,8 @@ enum users { USERS_ONE, USERS_MANY, USERS_APART };
 
 /*
  * Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware:
- * of requests alone; their logarithms grow by this part with each factor e of served.crowding.
+ * of requests alone; their logarithms grow by this part with each factor e of served.crowding,
+ * at most two.
  */
 struct spread {
 	enum engine engine; /* ENGINES: all of them */

@@ -327,7 +327,7 @@ static const struct shape_row row_result_rows[] = {
 	{ "fits", NULL, SHAPE_FLAG(row_result, fits) },
 	{ "speculative", NULL, SHAPE_FLAG(row_result, speculative) },
 	{ "skipped", "Why it was not predicted.", SHAPE_TEXT(row_result, skipped), .unknown = SHAPE_NULL },
-	{ "crowding", "TTFT over that of a request alone.", SHAPE_REAL(row_result, crowding),
+	{ "crowding", "TTFT divided by that of a single request.", SHAPE_REAL(row_result, crowding),
 	  .unknown = SHAPE_ZERO },
 	{ "ttft_ms", NULL, SHAPE_PART(row_ttft_shape) },
 	{ "tpot_ms", NULL, SHAPE_PART(row_tpot_shape) },
