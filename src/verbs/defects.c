@@ -34,9 +34,12 @@ static size_t rows_narrow(struct defect_rows *rows, const char *component)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < rows->n; i++)
-		if (!component || strcmp(defect_text(rows->rows[i], "component"), component) == 0)
+	for (size_t i = 0; i < rows->n; i++) {
+		json_auto_t *row = component ? defect_row_open(rows->rows[i]) : NULL;
+
+		if (!component || strcmp(defect_text(row, "component"), component) == 0)
 			rows->rows[n++] = rows->rows[i];
+	}
 	return rows->n = n;
 }
 
@@ -111,9 +114,9 @@ static const struct ask_row lint_rows[] = {
 	  .required = true, .files = true },
 };
 
-static void listing_add(struct door *d, struct defects_listing *out, const json_t *row)
+static void listing_add(struct door *d, struct defects_listing *out, struct defect_row *row)
 {
-	defect_show(d->arena, row, &ARENA_ADD(d->arena, out->items, out->n));
+	defect_show(d->arena, defect_row_keep(row), &ARENA_ADD(d->arena, out->items, out->n));
 }
 
 static void listing_begin(struct door *d, struct defect_rows *rows, struct defects_listing *out)
@@ -141,21 +144,23 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 				  struct defects_listing *out)
 {
 	struct defect_rows rows;
-	const json_t *row;
 
 	listing_begin(d, &rows, out);
-	row = defect_row(&rows, ask->id);
-	if (!row)
-		return door_refuse(d, EXIT_USAGE, "unknown defect \"%s\"", ask->id);
-	out->one = true;
-	listing_add(d, out, row);
-	return EXIT_CLEAN;
+	for (size_t i = 0; i < rows.n && !out->one; i++) {
+		json_auto_t *row = defect_row_open(rows.rows[i]);
+
+		out->one = strcmp(defect_text(row, "id"), ask->id) == 0;
+		if (out->one)
+			listing_add(d, out, rows.rows[i]);
+	}
+	return out->one ? EXIT_CLEAN : door_refuse(d, EXIT_USAGE, "unknown defect \"%s\"", ask->id);
 }
 
 /* Words of the row's texts, a line that a signature fits for ten. */
-static int search_score(struct arena *a, const json_t *row, const struct ask_texts *words,
-			const char *line)
+static int search_score(struct arena *a, const struct defect_row *one,
+			const struct ask_texts *words, const char *line)
 {
+	json_auto_t *row = defect_row_open(one);
 	struct defect_shown s;
 	const char *all;
 	int score = 0;

@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (defect_rows_parse(&a, "a file", text, strlen(text), &rows, &e) && !*e.text)
 		abort();
 	for (size_t i = 0; i < rows.n; i++)
-		examples(&a, rows.rows[i]);
+		examples(&a, rows.rows[i]->json);
 	json_decref(rows.files);
 	package(&a, text, strlen(text));
 	signed_by(&a, text);

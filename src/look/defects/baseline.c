@@ -36,7 +36,7 @@ static enum answer3 ask(struct defect_world *w, const json_t *condition, bool de
 	json_auto_t *row =
 		denied ? json_pack("{s:s, s:{s:O}}", "id", "asked", "when", "not", condition)
 		       : json_pack("{s:s, s:O}", "id", "asked", "when", condition);
-	const json_t *rows[] = { row };
+	struct defect_row one = { .json = row }, *rows[] = { &one };
 	struct defect_world host = *w;
 	struct defect_matches m;
 	enum answer3 is;

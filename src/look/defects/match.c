@@ -219,23 +219,31 @@ static int by_weight(const void *a, const void *b)
 	return r ? r : strcmp(x->place->name, y->place->name);
 }
 
-void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
+json_t *defect_row_open(const struct defect_row *row)
+{
+	return row->json ? json_incref(row->json) : json_loads(row->text, 0, NULL);
+}
+
+void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
 		   struct defect_matches *out)
 {
 	*out = (struct defect_matches){ 0 };
 	for (size_t i = 0; i < n; i++) {
+		json_auto_t *row = defect_row_open(rows[i]);
 		bool said = false;
 
 		for (size_t k = 0; k < w->n_places; k++) {
 			struct defect_match m;
 			bool own = false;
 
-			if (!match_in(w, &w->places[k], rows[i], out, &m, &own))
+			if (!match_in(w, &w->places[k], row, out, &m, &own))
 				continue;
 			/* What holds of the machine is said once, of its first place. */
 			if (said && !own)
 				continue;
 			said = true;
+			if (!rows[i]->json)
+				rows[i]->json = json_incref(row);
 			ARENA_ADD(w->a, out->items, out->n) = m;
 			out->count[m.state]++;
 		}

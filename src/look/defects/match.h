@@ -44,6 +44,14 @@ struct defect_world {
 	void *ctx;
 };
 
+/* A row: parsed, or the text that it is parsed from when it is asked for. */
+struct defect_row {
+	json_t *json;
+	const char *text;
+};
+/* A new reference. */
+json_t *defect_row_open(const struct defect_row *row);
+
 struct defect_proof {
 	const char *text; /* "nvidia-nccl-cu13 2.28.9" */
 	const char *from; /* where it was read; NULL */
@@ -74,8 +82,9 @@ struct defect_matches {
 	size_t n_orderless;
 };
 
-/* Every row in every place; a row that holds of the machine alone is said once. */
-void defects_match(struct defect_world *w, const json_t *const *rows, size_t n,
+/* Every row in every place; a row that holds of the machine alone is said once. What matches stays
+ * parsed. */
+void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
 		   struct defect_matches *out);
 /* One row in one place: "yes", "exposed", "mitigated", "unknown" or "no". */
 const char *defect_example(struct arena *a, const json_t *row, json_t *example);

@@ -70,10 +70,15 @@ static json_t *wanted_once(json_t *list)
 
 void wanted_take(const struct defect_rows *rows, struct wanted *out)
 {
+	static const char *const keys[] = { "\"library\"", "\"program\"", "\"env\"", "\"process\"",
+					    NULL };
+
 	*out = (struct wanted){ json_array(), json_array(), json_array(), json_array() };
 	for (size_t i = 0; i < rows->n; i++) {
-		wanted_of(out, json_object_get(rows->rows[i], "when"));
-		wanted_of(out, json_object_get(rows->rows[i], "mitigated_by"));
+		json_auto_t *row = defect_row_with(rows->rows[i], keys);
+
+		wanted_of(out, json_object_get(row, "when"));
+		wanted_of(out, json_object_get(row, "mitigated_by"));
 	}
 	out->libraries = wanted_once(out->libraries);
 	out->programs = wanted_once(out->programs);

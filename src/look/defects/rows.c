@@ -13,9 +13,11 @@
 #include "look/settings/settings.h"
 #include "machine/host/host.h"
 
-extern const char known_defects[], known_defects_of_facts[]; /* made by the build */
+/* Made by the build: JSON of each row, one NUL behind each and one more at the end; a blank first
+ * where facts alone decide. */
+extern const char known_defects[];
 
-/* Read once a process, and kept: texts of rows live as long. */
+/* Listed once a process. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct arena kept_arena;
 static struct defect_rows kept, kept_of_facts;
@@ -43,12 +45,18 @@ const char *defect_list(struct arena *a, const json_t *row, const char *key)
 	return text;
 }
 
-const json_t *defect_row(const struct defect_rows *r, const char *id)
+const json_t *defect_row_keep(struct defect_row *row)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(defect_text(r->rows[i], "id"), id) == 0)
-			return r->rows[i];
-	return NULL;
+	if (!row->json)
+		row->json = defect_row_open(row);
+	return row->json;
+}
+
+json_t *defect_row_with(const struct defect_row *row, const char *const *keys)
+{
+	while (row->text && *keys && !strstr(row->text, *keys))
+		keys++;
+	return *keys ? defect_row_open(row) : NULL;
 }
 
 /* --- is a row one ----------------------------------------------------------------------------- */
@@ -217,6 +225,14 @@ int defect_row_check(struct arena *a, const json_t *row, bool examples, struct e
 
 /* --- files of rows ---------------------------------------------------------------------------- */
 
+static void row_add(struct arena *a, struct defect_rows *out, json_t *json, const char *text)
+{
+	struct defect_row *row = ARENA_NEW(a, struct defect_row);
+
+	*row = (struct defect_row){ json, text };
+	ARENA_ADD(a, out->rows, out->n) = row;
+}
+
 static int rows_add(struct arena *a, const char *name, const json_t *list, bool examples,
 		    struct defect_rows *out, struct err *e)
 {
@@ -230,12 +246,12 @@ static int rows_add(struct arena *a, const char *name, const json_t *list, bool 
 		if (defect_row_check(a, row, examples, e))
 			return err_set(e, -EINVAL, "%s, entry %zu (%.60s): %s", name, i + 1,
 				       id ? id : "no id", arena_strdup(a, e->text));
-		if (defect_row(out, id))
-			return err_set(e, -EINVAL, "%s: duplicate id %s", name, id);
+		for (size_t k = 0; k < out->n; k++)
+			if (strcmp(defect_text(out->rows[k]->json, "id"), id) == 0)
+				return err_set(e, -EINVAL, "%s: duplicate id %s", name, id);
 		if (out->n == DEFECT_ROWS_MAX)
 			return err_set(e, -E2BIG, "more than %d rows", DEFECT_ROWS_MAX);
-		out->rows = arena_grow(a, (void *)out->rows, out->n, sizeof(*out->rows));
-		out->rows[out->n++] = row;
+		row_add(a, out, row, NULL);
 		date = defect_text(row, "date");
 		if (!out->date || strcmp(date, out->date) > 0)
 			out->date = date;
@@ -279,22 +295,14 @@ int defect_rows_of_package(struct arena *a, const struct data_package *p, bool e
 }
 
 /* What the build made is right: the test of rows looks at it. */
-static void rows_built_in(struct arena *a, const char *text, struct defect_rows *out)
+static void rows_built_in(struct arena *a, bool facts, struct defect_rows *out)
 {
-	json_t *j = json_loads(text, 0, NULL), *row;
-	size_t i;
-
-	*out = (struct defect_rows){ .files = j, .n = json_array_size(j), .from = "this build" };
-	out->rows = arena_array(a, out->n, sizeof(*out->rows));
-	json_array_foreach(j, i, row)
-	{
-		const char *date = defect_text(row, "date");
-
-		out->rows[i] = row;
-		if (!out->date || strcmp(date, out->date) > 0)
-			out->date = date;
-	}
-	out->made = out->date;
+	*out = (struct defect_rows){ .from = "this build",
+				     .date = package_floor,
+				     .made = package_floor };
+	for (const char *s = known_defects; *s; s += strlen(s) + 1)
+		if (!facts || *s == ' ')
+			row_add(a, out, NULL, s);
 }
 
 static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char **names, size_t n,
@@ -345,7 +353,7 @@ static void rows_once(struct host *h)
 		}
 		json_decref(kept.files);
 	}
-	rows_built_in(a, known_defects, &kept);
+	rows_built_in(a, false, &kept);
 }
 
 void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e)
@@ -364,8 +372,8 @@ void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, 
 const struct defect_rows *defect_rows_of_facts(void)
 {
 	pthread_mutex_lock(&kept_lock);
-	if (!kept_of_facts.files)
-		rows_built_in(&kept_arena, known_defects_of_facts, &kept_of_facts);
+	if (!kept_of_facts.n)
+		rows_built_in(&kept_arena, true, &kept_of_facts);
 	pthread_mutex_unlock(&kept_lock);
 	return &kept_of_facts;
 }

@@ -9,8 +9,8 @@ struct data_package;
 struct host;
 
 struct defect_rows {
-	json_t *files; /* what the rows live in */
-	const json_t **rows;
+	json_t *files; /* what parsed rows live in; NULL */
+	struct defect_row **rows;
 	size_t n;
 	const char *from;	/* "this build", or which data package */
 	const char *date;	/* of the newest row */
@@ -21,7 +21,7 @@ struct defect_rows {
 enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };
 
 /* The data package's set where it has one and all of it is valid; else the build's, and *e says
- * why. The first call of a process reads them; their texts live as long as it. */
+ * why. The first call of a process reads them; what was kept of them lives as long as it. */
 void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e);
 /* Those of the build that facts of a machine decide alone. */
 const struct defect_rows *defect_rows_of_facts(void);
@@ -32,7 +32,10 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
  */
 int defect_rows_of_package(struct arena *a, const struct data_package *p, bool examples,
 			   struct defect_rows *out, struct err *e);
-const json_t *defect_row(const struct defect_rows *r, const char *id);
+/* Parsed for as long as the process lives. */
+const json_t *defect_row_keep(struct defect_row *row);
+/* A new reference, NULL where the row has none of these keys ("\"env\""). */
+json_t *defect_row_with(const struct defect_row *row, const char *const *keys);
 const char *defect_text(const json_t *row, const char *key);
 /* "fix", "command" */
 const char *defect_text_of(const json_t *row, const char *object, const char *key);

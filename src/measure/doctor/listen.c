@@ -22,10 +22,11 @@ enum { GRAM = 4, GRAM_BITS = 15, GRAMS = 1 << GRAM_BITS, PIECE = 1 << 16 };
 struct pattern {
 	const char *text;
 	const struct diagnosis *of; /* or: */
-	const json_t *defect;
+	struct defect_row *defect;
 	const char *literal; /* its longest part that stands for itself, in lower case */
 	size_t len, gram;    /* of it; where in it the letters of the table begin */
 	enum line_kind kind;
+	unsigned short next; /* of the patterns with the same letters, + 1; 0: none */
 	bool found;
 };
 
@@ -34,7 +35,6 @@ struct reading {
 	struct pattern *patterns;
 	size_t n;
 	unsigned short first[GRAMS]; /* of the patterns with these letters, + 1; 0: none */
-	unsigned short *next;	     /* of each pattern: the next one, + 1 */
 	const char *source;
 	unsigned long long line;
 	struct text prose;
@@ -50,10 +50,10 @@ static unsigned gram_at(const char *s)
 }
 
 /* Looked for by the middle of its literal: beginnings are shared by many ("CUDA error: "). */
-static void take_pattern(struct reading *r, const struct diagnosis *d, const json_t *defect,
+static void take_pattern(struct reading *r, const struct diagnosis *d, struct defect_row *defect,
 			 const char *text)
 {
-	struct pattern *p = &r->patterns[r->n];
+	struct pattern p = { .of = d, .defect = defect };
 	enum line_kind kind = !d	     ? LINE_SURE
 			      : *text == '?' ? LINE_HINT
 			      : *text == '!' ? LINE_AGAINST
@@ -61,54 +61,52 @@ static void take_pattern(struct reading *r, const struct diagnosis *d, const jso
 	char *literal;
 	unsigned at;
 
-	text += kind != LINE_SURE;
-	*p = (struct pattern){ .text = text, .of = d, .defect = defect, .kind = kind };
+	p.kind = kind;
+	p.text = text += kind != LINE_SURE;
 	for (const char *s = text; *s;) {
 		size_t n = strcspn(s, "*#");
 
-		if (n > p->len) {
-			p->len = n;
-			p->literal = s;
+		if (n > p.len) {
+			p.len = n;
+			p.literal = s;
 		}
 		s += n;
 		while (*s == '*' || *s == '#')
 			if (*s++ == '#' && (*s == '<' || *s == '>'))
 				s += 1 + strspn(s + 1, "0123456789.");
 	}
-	if (p->len < GRAM)
+	if (p.len < GRAM)
 		return;
-	literal = arena_strndup(r->h->a, p->literal, p->len);
-	for (size_t i = 0; i < p->len; i++)
+	literal = arena_strndup(r->h->a, p.literal, p.len);
+	for (size_t i = 0; i < p.len; i++)
 		literal[i] = (char)r->lower[(unsigned char)literal[i]];
-	p->literal = literal;
-	p->gram = (p->len - GRAM) / 2;
-	at = gram_at(literal + p->gram);
-	r->next[r->n] = r->first[at];
-	r->first[at] = (unsigned short)++r->n;
+	p.literal = literal;
+	p.gram = (p.len - GRAM) / 2;
+	at = gram_at(literal + p.gram);
+	p.next = r->first[at];
+	ARENA_ADD(r->h->a, r->patterns, r->n) = p;
+	r->first[at] = (unsigned short)r->n;
 }
 
 static void patterns_read(struct reading *r)
 {
 	const struct defect_rows *rows = r->h->defects;
+	static const char *const key[] = { "\"signatures\"", NULL };
 	struct arena *a = r->h->a;
-	size_t n = 0, k;
 	json_t *v;
+	size_t k;
 
 	for (int i = 0; i < 256; i++)
 		r->lower[i] = (unsigned char)tolower(i);
 	DIAGNOSIS_FOR_EACH (d)
 		LOG_PATTERN_FOR_EACH (s, d)
-			n++;
-	for (size_t i = 0; rows && i < rows->n; i++)
-		n += json_array_size(json_object_get(rows->rows[i], "signatures"));
-	r->patterns = arena_array(a, n, sizeof(*r->patterns));
-	r->next = arena_array(a, n, sizeof(*r->next));
-	DIAGNOSIS_FOR_EACH (d)
-		LOG_PATTERN_FOR_EACH (s, d)
 			take_pattern(r, d, NULL, arena_strndup(a, s, strcspn(s, "\n")));
-	for (size_t i = 0; rows && i < rows->n; i++)
-		json_array_foreach(json_object_get(rows->rows[i], "signatures"), k, v)
-			take_pattern(r, NULL, rows->rows[i], json_string_value(v));
+	for (size_t i = 0; rows && i < rows->n; i++) {
+		json_auto_t *row = defect_row_with(rows->rows[i], key);
+
+		json_array_foreach(json_object_get(row, "signatures"), k, v)
+			take_pattern(r, NULL, rows->rows[i], arena_strdup(a, json_string_value(v)));
+	}
 }
 
 /* Two words and more, hardly anything but letters: a sentence, not a line of a log. */
@@ -131,16 +129,16 @@ static void found(struct reading *r, struct pattern *p)
 
 	p->found = true;
 	if (p->defect) {
-		const char *id = defect_text(p->defect, "id");
+		const json_t *row = defect_row_keep(p->defect);
+		const char *id = defect_text(row, "id");
 
 		for (size_t i = 0; i < h->n_found; i++)
 			if (strcmp(h->found[i].id, id) == 0)
 				return;
-		ARENA_ADD(h->a, h->found, h->n_found) =
-			(struct log_defect){ id, defect_text(p->defect, "title"),
-					     defect_text_of(p->defect, "fix", "says"),
-					     arena_printf(h->a, "%s, line %llu: %s", r->source,
-							  r->line, p->text) };
+		ARENA_ADD(h->a, h->found, h->n_found) = (struct log_defect){
+			id, defect_text(row, "title"), defect_text_of(row, "fix", "says"),
+			arena_printf(h->a, "%s, line %llu: %s", r->source, r->line, p->text)
+		};
 		return;
 	}
 	ARENA_ADD(h->a, h->lines, h->n) =
@@ -149,7 +147,7 @@ static void found(struct reading *r, struct pattern *p)
 
 static void look_up(struct reading *r, const char *line, const char *lower, size_t n, size_t at)
 {
-	for (unsigned k = r->first[gram_at(lower + at)]; k; k = r->next[k - 1]) {
+	for (unsigned k = r->first[gram_at(lower + at)]; k; k = r->patterns[k - 1].next) {
 		struct pattern *p = &r->patterns[k - 1];
 
 		if (!p->found && at >= p->gram && at - p->gram + p->len <= n &&
