@@ -301,16 +301,18 @@ static json_t *fact_at(json_t *j, const char *path)
 
 static json_t *fact_part(struct seeing *w, const char *path)
 {
-	json_t *v;
+	const size_t len = strcspn(path, ".[");
+	struct shape part = machine_shape; /* all facts of a large machine take 10 MB */
+	json_auto_t *facts = json_object(), *v = NULL;
 
-	if (!w->facts)
-		w->facts = shape_object_json(&machine_shape, w->how->m);
-	v = fact_at(w->facts, path);
-	if (json_is_object(v)) {
-		json_decref(v);
-		v = NULL;
+	for (size_t i = 0; i < machine_shape.n; i++) {
+		part.rows = &machine_shape.rows[i];
+		part.n = 1;
+		if (strncmp(part.rows->key, path, len) == 0 && !part.rows->key[len])
+			shape_json(facts, &part, w->how->m);
 	}
-	return v ? v : json_null();
+	v = fact_at(facts, path);
+	return v && !json_is_object(v) ? json_incref(v) : json_null();
 }
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)

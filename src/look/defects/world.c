@@ -205,6 +205,5 @@ void world_free(struct defect_world *dw)
 	}
 	json_decref(dw->machine);
 	json_decref(w->codes);
-	json_decref(w->facts);
 	wanted_free(&w->wanted);
 }

@@ -89,7 +89,6 @@ struct seeing {
 	size_t n_roots;
 	long long content_ms; /* used for the insides of libraries */
 	json_t *codes;	      /* GPU code by build id, size and time of change: read once */
-	json_t *facts;	      /* of the machine, all of them; made when it is first asked for */
 	const struct findings *findings;
 };
 
