@@ -44,13 +44,8 @@ static enum answer3 ask(struct defect_world *w, const json_t *condition, bool de
 	host.n_places = w->n_places ? 1 : 0;
 	defects_match(&host, rows, 1, &m);
 	is = !m.n ? ANSWER_NO : m.items[0].state == DEFECT_POSSIBLE ? ANSWER_UNKNOWN : ANSWER_YES;
-	for (size_t i = 0; proof && m.n && i < m.items[0].n_proofs; i++) {
-		const struct defect_proof *p = &m.items[0].proofs[i];
-
-		*proof = arena_printf(w->a, "%s%s%s%s%s%s", *proof ? *proof : "",
-				      *proof ? "; " : "", p->text, p->from ? " (" : "",
-				      p->from ? p->from : "", p->from ? ")" : "");
-	}
+	if (proof && m.n)
+		*proof = defect_proofs_text(w->a, m.items[0].proofs, m.items[0].n_proofs);
 	return is;
 }
 

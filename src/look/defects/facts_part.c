@@ -32,7 +32,7 @@ static json_t *platform_part(const struct machine *m)
 
 static void gpus_part(json_t *j, const struct machine *m)
 {
-	json_t *code = json_array(), *names = json_array();
+	json_auto_t *code = json_array(), *names = json_array(), *none = json_null();
 	const struct gpu *g;
 	bool all = true;
 	size_t n = 0;
@@ -55,12 +55,8 @@ static void gpus_part(json_t *j, const struct machine *m)
 		json_array_append_new(code, json_string("sm_121"));
 	else if (!n && machine_bus_gpus(m, false))
 		all = false;
-	json_object_set_new(j, "gpus", all ? code : json_null());
-	json_object_set_new(j, "gpu_names", n || all ? names : json_null());
-	if (!all)
-		json_decref(code);
-	if (!n && !all)
-		json_decref(names);
+	json_object_set(j, "gpus", all ? code : none);
+	json_object_set(j, "gpu_names", n || all ? names : none);
 }
 
 /* Several of one name stand in a list. */

@@ -73,23 +73,6 @@ struct words {
 	const char *pattern; /* all of it */
 };
 
-/* The longest stretch without '*'. */
-static const char *literal_of(struct arena *a, const char *pattern)
-{
-	const char *best = "";
-	size_t n = 0;
-
-	for (const char *p = pattern; *p; p += strcspn(p, "*"), p += *p == '*') {
-		size_t len = strcspn(p, "*");
-
-		if (len > n) {
-			best = p;
-			n = len;
-		}
-	}
-	return arena_strndup(a, best, n);
-}
-
 /* The pattern lies in the NUL-ended text around a hit. */
 static int text_there(void *ctx, const char *p, size_t n)
 {
@@ -385,7 +368,7 @@ enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, 
 			 const char *what, const char *pattern)
 {
 	struct seeing *w = dw->ctx;
-	struct words look = { .pattern = pattern, .literal = literal_of(w->a, pattern) };
+	struct words look = { .pattern = pattern, .literal = defect_literal(w->a, pattern) };
 	struct opened o;
 	enum answer3 r;
 	bool all = false;

@@ -70,16 +70,9 @@ static void smbios_part(struct seeing *w, json_t *all)
 /* The value of NAME="..." of a file of such lines; NULL. */
 static const char *value_in(struct arena *a, const char *text, const char *name)
 {
-	size_t n = strlen(name), len;
+	const char *v = str_value(a, text, name, '=');
 
-	for (const char *p = text; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
-		if (strncmp(p, name, n) != 0 || p[n] != '=')
-			continue;
-		p += n + 1 + (p[n + 1] == '"');
-		len = strcspn(p, "\"\n");
-		return arena_strndup(a, p, len);
-	}
-	return NULL;
+	return v && *v == '"' ? arena_strndup(a, v + 1, strcspn(v + 1, "\"")) : v;
 }
 
 /* "# R36 (release), REVISION: 4.3" */
@@ -349,19 +342,9 @@ static json_t *setting_part(struct seeing *w, const char *id)
 static json_t *log_part(struct seeing *w, const char *pattern)
 {
 	struct answer said;
-	const char *best = "";
-	size_t n = 0;
 
-	for (const char *p = pattern; *p; p += strcspn(p, "*#"), p += *p != '\0') {
-		size_t len = strcspn(p, "*#");
-
-		if (len > n) {
-			best = p;
-			n = len;
-		}
-	}
 	if (host_ask(w->how->machine, "kernel-log", "",
-		     arena_printf(w->a, "lines(%.*s)", (int)n, best), &said) ||
+		     arena_printf(w->a, "lines(%s)", defect_literal(w->a, pattern)), &said) ||
 	    said.kind != ANSWER_INT)
 		return json_null();
 	return json_integer(said.i);

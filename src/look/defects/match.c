@@ -167,6 +167,32 @@ static enum answer3 meets(struct leaf_look *l, const json_t *c, int depth)
 	return r == ANSWER_UNKNOWN ? r : r == ANSWER_YES ? ANSWER_NO : ANSWER_YES;
 }
 
+const char *defect_literal(struct arena *a, const char *pattern)
+{
+	const char *best = "";
+	size_t n = 0;
+
+	for (size_t len; *pattern; pattern += len + (pattern[len] != '\0')) {
+		len = strcspn(pattern, "*#");
+		if (len > n) {
+			best = pattern;
+			n = len;
+		}
+	}
+	return arena_strndup(a, best, n);
+}
+
+const char *defect_proofs_text(struct arena *a, const struct defect_proof *p, size_t n)
+{
+	const char *text = NULL;
+
+	for (; n--; p++)
+		text = arena_printf(a, "%s%s%s%s%s%s", text ? text : "", text ? "; " : "", p->text,
+				    p->from ? " (" : "", p->from ? p->from : "",
+				    p->from ? ")" : "");
+	return text;
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static bool match_in(struct defect_world *w, const struct defect_place *p, const json_t *row,

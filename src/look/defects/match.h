@@ -82,6 +82,8 @@ struct defect_matches {
 	size_t n_orderless;
 };
 
+/* "nvidia-nccl-cu13 2.28.9 (/opt/venv/...); ..."; NULL where there are none. */
+const char *defect_proofs_text(struct arena *a, const struct defect_proof *proofs, size_t n);
 /* Every row in every place; a row that holds of the machine alone is said once. What matches stays
  * parsed. */
 void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
@@ -93,6 +95,8 @@ int defect_condition_check(const json_t *condition, struct err *e);
 /* text has the pattern in it ('*': anything; '#': a number; "#<900", "#>85": a decimal number of
  * such a value), whatever the case. */
 bool defect_signature_in(const char *pattern, const char *text);
+/* The longest part of a pattern that stands for itself. */
+const char *defect_literal(struct arena *a, const char *pattern);
 /* The whole name fits the pattern ('*': anything). */
 bool defect_name_fits(const char *pattern, const char *name);
 

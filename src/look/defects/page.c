@@ -227,25 +227,13 @@ static struct cell badge_of(const struct defect_found *f)
 	return cell_as(styles[f->state], names[f->state]);
 }
 
-static const char *proofs_text(struct arena *a, const struct defect_found *f)
-{
-	const char *text = NULL;
-
-	for (size_t i = 0; i < f->n_proofs; i++)
-		text = arena_printf(a, "%s%s%s%s%s%s", text ? text : "", text ? "; " : "",
-				    f->proofs[i].text, f->proofs[i].from ? " (" : "",
-				    f->proofs[i].from ? f->proofs[i].from : "",
-				    f->proofs[i].from ? ")" : "");
-	return text;
-}
-
 static void page_found(struct doc *d, struct node *list, const struct defect_found *f)
 {
 	node_found(d, list,
 		   &(struct found){ .badge = badge_of(f),
 				    .id = f->s.id,
 				    .on = f->place,
-				    .now = proofs_text(d->arena, f),
+				    .now = defect_proofs_text(d->arena, f->proofs, f->n_proofs),
 				    .why = f->s.title,
 				    .fix = f->s.command ? cell_as(STYLE_CODE, f->s.command)
 							: cell(f->s.fix) });
@@ -264,14 +252,15 @@ static bool shown_first(const struct defect_found *f)
 }
 
 static void page_more(struct doc *d, const struct defects_view *v, const char *title,
-		      bool (*keeps)(const struct defect_found *f))
+		      enum defect_state state)
 {
 	struct node *t = NULL;
 
 	for (size_t i = 0; i < v->n; i++) {
 		const struct defect_found *f = &v->items[i];
 
-		if (!keeps(f))
+		/* Of what is here, the rest is shown above. */
+		if (f->state != state || (state == DEFECT_HERE && !is_security(f)))
 			continue;
 		if (!t)
 			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Only with",
@@ -281,21 +270,6 @@ static void page_more(struct doc *d, const struct defects_view *v, const char *t
 	}
 	if (t)
 		node_drop_empty(t);
-}
-
-static bool keeps_security(const struct defect_found *f)
-{
-	return is_security(f) && f->state == DEFECT_HERE;
-}
-
-static bool keeps_exposed(const struct defect_found *f)
-{
-	return f->state == DEFECT_EXPOSED;
-}
-
-static bool keeps_possible(const struct defect_found *f)
-{
-	return f->state == DEFECT_POSSIBLE;
 }
 
 static void page_baseline(struct doc *d, const struct baseline *b)
@@ -371,12 +345,12 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 	for (size_t i = 0; i < v->n; i++)
 		if (shown_first(&v->items[i]))
 			page_found(d, list, &v->items[i]);
-	page_more(d, v, "Security bulletins", keeps_security);
+	page_more(d, v, "Security bulletins", DEFECT_HERE);
 	if (v->all) {
 		page_more(d, v,
 			  "In range: the version is affected, but only under the named condition",
-			  keeps_exposed);
-		page_more(d, v, "Unreadable", keeps_possible);
+			  DEFECT_EXPOSED);
+		page_more(d, v, "Unreadable", DEFECT_POSSIBLE);
 	}
 	page_baseline(d, &v->baseline);
 	page_seen(d, v);
