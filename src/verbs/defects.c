@@ -29,17 +29,23 @@ static const struct ask_row defects_ask_rows[] = {
 	{ ASK_PART(defects_ask, machine, machine_ask) },
 };
 
+/* Whether the row's key is that text. */
+static bool row_is(struct door *d, const struct defect_row *one, const char *key, const char *text)
+{
+	const char *const texts[] = { arena_printf(d->arena, "\"%s\":\"%s\"", key, text), NULL };
+	json_auto_t *row = defect_row_with(one, texts);
+
+	return row && strcmp(defect_text(row, key), text) == 0;
+}
+
 /* Rows of the component alone; NULL: all. */
-static size_t rows_narrow(struct defect_rows *rows, const char *component)
+static size_t rows_narrow(struct door *d, struct defect_rows *rows, const char *component)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < rows->n; i++) {
-		json_auto_t *row = component ? defect_row_open(rows->rows[i]) : NULL;
-
-		if (!component || strcmp(defect_text(row, "component"), component) == 0)
+	for (size_t i = 0; i < rows->n; i++)
+		if (!component || row_is(d, rows->rows[i], "component", component))
 			rows->rows[n++] = rows->rows[i];
-	}
 	return rows->n = n;
 }
 
@@ -66,7 +72,7 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
 	defects_rows(d, rows);
 	how.baseline = ask->component ? NULL : rows->baseline;
-	if (rows_narrow(rows, ask->component))
+	if (rows_narrow(d, rows, ask->component))
 		defects_look(d->arena, &how, out);
 	out->all = ask->all;
 	if (image)
@@ -133,7 +139,7 @@ static int defects_list_answer(struct door *d, const struct defects_list_ask *as
 	struct defect_rows rows;
 
 	listing_begin(d, &rows, out);
-	for (size_t i = 0; i < rows_narrow(&rows, ask->component); i++)
+	for (size_t i = 0; i < rows_narrow(d, &rows, ask->component); i++)
 		listing_add(d, out, rows.rows[i]);
 	return out->n ? EXIT_CLEAN
 		      : door_refuse(d, EXIT_USAGE, "no known defects for component \"%s\"",
@@ -147,9 +153,7 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 
 	listing_begin(d, &rows, out);
 	for (size_t i = 0; i < rows.n && !out->one; i++) {
-		json_auto_t *row = defect_row_open(rows.rows[i]);
-
-		out->one = strcmp(defect_text(row, "id"), ask->id) == 0;
+		out->one = row_is(d, rows.rows[i], "id", ask->id);
 		if (out->one)
 			listing_add(d, out, rows.rows[i]);
 	}
