@@ -70,7 +70,8 @@ const char *finding_reason(const struct finding *f)
 
 static bool shown(const struct finding *f, const struct check_view *how)
 {
-	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
+	return how->all || f->v.disagree || f->v.kind == VERDICT_FAIL ||
+	       f->v.kind == VERDICT_UNKNOWN;
 }
 
 /* "gputune VERB --only ID", with the profile that wants it. */
@@ -136,6 +137,7 @@ static void check_page_found(struct doc *d, struct node *list, const struct mach
 	figure_values(d->arena, setting_unit(f->s), &found.now, &found.wanted);
 	node_found(d, list, &found);
 	node_more(d, list, "measured here", measured_finding(d->arena, how->ledger, f));
+	node_more(d, list, "sources disagree", cell(f->v.disagree));
 	if (f->v.kind == VERDICT_FAIL)
 		node_more(d, list, "takes effect", cell(effect));
 	if (!how->verbose)
@@ -225,6 +227,11 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 	if (f->score >= 0)
 		node_span(d, line,
 			  f->capped_by ? cellf(d, ", limited by %s.", f->capped_by) : cell("."));
+	if (m->disagreements.n)
+		node_span(d, line,
+			  cellf(d,
+				" Sources disagree about %zu fact%s: \"gputune show\" lists them.",
+				m->disagreements.n, PLURAL(m->disagreements.n)));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root can read more."));
 	if (!how->all && how->part == CHECK_WHOLE &&
@@ -501,7 +508,9 @@ static void check_page_here(struct doc *d, const struct machine *m, const struct
 				 verdict_name(it->v.kind)),
 			 cell(it->v.current ? it->v.current : ""),
 			 cell(it->v.wanted ? it->v.wanted : ""),
-			 cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code)),
+			 cell(arena_printf(d->arena, "%s (%s)%s%s", it->v.reason, it->v.code,
+					   it->v.disagree ? ". Sources disagree: " : "",
+					   it->v.disagree ? it->v.disagree : "")),
 			 cell_as(STYLE_MUTED, it->read_from ? it->read_from : ""));
 	}
 	node_drop_empty(t);

@@ -69,11 +69,14 @@ static struct doc *show_page(struct arena *a, const struct show_ask *ask,
 			     const struct show_answer *s, const struct page_view *view)
 {
 	const struct page *p = &pages[s->page];
+	struct doc *d;
 
 	if (ask->as == DRAW_TREE)
 		return page_topology_tree(a, s->m);
-	return view->verbose && p->build != page_topology ? page_facts(a, s->m, p)
-							  : p->build(a, s->m);
+	d = view->verbose && p->build != page_topology ? page_facts(a, s->m, p) : p->build(a, s->m);
+	if (p->build != page_topology)
+		page_disagreements(d, s->m, p);
+	return d;
 }
 
 static int show_svg(FILE *out, const void *ask, const void *answer, int code)

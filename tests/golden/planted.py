@@ -5,10 +5,11 @@
     planted.py GPUTUNE        that row alone
     planted.py GPUTUNE all    every row: no other one changes its verdict; and those of LATER
 """
+import json
 import re
 import sys
 
-from common import end_suite, expect
+from common import end_suite, expect, run
 from node import DEVICES, Node, capability
 
 CPU = "/sys/devices/system/cpu"
@@ -280,6 +281,21 @@ LATER = [
         "/sys/class/infiniband/rocep1s0f0/fw_ver", n.read("/sys/class/infiniband/rocep1s0f0/fw_ver").decode().strip() + "  \n")),
 ]
 
+# Machine, fact, object, the row that judges it (None: none does), what is used, what is not, how.
+TWICE = [
+    (B, "pci.width", "0000:03:00.0", "pcie.link", "16", "8", gpu(0, CurrPcieLinkWidth=8)),
+    (C, "gpu.gpus.bar1_bytes", "gpu0", "gpu.bar1-size", str(1 << 29), str(1 << 28), gpu(0, BAR1MemoryInfo__bar1Total=1 << 29)),
+    (A, "gpu.driver", "", "gpu.driver", "580.99.02", "580.142", asked("nvml", "", nvmlSystemGetDriverVersion="580.99.02")),
+    (A, "net.nics.carrier", "enp1s0f0np0", "nic.carrier", "1", "0", file("/sys/class/net/enp1s0f0np0/operstate", "down")),
+    (A, "net.rdma.rate_mbps", "rocep1s0f0/1", "rdma.rate", "200000", "100000", file("/sys/class/net/enp1s0f0np0/speed", 100000)),
+    (A, "net.rdma.firmware", "rocep1s0f0/1", "rdma.firmware", "28.45.4028", "28.44.1036 (X)", asked("ethtool", "enp1s0f0np0", fw_version="28.44.1036 (X)")),
+    (A, "memory.swap_total_kb", "", "memory.swap-area", "16777212", "8388604", replace("/proc/swaps", "file\\s+\\S+", "file 8388604")),
+    (B, "memory.hugetlb_kb", "", "memory.hugepages-unused", "0", "2048", meminfo(Hugetlb=2048)),
+    (A, "platform.kind", "", None, "dgx-spark", "NVIDIA H100 PCIe", gpu(0, Name="NVIDIA H100 PCIe")),
+    (B, "platform.virtual", "", None, "1", "0", file("/sys/class/dmi/id/sys_vendor", "QEMU")),
+    (C, "gpu.gpus.integrated", "gpu0", None, "1", "0", asked("cuda", "0005:09:00.0", **{"cuDeviceGetAttribute(18)": 1})),
+]
+
 
 def gpu_lanes(n):
     """The link of the GPU, wherever this board has it."""
@@ -311,12 +327,34 @@ def judge(n, base, plant, every):
     return expect(f"{machine}, {what}: nothing else changes", not others, sorted((f["id"], f["target"], f["reason"]) for f in j["findings"] if f["id"] in others)) and ok
 
 
+def twice(n, fact, name, row, used, other, how):
+    """Sources of one fact that differ: show names both with their place, and check and explain of the row that judges it."""
+    how(n)
+    said = {}
+    for verb, argv in ("json", ["show", "--deep", "--format", "json"]), ("show", ["show", "--deep"]), ("check", ["check"]):
+        said[verb] = run(*argv, *n.argv)[1]
+    all_of = json.loads(said["json"])["facts"]["disagreements"]
+    found = [d for d in all_of if (d["name"], d["fact"]) == (name, fact)]
+    expect(f"{fact}: both values and their places", found and (str(found[0]["taken"]["value"]), str(found[0]["other"]["value"])) == (used, other) and
+           found[0]["taken"]["from"] != found[0]["other"]["from"], all_of)
+    expect(f"{fact}: show has a table of them", "Sources that disagree" in said["show"] and fact in said["show"], said["show"])
+    expect(f"{fact}: check says that there are some", "Sources disagree about 1 fact" in " ".join(said["check"].split()) or len(all_of) > 1, said["check"])
+    if row:
+        f = next(f for f in n.check("--all", "--only", row)[1]["findings"] if name in [f["target"], *f["targets"]])
+        expect(f"{fact}: the finding of {row} names both", f"{used} according to" in f.get("disagree", "") and other in f["disagree"], f)
+        page = " ".join(run("explain", row, *n.argv)[1].split())
+        expect(f"{fact}: so does explain", "Sources disagree" in page, page)
+    n.mend()
+
+
 def main():
     every = "all" in sys.argv[2:]
     nodes = {m: Node(f"planted-{m}", machine=m) for m in (A, B, C, D)}
     base = {m: failing(n.check("--all")[1]) for m, n in nodes.items()} if every else {}
     for plant in PLANTS + (LATER if every else []):
         judge(nodes[plant[0]], base, plant, every)
+    for machine, *plant in TWICE:
+        twice(nodes[machine], *plant)
 
 
 if __name__ == "__main__":

@@ -160,6 +160,29 @@ struct fact_str probe_link_name(struct probe *p, const char *dir, const char *le
 	return fact_str_of(arena_strdup(p->a, path_name(target)), dir, leaf);
 }
 
+void probe_differ(struct probe *p, const char *name, const char *fact, const struct fact_str *taken,
+		  const struct fact_str *other)
+{
+	struct disagreement *x;
+
+	if (!seen_ok(&taken->f) || !seen_ok(&other->f) || strcmp(taken->v, other->v) == 0)
+		return;
+	x = list_add(p->a, &p->m->disagreements, sizeof(*x));
+	*x = (struct disagreement){ name, fact, *taken, *other };
+}
+
+void probe_differ_int(struct probe *p, const char *name, const char *fact,
+		      const struct fact_int *taken, const struct fact_int *other)
+{
+	struct fact_str x = { .f = taken->f }, y = { .f = other->f };
+
+	if (!seen_ok(&x.f) || !seen_ok(&y.f) || taken->v == other->v)
+		return;
+	x.v = arena_printf(p->a, "%lld", taken->v);
+	y.v = arena_printf(p->a, "%lld", other->v);
+	probe_differ(p, name, fact, &x, &y);
+}
+
 /* Whether text is word and a blank, and what is behind them. */
 static const char *behind_word(const char *text, const char *word)
 {

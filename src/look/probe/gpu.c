@@ -391,6 +391,7 @@ static void probe_library(struct probe *p, struct gpus *g)
 	g->count = probe_ask_int(p, "nvml", "", "nvmlDeviceGetCount");
 	g->cuda_driver = probe_ask_int(p, "nvml", "", "nvmlSystemGetCudaDriverVersion");
 	version = fact_filled(probe_ask_str(p, "nvml", "", "nvmlSystemGetDriverVersion"));
+	probe_differ(p, "", "gpu.driver", &version, &g->driver);
 	if (seen_ok(&version.f) || g->driver.f.seen != SEEN_OK)
 		g->driver = version;
 }
@@ -646,8 +647,6 @@ static struct fact_int integrated(const struct gpu *g)
 {
 	const struct fact *memory = &g->memory_bytes.f;
 
-	if (seen_ok(&g->cuda_integrated.f))
-		return g->cuda_integrated;
 	if (integrated_name(g))
 		return fact_int_of(1, g->name.f.dir, g->name.f.leaf);
 	if (seen_ok(memory) && g->memory_bytes.v > 0)
@@ -663,20 +662,35 @@ static struct fact_int integrated(const struct gpu *g)
 
 /* What CUDA says of it, when p->deep; and whether it is integrated, from all that is known by then.
  */
-static void probe_gpu_cuda(struct probe *p, struct gpu *g)
+static void probe_gpu_cuda(struct probe *p, struct gpu *g, const char *name)
 {
+	struct fact_int guess = integrated(g);
+
 	if (p->deep && g->pci[0]) {
 		g->cuda_integrated = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(18)");
 		g->cuda_gpudirect_rdma =
 			probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(116)");
 		g->cuda_dma_buf = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(124)");
 	}
-	g->integrated = integrated(g);
+	g->integrated = seen_ok(&g->cuda_integrated.f) ? g->cuda_integrated : guess;
+	probe_differ_int(p, name, "gpu.gpus.integrated", &g->integrated, &guess);
+}
+
+/* The driver's word on the link and the window against that of configuration space. The link of an
+ * integrated GPU is a placeholder; a virtual machine makes its own. */
+static void probe_gpu_twice(struct probe *p, const struct gpu *g, const char *name)
+{
+	const struct pci_function *f = machine_pci(p->m, g->pci);
+
+	if (!f || fact_or(&g->integrated, 1) || fact_or(&p->m->cpu.hypervisor, 0))
+		return;
+	probe_differ_int(p, f->name, "pci.width", &f->width, &g->pcie_width);
+	probe_differ_int(p, name, "gpu.gpus.bar1_bytes", &g->bar1_bytes, &f->rebar_bytes);
 }
 
 static void probe_one(struct probe *p, struct gpu *g)
 {
-	const char *object = arena_printf(p->a, "%u", g->index);
+	const char *name = arena_printf(p->a, "gpu%u", g->index), *object = name + strlen("gpu");
 
 	g->name = probe_ask_str(p, "nvml", object, "nvmlDeviceGetName");
 	g->uuid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetUUID");
@@ -701,7 +715,8 @@ static void probe_one(struct probe *p, struct gpu *g)
 	probe_slices(p, g, object);
 	probe_gpu_links(p, g, object);
 	probe_gpu_processes(p, g, object);
-	probe_gpu_cuda(p, g);
+	probe_gpu_cuda(p, g, name);
+	probe_gpu_twice(p, g, name);
 }
 
 void probe_gpu(struct probe *p)

@@ -301,6 +301,25 @@ static void probe_memory_groups(struct probe *p)
 	}
 }
 
+/* What meminfo sums up, against the parts. */
+static void memory_twice(struct probe *p)
+{
+	struct memory *m = &p->m->memory;
+	struct fact_int swap = { .f = fact_seen("", "/proc/swaps") },
+			huge = { .f = fact_seen(MM "hugepages/", "*/nr_hugepages") };
+
+	LIST_FOR_EACH (struct swap_area, s, &m->swaps)
+		swap.v += s->size_kb.v;
+	LIST_FOR_EACH (struct huge_pool, h, &m->pools)
+		if (h->node.v < 0 && seen_ok(&h->total.f) && h->total.v >= 0 &&
+		    h->total.v < MOST_KB / h->size_kb.v)
+			huge.v += h->total.v * h->size_kb.v;
+	if (m->swaps.n)
+		probe_differ_int(p, "", "memory.swap_total_kb", &m->swap_total_kb, &swap);
+	if (m->pools.n)
+		probe_differ_int(p, "", "memory.hugetlb_kb", &huge, &m->hugetlb_kb);
+}
+
 void probe_memory(struct probe *p)
 {
 	struct memory *m = &p->m->memory;
@@ -315,4 +334,5 @@ void probe_memory(struct probe *p)
 	m->min_free_kb = probe_int(p, "/proc/sys/vm/", "min_free_kbytes");
 	m->watermark_scale = probe_int(p, "/proc/sys/vm/", "watermark_scale_factor");
 	probe_memory_groups(p);
+	memory_twice(p);
 }

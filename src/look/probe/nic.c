@@ -407,6 +407,7 @@ static void probe_nic_add(struct probe *p, const char *name, const struct nic_ow
 {
 	const char *dir = arena_printf(p->a, NET "/%s/", name);
 	struct fact_str type = probe_nic_type_of(p, dir);
+	struct fact_int state;
 	const char *pci;
 	struct nic *n;
 
@@ -422,6 +423,9 @@ static void probe_nic_add(struct probe *p, const char *name, const struct nic_ow
 	n->pci = pci;
 	n->operstate = probe_str(p, dir, "operstate");
 	n->carrier = probe_int(p, dir, "carrier");
+	state = (struct fact_int){ .f = n->operstate.f, .v = fact_is(&n->operstate, "up") };
+	if (state.v || fact_is(&n->operstate, "down"))
+		probe_differ_int(p, name, "net.nics.carrier", &n->carrier, &state);
 	n->mtu = probe_int(p, dir, "mtu");
 	n->ipv4 = probe_ask_str(p, "if", name, "ipv4");
 	/* Containers have virtual ones by the hundred: no more is read of them. */
@@ -535,6 +539,23 @@ static struct fact_str netdev(struct probe *p, const char *port_dir, const char 
 	return fact_str_of(names[0], "", dir);
 }
 
+/* A port's link and firmware against what its interface says. Under 10 Gb/s the rate of a port has
+ * no name of its own. */
+static void probe_rdma_twice(struct probe *p, const struct rdma_port *port)
+{
+	const struct nic *n = machine_nic(p->m, fact_text(&port->netdev, ""));
+
+	if (!n || !fact_is(&port->link_layer, "Ethernet"))
+		return;
+	if (fact_is(&port->state, "ACTIVE") && fact_or(&n->speed_mbps, 0) >= 10000)
+		probe_differ_int(p, port->name, "net.rdma.rate_mbps", &port->rate_mbps,
+				 &n->speed_mbps);
+	/* The interface adds the board's name. */
+	if (seen_ok(&port->firmware.f) && seen_ok(&n->firmware.f) &&
+	    !str_starts(n->firmware.v, port->firmware.v))
+		probe_differ(p, port->name, "net.rdma.firmware", &port->firmware, &n->firmware);
+}
+
 static void probe_nic_add_port(struct probe *p, const char *device, const char *device_dir,
 			       const char *number, const char *pci, struct list *list)
 {
@@ -566,6 +587,7 @@ static void probe_nic_add_port(struct probe *p, const char *device, const char *
 	port->rcv_errors = probe_int(p, dir, "counters/port_rcv_errors");
 	port->out_of_sequence = probe_int(p, dir, "hw_counters/out_of_sequence");
 	gids(p, port, dir);
+	probe_rdma_twice(p, port);
 }
 
 static void add_device(struct probe *p, const char *device)

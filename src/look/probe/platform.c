@@ -114,6 +114,18 @@ static const struct fact_str *firmware_names(struct probe *p, const struct produ
 	return NULL;
 }
 
+/* Firmware has the say, also over a board whose GPU is another. */
+static void kind_twice(struct probe *p, const char *kind, const struct fact_str *f)
+{
+	const struct gpu *gb10 = gpu_named(p->m, "GB10"), *g = gb10 ? gb10 : machine_gpu(p->m, 0);
+	struct fact_str taken = { .f = f->f, .v = kind }, other;
+
+	if (!g || (gb10 != NULL) == (strcmp(kind, "dgx-spark") == 0))
+		return;
+	other = (struct fact_str){ .f = g->name.f, .v = gb10 ? "dgx-spark" : g->name.v };
+	probe_differ(p, "", "platform.kind", &taken, &other);
+}
+
 static bool by_firmware(struct probe *p)
 {
 	for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
@@ -132,6 +144,7 @@ static bool by_firmware(struct probe *p)
 					    ? ", which has no rules in gputune"
 					    : ""));
 		p->m->platform.model = fact_str_of(products[i].model, f->f.dir, f->f.leaf);
+		kind_twice(p, products[i].kind, f);
 		return true;
 	}
 	return false;
@@ -223,8 +236,15 @@ static struct fact_int virtual_machine(struct probe *p)
 		return p->m->cpu.hypervisor;
 	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
 		if ((seen_ok(&f->vendor.f) && strstr(f->vendor.v, vendors[i])) ||
-		    (seen_ok(&f->product.f) && strstr(f->product.v, vendors[i])))
-			return fact_int_of(1, "/sys/class/dmi/id/", "sys_vendor");
+		    (seen_ok(&f->product.f) && strstr(f->product.v, vendors[i]))) {
+			struct fact_int yes = fact_int_of(1, "/sys/class/dmi/id/", "sys_vendor");
+
+			/* Only x86 has a flag that would have to be there. */
+			if (seen_ok(&p->m->cpu.vendor.f))
+				probe_differ_int(p, "", "platform.virtual", &yes,
+						 &p->m->cpu.hypervisor);
+			return yes;
+		}
 	return p->m->cpu.hypervisor;
 }
 

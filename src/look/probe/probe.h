@@ -87,6 +87,12 @@ struct fact_str probe_ask_str(struct probe *p, const char *api, const char *obje
 /* A text of blanks alone is no answer. */
 struct fact_str fact_filled(struct fact_str f);
 
+/* Notes that two sources of a fact differ, where both were read: struct disagreement. */
+void probe_differ(struct probe *p, const char *name, const char *fact, const struct fact_str *taken,
+		  const struct fact_str *other);
+void probe_differ_int(struct probe *p, const char *name, const char *fact,
+		      const struct fact_int *taken, const struct fact_int *other);
+
 /* --- making facts ----------------------------------------------------------------------------- */
 struct fact fact_seen(const char *dir, const char *leaf);
 struct fact fact_unseen(int r, const char *dir,

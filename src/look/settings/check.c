@@ -135,6 +135,18 @@ static void of_a_part(const struct machine *m, const char *target, struct verdic
 		}
 }
 
+/* The stronger source was judged: what both say. */
+static void name_sources(const struct rule_ctx *q, struct verdict *v)
+{
+	LIST_FOR_EACH (struct disagreement, x, &q->m->disagreements)
+		if (str_has_word(q->s->sources, x->fact) && strcmp(x->name, q->name) == 0)
+			v->disagree = arena_printf(
+				q->a, "%s%s%s according to %s, used; %s according to %s",
+				v->disagree ? v->disagree : "", v->disagree ? "; " : "", x->taken.v,
+				fact_from(q->a, &x->taken.f), x->other.v,
+				fact_from(q->a, &x->other.f));
+}
+
 static void rule_check_fill(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!v->current && seen_ok(&q->current.f))
@@ -157,7 +169,7 @@ static bool same_answer(const struct verdict *x, const struct verdict *y)
 {
 	return x->kind == y->kind && same_text(x->code, y->code) &&
 	       same_text(x->reason, y->reason) && same_text(x->current, y->current) &&
-	       same_text(x->wanted, y->wanted);
+	       same_text(x->wanted, y->wanted) && same_text(x->disagree, y->disagree);
 }
 
 static struct finding *finding_for(struct run *r, const struct verdict *v)
@@ -186,6 +198,7 @@ static void rule_check_one(const void *object, const char *name, void *ctx)
 
 	rule_check_judge(r, &q, &v);
 	rule_check_fill(&q, &v);
+	name_sources(&q, &v);
 	of_a_part(r->by.m, name, &v);
 	waive(r->by.a, r->by.p, r->s, name, fact_or(&r->by.m->time_s, 0), &v);
 	f = finding_for(r, &v);

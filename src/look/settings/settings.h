@@ -100,12 +100,13 @@ struct rule_ctx {
 /* What a rule says. Texts are literals or arena memory. */
 struct verdict {
 	enum verdict_kind kind;
-	const char *code;    /* stable reason code, see codes below; NULL is filled in by judge */
-	const char *reason;  /* a sentence */
-	const char *current; /* NULL: taken from question.current */
-	const char *wanted;  /* NULL when there is no target value */
-	const char *why;     /* NULL: the recommendation's because, or the row's why */
-	const char *by_hand; /* NULL: the row's */
+	const char *code;     /* stable reason code, see codes below; NULL is filled in by judge */
+	const char *reason;   /* a sentence */
+	const char *current;  /* NULL: taken from question.current */
+	const char *wanted;   /* NULL when there is no target value */
+	const char *why;      /* NULL: the recommendation's because, or the row's why */
+	const char *by_hand;  /* NULL: the row's */
+	const char *disagree; /* what two sources of its fact say; NULL: they agree */
 	bool slight; /* it costs little here: the finding's severity is low, whatever the row's */
 };
 
@@ -140,7 +141,8 @@ struct setting {
 	const struct shape *of; /* NULL: read the knob */
 	const char *fact;	/* the row's key in that shape: "persistence" */
 	const char *read;	/* how it is read, in words; NULL: follows from knob or fact */
-	const char *unit;	/* of current and wanted; NULL */
+	const char *sources; /* facts with several sources that it judges, by blanks; NULL: none */
+	const char *unit;    /* of current and wanted; NULL */
 	enum severity severity;
 	enum risk risk;
 	enum effect effect;

@@ -54,6 +54,20 @@ struct doc *page_facts(struct arena *a, const struct machine *m, const struct pa
 	return d;
 }
 
+void page_disagreements(struct doc *d, const struct machine *m, const struct page *p)
+{
+	struct node *t =
+		DOC_TABLE(d, "Sources that disagree", "!On", "!Fact", "~Used", "~Not used");
+	size_t n = p->key ? strlen(p->key) : 0;
+
+	LIST_FOR_EACH (struct disagreement, x, &m->disagreements)
+		if (!n || (strncmp(x->fact, p->key, n) == 0 && x->fact[n] == '.'))
+			NODE_ROW(d, t, cell(*x->name ? x->name : "machine"), cell(x->fact),
+				 cellf(d, "%s (%s)", x->taken.v, fact_from(d->arena, &x->taken.f)),
+				 cellf(d, "%s (%s)", x->other.v, fact_from(d->arena, &x->other.f)));
+	node_drop_empty(t);
+}
+
 /* show, alone: one screen that says what this machine is. Equal things are counted, not listed. */
 
 /* Things that are the same to a reader, and how many there are. */

@@ -24,6 +24,9 @@ const struct page *page_find(const char *name);
 /* Every fact of a subject, by the rows alone: what --verbose shows. */
 struct doc *page_facts(struct arena *a, const struct machine *m, const struct page *p);
 
+/* What two sources of the subject's facts say, where they differ. */
+void page_disagreements(struct doc *d, const struct machine *m, const struct page *p);
+
 struct doc *page_overview(struct arena *a, const struct machine *m);
 struct doc *page_cpu(struct arena *a, const struct machine *m);
 struct doc *page_memory(struct arena *a, const struct machine *m);

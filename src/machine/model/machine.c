@@ -23,6 +23,12 @@ const struct shape config_shape = SHAPE_OF(config, config,
 	FACT_LIST(config, assignments, "Assignments", assignment),
 	FACT_PART(config, session, "Session", session));
 
+const struct shape disagreement_shape = SHAPE_OF(disagreement, disagreement,
+	FACT_NAME(disagreement, name, "On"),
+	FACT_NAME(disagreement, fact, "Fact"),
+	FACT(disagreement, taken, "Taken", NULL),
+	FACT(disagreement, other, "Not taken", NULL));
+
 const struct shape machine_shape = SHAPE_OF(machine, machine,
 	FACT(machine, nodename, "Nodename", NULL),
 	FACT(machine, euid, "Euid", NULL),
@@ -38,5 +44,6 @@ const struct shape machine_shape = SHAPE_OF(machine, machine,
 	FACT_PART(machine, storage, "Storage", storage),
 	FACT_PART(machine, sensors, "Sensors", sensors),
 	FACT_PART(machine, software, "Software", software),
+	FACT_LIST(machine, disagreements, "Sources that disagree", disagreement),
 	FACT_PART(machine, config, "Configuration", config));
 /* clang-format on */

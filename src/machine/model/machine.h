@@ -58,6 +58,15 @@ struct config {
 	struct session session;
 };
 
+/* Two sources of one fact that differ. The stronger is the fact; the other is named wherever the
+ * fact is shown or judged. */
+struct disagreement {
+	const char *name;	      /* the object, as settings name it: "gpu0"; "": the machine */
+	const char *fact;	      /* its key: "pci.width" */
+	struct fact_str taken, other; /* as text, each with its source */
+};
+
+extern const struct shape disagreement_shape;
 extern const struct shape config_shape, assignment_shape, session_shape;
 
 struct machine {
@@ -78,7 +87,8 @@ struct machine {
 	struct storage storage;
 	struct sensors sensors;
 	struct software software;
-	struct config config; /* unasked unless something is to be changed */
+	struct list disagreements; /* struct disagreement */
+	struct config config;	   /* unasked unless something is to be changed */
 	/* An earlier reading of the same machine, for what counters grew by; NULL: none. No fact of
 	 * this reading. */
 	const struct machine *earlier;

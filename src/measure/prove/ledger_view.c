@@ -302,6 +302,8 @@ static const struct shape_row judged_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(finding, v.why), OF_FINDING },
 	{ "source", NULL, SHAPE_TEXT(setting, source), OF(judged) },
 	{ "read_from", NULL, SHAPE_TEXT(finding, read_from), OF_FINDING, .unknown = SHAPE_NULL },
+	{ "disagree", "What two sources of its fact say, if they differ.", SHAPE_TEXT(finding, v.disagree),
+	  OF_FINDING, .absent = true, .unknown = SHAPE_NULL },
 	RISK_ROW(judged),
 	EFFECT_ROW(judged),
 	{ "measured", "The newest verdict on this machine; null: not measured. Omitted if the setting "
