@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +42,6 @@ enum {
 	MEMBERS_MAX = 200000,
 	EXTENSION_MAX = 65536,
 	NAMES_MAX = 28 << 20,
-	WINDOW = 1 << 17,
 	PLAIN_FIRST = 1 << 22, /* bytes of a packed archive, unpacked */
 	PLAIN_MAX = 1 << 28,
 	FIRST_NODES = 1 << 14
@@ -58,16 +58,12 @@ struct node {
 	uint32_t at; /* of a file: its record; of a link: its target in tar.texts; of a folder: its
 			first child */
 	uint32_t size; /* of a file; UINT32_MAX, more than any reader takes, for larger ones too */
-	uint32_t kind : 8; /* enum host_kind */
-	uint32_t hash : 24;
+	uint32_t kind; /* enum host_kind */
 };
 
-/* The part of the archive that is being indexed: most members are shorter than what one read can
- * bring. */
-struct window {
-	long long at;
-	size_t len;
-	char bytes[WINDOW];
+/* A place of the hash table: another name's hash tells without a look at its node. */
+struct slot {
+	uint32_t hash, node; /* node 0: free */
 };
 
 /* A field that need not end in NUL. */
@@ -244,15 +240,15 @@ struct tar {
 	struct store store;
 	int fd;
 	char *path;
-	char *plain; /* of an archive that was packed; NULL: it is read from fd */
+	char *plain;	  /* the archive, unpacked or mapped */
+	long long mapped; /* bytes of fd that are; 0: plain is on the heap */
 	long long size;
 	struct node *nodes;
 	uint32_t n_nodes, nodes_cap;
-	struct text texts; /* names and link targets */
-	/* A hash table of nodes with linear probing, at most three quarters full; 0: free. */
-	uint32_t *slots;
-	uint32_t slots_cap;	       /* a power of two */
-	uint32_t last;		       /* folder of the last path */
+	struct text texts;  /* names and link targets */
+	struct slot *slots; /* a hash table of nodes with linear probing, at most half full */
+	uint32_t slots_cap; /* a power of two */
+	uint32_t last;	    /* folder of the last path */
 	char last_path[HOST_PATH_MAX]; /* of the folder, with a slash */
 	size_t members;
 	size_t names; /* bytes of names and nodes so far */
@@ -268,22 +264,31 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 
 static int read_at(const struct tar *t, char *buf, size_t n, long long at)
 {
-	size_t done = 0;
-
 	if (at > t->size || (long long)n > t->size - at)
 		return -ENODATA;
-	if (t->plain) {
-		memcpy(buf, t->plain + at, n);
-		return 0;
-	}
-	while (done < n) {
-		ssize_t k = pread(t->fd, buf + done, n - done, (off_t)(at + (long long)done));
+	memcpy(buf, t->plain + at, n);
+	return 0;
+}
 
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return k ? -errno : -ENODATA;
-		done += (size_t)k;
+/* A plain archive: mapped, so that what nobody asks for is not copied; where that cannot be, read
+ * whole. Whoever cuts it short meanwhile ends its reader (SIGBUS), which has written nothing. */
+static int map(struct tar *t, long long size)
+{
+	t->plain = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, t->fd, 0);
+	t->mapped = t->size = size;
+	if (t->plain != MAP_FAILED)
+		return 0;
+	t->mapped = 0;
+	t->plain = NULL;
+	if (size > PLAIN_MAX)
+		return err_set(t->e, -EFBIG, "%s: more than 256 MiB", t->path);
+	t->plain = heap_array(1, (size_t)size + 1);
+	for (long long at = 0; at < size;) {
+		ssize_t k = pread(t->fd, t->plain + at, (size_t)(size - at), (off_t)at);
+
+		if (k <= 0 && (k == 0 || errno != EINTR))
+			return err_set(t->e, -EIO, "%s is unreadable", t->path);
+		at += k > 0 ? k : 0;
 	}
 	return 0;
 }
@@ -319,9 +324,8 @@ static int unpack(struct tar *t, long long packed)
 	ZSTD_DCtx *z;
 	int r;
 
-	t->size = packed;
 	if (!fd_is_packed(t->fd))
-		return 0;
+		return map(t, packed);
 	r = library_open(LIBRARY_ZSTD, t->e);
 	if (r)
 		return r;
@@ -352,32 +356,35 @@ static int unpack(struct tar *t, long long packed)
 		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "truncated");
 }
 
-static void slots_widen(struct tar *t)
+static void slots_widen(struct tar *t, uint32_t cap)
 {
-	free(t->slots);
-	t->slots_cap = t->slots_cap ? t->slots_cap * 2 : FIRST_NODES;
-	t->slots = heap_array(t->slots_cap, sizeof(*t->slots));
-	for (uint32_t i = 1; i < t->n_nodes; i++) {
-		uint32_t h = t->nodes[i].hash;
+	struct slot *old = t->slots;
+	uint32_t n = t->slots_cap;
 
-		while (t->slots[h & (t->slots_cap - 1)])
+	t->slots_cap = cap;
+	t->slots = heap_array(t->slots_cap, sizeof(*t->slots));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t h = old[i].hash;
+
+		while (old[i].node && t->slots[h & (t->slots_cap - 1)].node)
 			h++;
-		t->slots[h & (t->slots_cap - 1)] = i;
+		if (old[i].node)
+			t->slots[h & (t->slots_cap - 1)] = old[i];
 	}
+	free(old);
 }
 
 /* Where the node of a name in a folder stands among the slots, or would. */
-static uint32_t *node_slot(const struct tar *t, uint32_t folder, const char *name, size_t len,
-			   uint32_t hash)
+static struct slot *node_slot(const struct tar *t, uint32_t folder, const char *name, size_t len,
+			      uint32_t hash)
 {
-	uint32_t *slot;
+	struct slot *slot;
 
-	for (uint32_t h = hash; *(slot = &t->slots[h & (t->slots_cap - 1)]); h++) {
-		const struct node *n = &t->nodes[*slot];
-		const char *have = t->texts.s + n->name;
+	for (uint32_t h = hash; (slot = &t->slots[h & (t->slots_cap - 1)])->node; h++) {
+		const struct node *n = &t->nodes[slot->node];
 
-		if (n->hash == hash && n->folder == folder && strncmp(have, name, len) == 0 &&
-		    !have[len])
+		if (slot->hash == hash && n->folder == folder &&
+		    strncmp(t->texts.s + n->name, name, len) == 0 && !t->texts.s[n->name + len])
 			break;
 	}
 	return slot;
@@ -410,10 +417,10 @@ static uint32_t node_add(struct tar *t, struct node n)
 static int node_below(struct tar *t, uint32_t folder, const char *name, size_t len, bool make,
 		      uint32_t *out)
 {
-	uint32_t hash = hash_bytes(folder, name, len) & 0xffffff,
-		 *slot = node_slot(t, folder, name, len, hash);
+	uint32_t hash = (uint32_t)hash_bytes(folder, name, len);
+	struct slot *slot = node_slot(t, folder, name, len, hash);
 
-	*out = *slot;
+	*out = slot->node;
 	if (*out)
 		return 0;
 	if (!make)
@@ -423,14 +430,14 @@ static int node_below(struct tar *t, uint32_t folder, const char *name, size_t l
 	t->names += len + sizeof(struct node);
 	if (t->names > NAMES_MAX)
 		return -E2BIG;
-	*slot = *out = node_add(t, (struct node){ .name = text_keep(t, name, len),
-						  .folder = folder,
-						  .next = t->nodes[folder].at,
-						  .kind = HOST_DIR,
-						  .hash = hash & 0xffffff });
+	*out = node_add(t, (struct node){ .name = text_keep(t, name, len),
+					  .folder = folder,
+					  .next = t->nodes[folder].at,
+					  .kind = HOST_DIR });
+	*slot = (struct slot){ hash, *out };
 	t->nodes[folder].at = *out;
-	if (t->n_nodes > t->slots_cap / 4 * 3)
-		slots_widen(t);
+	if (t->n_nodes > t->slots_cap / 2)
+		slots_widen(t, t->slots_cap * 2);
 	return 0;
 }
 
@@ -602,41 +609,27 @@ static int one_record(struct tar *t, const struct tar_header *h, long long *at, 
 	return r;
 }
 
-/* The header at a byte of the archive; NULL when it cannot be read. */
-static const struct tar_header *header_at(struct tar *t, struct window *w, long long at,
-					  long long end)
-{
-	if (at < w->at || at + TAR_RECORD > w->at + (long long)w->len) {
-		w->at = at;
-		w->len = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
-		if (read_at(t, w->bytes, w->len, at))
-			return NULL;
-	}
-	return (const struct tar_header *)(w->bytes + (at - w->at));
-}
-
-static int index_all(struct tar *t, long long end)
+static int index_all(struct tar *t)
 {
 	static const struct tar_header zero;
 	const struct tar_header *h;
-	struct window *w = heap_array(1, sizeof(*w));
+	uint32_t cap = FIRST_NODES;
 	long long at = 0;
 	int r = 0;
 
+	/* Most members are a header and a record. */
+	while (cap < MEMBERS_MAX && cap < t->size / TAR_RECORD)
+		cap *= 2;
+	slots_widen(t, cap);
 	while (r == 0) {
-		if (at + TAR_RECORD > end) {
+		h = (const struct tar_header *)(t->plain + at);
+		if (at + TAR_RECORD > t->size)
 			r = wrong(t, at, "no end mark (truncated)", "");
-			break;
-		}
-		h = header_at(t, w, at, end);
-		if (!h)
-			r = wrong(t, at, "unreadable", "");
 		else if (memcmp(h, &zero, sizeof(zero)) == 0)
 			break;
 		else
-			r = one_record(t, h, &at, end);
+			r = one_record(t, h, &at, t->size);
 	}
-	free(w);
 	return r;
 }
 
@@ -711,7 +704,10 @@ static void tar_close(struct store *s)
 	struct tar *t = (struct tar *)s;
 
 	close(t->fd);
-	free(t->plain);
+	if (t->mapped)
+		munmap(t->plain, (size_t)t->mapped);
+	else
+		free(t->plain);
 	free(t->nodes);
 	free(t->slots);
 	text_free(&t->texts);
@@ -744,12 +740,11 @@ struct store *store_open_tar(const char *path, struct err *e)
 		out_of_memory(0);
 	text_addc(&t->texts, '\0'); /* the root's name */
 	node_add(t, (struct node){ .kind = HOST_DIR });
-	slots_widen(t);
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (st.st_size / TAR_RECORD > UINT32_MAX)
 		err_set(e, -EFBIG, "%s is too large for a capture", path);
-	else if (unpack(t, st.st_size) == 0 && index_all(t, t->size) == 0)
+	else if (unpack(t, st.st_size) == 0 && index_all(t) == 0)
 		return &t->store;
 	tar_close(&t->store);
 	return NULL;
