@@ -2,6 +2,9 @@
 /* Tables, and names with values, out of shapes. Knows no subject. */
 #include "render/columns.h"
 
+#include <string.h>
+
+#include "render/figure.h"
 #include "render/shape_page.h"
 
 /* NULL: the cell is made of several facts. */
@@ -21,11 +24,26 @@ static const char *title_of(const struct picks *p, size_t i)
 	return p->rows[i].title ? p->rows[i].title : row_of(p, i)->title;
 }
 
+/* A fact as its row shows it; out of another; a place that the kernel calls -1 is none. */
+static struct cell picked_fact(struct doc *d, const struct shape_row *r, const struct pick *p,
+			       const void *object)
+{
+	const char *at = object;
+	const struct fact_int *f = (const void *)(at + r->offset);
+
+	if (p->most)
+		return cell_now_max(d, f, (const void *)(at + p->most - 1), r->unit);
+	if (strcmp(r->key, "numa_node") == 0 && fact_or(f, 0) < 0)
+		return (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true };
+	return shape_cell(d, r, object);
+}
+
 static struct cell picked(struct doc *d, const struct machine *m, const struct picks *p, size_t i,
 			  const void *object)
 {
 	const struct pick *pick = &p->rows[i];
-	struct cell c = pick->make ? pick->make(d, m, object) : shape_cell(d, row_of(p, i), object);
+	struct cell c =
+		pick->make ? pick->make(d, m, object) : picked_fact(d, row_of(p, i), pick, object);
 
 	if (c.style == STYLE_PLAIN)
 		c.style = pick->style;

@@ -12,6 +12,7 @@
 struct pick {
 	const char *title; /* NULL: the row's */
 	size_t offset;	   /* of the member, when make is NULL */
+	size_t most;	   /* 1 + offset of what the member is out of; 0: nothing such */
 	/* A cell made of several facts. */
 	struct cell (*make)(struct doc *d, const struct machine *m, const void *object);
 	bool wrap, right;
@@ -25,6 +26,12 @@ struct pick {
 #define PICK_WRAP(type, member, title_)                                                            \
 	{                                                                                          \
 		.title = (title_), .offset = offsetof(struct type, member), .wrap = true           \
+	}
+/* "4096 of 8192": two whole numbers of one unit. */
+#define PICK_OF(type, member, most_, title_)                                                       \
+	{                                                                                          \
+		.title = (title_), .offset = offsetof(struct type, member),                        \
+		.most = 1 + offsetof(struct type, most_)                                           \
 	}
 #define PICK_MADE(make_, title_)                                                                   \
 	{                                                                                          \

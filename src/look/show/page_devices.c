@@ -51,33 +51,6 @@ static struct cell capability(struct doc *d, const struct machine *m, const void
 	return cellf(d, "%lld.%lld", g->cc_major.v, g->cc_minor.v);
 }
 
-/* The kernel's -1, "no node", is not a node. */
-static struct cell node(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct gpu *g = object;
-
-	(void)m;
-	return fact_or(&g->numa_node, 0) < 0
-		       ? (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true }
-		       : cell_int(d, &g->numa_node, NULL);
-}
-
-static struct cell sm_clock(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct gpu *g = object;
-
-	(void)m;
-	return cell_now_max(d, &g->clock_sm_mhz, &g->clock_sm_max_mhz, "MHz");
-}
-
-static struct cell memory_clock(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct gpu *g = object;
-
-	(void)m;
-	return cell_now_max(d, &g->clock_mem_mhz, &g->clock_mem_max_mhz, "MHz");
-}
-
 static struct cell power(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
@@ -253,15 +226,15 @@ static const struct pick identity_picks[] = {
 	PICK_FIGURE(memory_used, "Used"),
 	PICK(gpu, sm_count, "SMs"),
 	PICK_MADE(capability, "CC"),
-	PICK_FIGURE(node, "NUMA"),
+	PICK(gpu, numa_node, "NUMA"),
 	PICK(gpu, architecture, "Architecture"),
 	PICK(gpu, cpu_affinity, "CPUs near"),
 	PICK(gpu, vbios, "VBIOS"),
 };
 static const struct pick clock_picks[] = {
 	GPU_INDEX,
-	PICK_FIGURE(sm_clock, "SM clock"),
-	PICK_FIGURE(memory_clock, "Memory clock"),
+	PICK_OF(gpu, clock_sm_mhz, clock_sm_max_mhz, "SM clock"),
+	PICK_OF(gpu, clock_mem_mhz, clock_mem_max_mhz, "Memory clock"),
 	PICK(gpu, clock_app_sm_mhz, "Set clock"),
 	PICK_FIGURE(power, "Power"),
 	PICK(gpu, temperature_c, "Temp."),
@@ -382,49 +355,6 @@ static struct cell mtu(struct doc *d, const struct machine *m, const void *objec
 	return cell_int(d, &n->mtu, NULL);
 }
 
-static struct cell page_nic_node(struct doc *d, const struct fact_int *f)
-{
-	if (seen_ok(&f->f) && f->v < 0)
-		return (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true };
-	return cell_int(d, f, NULL);
-}
-
-static struct cell nic_node(struct doc *d, const struct machine *m, const void *object)
-{
-	(void)m;
-	return page_nic_node(d, &((const struct nic *)object)->numa_node);
-}
-
-static struct cell rdma_node(struct doc *d, const struct machine *m, const void *object)
-{
-	(void)m;
-	return page_nic_node(d, &((const struct rdma_port *)object)->numa_node);
-}
-
-static struct cell rx_ring(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct nic *n = object;
-
-	(void)m;
-	return cell_now_max(d, &n->rx_ring, &n->rx_ring_max, NULL);
-}
-
-static struct cell tx_ring(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct nic *n = object;
-
-	(void)m;
-	return cell_now_max(d, &n->tx_ring, &n->tx_ring_max, NULL);
-}
-
-static struct cell channels(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct nic *n = object;
-
-	(void)m;
-	return cell_now_max(d, &n->channels, &n->channels_max, NULL);
-}
-
 static struct cell port_state(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct rdma_port *p = object;
@@ -454,24 +384,29 @@ static const struct pick nic_picks[] = {
 	PICK(nic, type, "Type"),
 	PICK(nic, driver, "Driver"),
 	PICK(nic, pci, "PCI"),
-	PICK_FIGURE(nic_node, "NUMA"),
+	PICK(nic, numa_node, "NUMA"),
 	PICK(nic, ipv4, "IPv4"),
 	PICK(nic, owner, "Managed by"),
 	PICK(nic, bond_master, "Bond"),
 	PICK_WRAP(nic, firmware, "Firmware"),
 };
 static const struct pick queue_picks[] = {
-	PICK(nic, name, "Interface"),	       PICK_FIGURE(rx_ring, "RX ring"),
-	PICK_FIGURE(tx_ring, "TX ring"),       PICK_FIGURE(channels, "Channels"),
-	PICK(nic, rx_coalesce_us, "RX waits"), PICK(nic, tx_coalesce_us, "TX waits"),
-	PICK(nic, adaptive_rx, "Adaptive"),    PICK(nic, rx_dropped, "Dropped"),
-	PICK(nic, rx_missed, "Missed"),	       PICK(nic, rx_crc_errors, "CRC errors"),
+	PICK(nic, name, "Interface"),
+	PICK_OF(nic, rx_ring, rx_ring_max, "RX ring"),
+	PICK_OF(nic, tx_ring, tx_ring_max, "TX ring"),
+	PICK_OF(nic, channels, channels_max, "Channels"),
+	PICK(nic, rx_coalesce_us, "RX waits"),
+	PICK(nic, tx_coalesce_us, "TX waits"),
+	PICK(nic, adaptive_rx, "Adaptive"),
+	PICK(nic, rx_dropped, "Dropped"),
+	PICK(nic, rx_missed, "Missed"),
+	PICK(nic, rx_crc_errors, "CRC errors"),
 };
 static const struct pick rdma_picks[] = {
 	PICK(rdma_port, name, "Port"),	       PICK_MADE(port_state, "State"),
 	PICK(rdma_port, link_layer, "Layer"),  PICK(rdma_port, rate_mbps, "Rate"),
 	PICK(rdma_port, netdev, "Interface"),  PICK(rdma_port, pci, "PCI"),
-	PICK_FIGURE(rdma_node, "NUMA"),	       PICK(rdma_port, hca_type, "HCA"),
+	PICK(rdma_port, numa_node, "NUMA"),    PICK(rdma_port, hca_type, "HCA"),
 	PICK(rdma_port, firmware, "Firmware"), PICK_FIGURE(roce_gid, "RoCE v2 GID"),
 };
 static const struct pick error_picks[] = {

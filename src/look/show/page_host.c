@@ -255,14 +255,6 @@ struct doc *page_memory(struct arena *a, const struct machine *m)
 
 /* show disk: block devices with their queues, file systems, ZFS. */
 
-static struct cell sectors(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct disk *k = object;
-
-	(void)m;
-	return cell_now_max(d, &k->max_sectors_kb, &k->hw_sectors_kb, "KiB");
-}
-
 static struct cell kind(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct disk *k = object;
@@ -270,14 +262,6 @@ static struct cell kind(struct doc *d, const struct machine *m, const void *obje
 	(void)d, (void)m;
 	return fact_is(&k->role, "disk") || !seen_ok(&k->role.f) ? cell_str(&k->transport)
 								 : cell_str(&k->role);
-}
-
-static struct cell space(struct doc *d, const struct machine *m, const void *object)
-{
-	const struct mount *k = object;
-
-	(void)m;
-	return cell_now_max(d, &k->free_bytes, &k->size_bytes, "bytes");
 }
 
 static const struct pick disk_picks[] = {
@@ -293,7 +277,7 @@ static const struct pick queue_picks[] = {
 	PICK(disk, nr_requests, "Requests"),
 	PICK(disk, queue_depth, "Depth"),
 	PICK(disk, read_ahead_kb, "Read-ahead"),
-	PICK_FIGURE(sectors, "Largest request"),
+	PICK_OF(disk, max_sectors_kb, hw_sectors_kb, "Largest request"),
 	PICK(disk, nomerges, "Nomerges"),
 	PICK(disk, rq_affinity, "Affinity"),
 	PICK(disk, wbt_lat_us, "Throttle at"),
@@ -301,7 +285,7 @@ static const struct pick queue_picks[] = {
 };
 static const struct pick mount_picks[] = {
 	PICK(mount, name, "Mounted on"),      PICK(mount, type, "Type"),
-	PICK(mount, device, "Device"),	      PICK_FIGURE(space, "Free / size"),
+	PICK(mount, device, "Device"),	      PICK_OF(mount, free_bytes, size_bytes, "Free / size"),
 	PICK_WRAP(mount, options, "Options"),
 };
 static const struct pick disk_pool_picks[] = {
