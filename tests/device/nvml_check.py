@@ -21,18 +21,6 @@ LINK_ERRORS = ["REPLAY", "RECOVERY", "CRC_FLIT", "CRC_DATA", "ECC_DATA"]
 P2P = ["READ", "WRITE", "NVLINK", "ATOMICS", "PCI"]
 
 
-def cpulist(words):
-    cpus = [w * 64 + b for w, v in enumerate(words) for b in range(64) if v >> b & 1]
-    out, i = [], 0
-    while i < len(cpus):
-        k = i
-        while k + 1 < len(cpus) and cpus[k + 1] == cpus[k] + 1:
-            k += 1
-        out.append(str(cpus[i]) if i == k else f"{cpus[i]}-{cpus[k]}")
-        i = k + 1
-    return ",".join(out)
-
-
 def field(h, arg):
     name, _, link = arg.partition(",")
     fid = getattr(nv, "NVML_FI_DEV_" + name)
@@ -84,8 +72,6 @@ def special(h, name, arg, member):
         return nv.nvmlDeviceGetNvLinkErrorCounter(h, int(link), LINK_ERRORS.index(counter))
     if name == "nvmlDeviceGetNvLinkRemoteDeviceType":
         return nv.nvmlDeviceGetNvLinkRemoteDeviceType(h, int(arg))
-    if name == "nvmlDeviceGetCpuAffinity":
-        return cpulist(nv.nvmlDeviceGetCpuAffinity(h, 64))
     if name == "nvmlDeviceGetP2PStatus":
         peer, cap = arg.split(",")
         return nv.nvmlDeviceGetP2PStatus(h, nv.nvmlDeviceGetHandleByIndex(int(peer)), P2P.index(cap))

@@ -221,11 +221,6 @@ static int nvml_rows(struct nvml_device *d, unsigned *a, unsigned *b, unsigned *
 	return driver_uint(e);
 }
 
-static int nvml_affinity(struct nvml_device *d, unsigned n, unsigned long *set)
-{
-	return driver_struct(set, n * sizeof(*set));
-}
-
 /* As many as there is room for, and a count that is another. */
 static int nvml_list(unsigned *n, void *out, size_t size)
 {
@@ -646,7 +641,6 @@ static const struct driver_function {
 	TO("nvmlDeviceGetMarginTemperature", nvml_signed),
 	TO("nvmlDeviceGetSupportedMemoryClocks", nvml_clocks),
 	TO("nvmlDeviceGetP2PStatus", nvml_peer),
-	TO("nvmlDeviceGetCpuAffinity", nvml_affinity),
 	TO("nvmlDeviceGetFieldValues", nvml_field_values),
 #define NVML_FN(name, params) TO(#name, plain_##name),
 #define NVML_UINT(name) TO(#name, plain_##name),

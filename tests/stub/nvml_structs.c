@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/idset.h"
 #include "machine/host/nvml.h"
 #include "nvml.h"
 #include "stub.h"
@@ -178,24 +177,6 @@ int nvmlDeviceGetSupportedMemoryClocks(struct nvml_device *d, unsigned *n, unsig
 		mhz[i] = 8000 - i;
 	*n = (unsigned)v;
 	return v > room ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS;
-}
-
-int nvmlDeviceGetCpuAffinity(struct nvml_device *d, unsigned n, unsigned long *set)
-{
-	char object[16], question[128], list[1024];
-	int r = stub_enter(d, "nvmlDeviceGetCpuAffinity", "", object, question);
-	struct arena a = { 0 };
-	struct idset cpus = { 0 };
-
-	if (r == NVML_SUCCESS)
-		r = stub_text(object, question, list, sizeof(list));
-	if (r == NVML_SUCCESS && idset_parse(&a, list, &cpus))
-		r = NVML_UNKNOWN;
-	for (unsigned i = 0; r == NVML_SUCCESS && i < n * 64; i++)
-		if (idset_has(&cpus, i))
-			set[i / 64] |= 1ul << i % 64;
-	arena_free(&a);
-	return r;
 }
 
 static int pci(struct nvml_device *d, const char *name, const char *rest, struct nvml_pci *out,

@@ -41,7 +41,7 @@ static const char machine[] =
 	"0 nvmlDeviceGetEccMode.current=1\n0 nvmlDeviceGetEccMode.pending=0\n"
 	"0 nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)=5\n"
 	"0 nvmlDeviceGetCurrentClocksEventReasons=9223372036854775807\n"
-	"0 nvmlDeviceGetTemperature(GPU)=33\n0 nvmlDeviceGetCpuAffinity=0-3,64-66,130\n"
+	"0 nvmlDeviceGetTemperature(GPU)=33\n"
 	"0 nvmlDeviceGetGpuFabricInfo.state=3\n0 nvmlDeviceGetGpuFabricInfo.healthMask=10\n"
 	"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)=!NOT_SUPPORTED\n"
 	"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)=77000\n"
@@ -147,7 +147,6 @@ static void shapes_give_exact_answers(void **state)
 	assert_int_equal(number("0", "nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)"), 5);
 	assert_true(number("0", "nvmlDeviceGetCurrentClocksEventReasons") == INT64_MAX);
 	assert_int_equal(number("0", "nvmlDeviceGetTemperature(GPU)"), 33);
-	assert_string_equal(text("0", "nvmlDeviceGetCpuAffinity"), "0-3,64-66,130");
 	assert_int_equal(number("0", "nvmlDeviceGetNvLinkState(1)"), 1);
 	assert_int_equal(number("0", "nvmlDeviceGetP2PStatus(1,WRITE)"), 4);
 	assert_string_equal(text("0", "nvmlDeviceGetNvLinkRemotePciInfo(1).busId"),

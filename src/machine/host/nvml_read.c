@@ -298,29 +298,6 @@ static int text_link_pci(struct nvml_gpu *g, unsigned arg, char *buf, size_t siz
 	return r;
 }
 
-/* The list format of the kernel: "0-55,112-167". */
-static int text_affinity(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
-{
-	enum { WORDS = 64 }; /* 4,096 CPUs */
-	unsigned long set[WORDS] = { 0 };
-	int r = g->nvml->api.nvmlDeviceGetCpuAffinity(g->dev, WORDS, set);
-	size_t len = 0;
-
-	(void)arg;
-	buf[0] = '\0';
-	for (unsigned i = 0; i < WORDS * 64 && len + 24 < size; i++) {
-		unsigned lo = i;
-
-		if (!(set[i / 64] >> i % 64 & 1))
-			continue;
-		while (i + 1 < WORDS * 64 && set[(i + 1) / 64] >> (i + 1) % 64 & 1)
-			i++;
-		len += (size_t)snprintf(buf + len, size - len, lo == i ? "%s%u" : "%s%u-%u",
-					len ? "," : "", lo, i);
-	}
-	return r;
-}
-
 #define SLOT(name) .slot = offsetof(struct nvml_api, name)
 #define NVML_FN(name, params)
 #define NVML_UINT(name) { #name, .how = NVML_ASK_UINT, SLOT(name) },
@@ -364,7 +341,6 @@ const struct nvml_question nvml_questions[] = {
 	  { "busId" },
 	  READ_TEXT(text_link_pci) },
 	{ "nvmlDeviceGetP2PStatus", &nvml_args_p2p, READ(read_p2p) },
-	{ "nvmlDeviceGetCpuAffinity", READ_TEXT(text_affinity) },
 };
 const size_t nvml_questions_n = sizeof(nvml_questions) / sizeof(nvml_questions[0]);
 
