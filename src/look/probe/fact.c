@@ -122,6 +122,14 @@ struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf)
 	return out;
 }
 
+struct fact_str probe_there(struct probe *p, const char *path, const char *word)
+{
+	enum host_kind kind;
+	int r = host_kind(p->h, path, &kind);
+
+	return r ? (struct fact_str){ .f = fact_unseen(r, "", path) } : fact_str_of(word, "", path);
+}
+
 struct fact_str probe_choice(struct probe *p, const char *dir, const char *leaf, const char **all)
 {
 	struct fact_str out = probe_str(p, dir, leaf);

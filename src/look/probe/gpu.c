@@ -727,10 +727,7 @@ void probe_gpu(struct probe *p)
 
 	probe_driver(p, g);
 	g->pci_count = fact_int_of(count_pci(p->m), NULL, "/sys/bus/pci/devices");
-	g->uvm_loaded = host_exists(p->h, "/sys/module/nvidia_uvm")
-				? fact_str_of("yes", NULL, "/sys/module/nvidia_uvm")
-				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL,
-								      "/sys/module/nvidia_uvm") };
+	g->uvm_loaded = probe_there(p, "/sys/module/nvidia_uvm", "yes");
 	if (r) {
 		g->count.f = fact_unseen(r, "nvml ", count);
 		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");

@@ -87,8 +87,7 @@ void probe_gpu_host(struct probe *p)
 	struct gpus *g = &p->m->gpu;
 
 	probe_params(p, g);
-	g->mps = host_exists(p->h, mps) ? fact_str_of("running", "", mps)
-					: (struct fact_str){ .f = fact_unseen(-ENOENT, "", mps) };
+	g->mps = probe_there(p, mps, "running");
 	if (seen_ok(&g->mps.f)) {
 		g->mps_threads = probe_ask_str(p, "mps", "", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 		g->mps_memory = probe_ask_str(p, "mps", "", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");

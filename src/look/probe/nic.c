@@ -606,23 +606,7 @@ static void add_device(struct probe *p, const char *device)
 
 static struct fact_str probe_nic_module(struct probe *p, const char *name)
 {
-	const char *dir = arena_printf(p->a, "/sys/module/%s", name);
-	enum host_kind kind;
-	int r = host_kind(p->h, dir, &kind);
-
-	if (r)
-		return (struct fact_str){ .f = fact_unseen(r, "", dir) };
-	return fact_str_of("loaded", "", dir);
-}
-
-static struct fact_str file_present(struct probe *p, const char *path)
-{
-	enum host_kind kind;
-	int r = host_kind(p->h, path, &kind);
-
-	if (r)
-		return (struct fact_str){ .f = fact_unseen(r, "", path) };
-	return fact_str_of("present", "", path);
+	return probe_there(p, arena_printf(p->a, "/sys/module/%s", name), "loaded");
 }
 
 /* The driver that takes the NIC of a DGX Spark off the bus. Source: NVIDIA/NV-Kernels, change 271.
@@ -632,8 +616,8 @@ static void probe_nic_hotplug(struct probe *p)
 	static const char dir[] = "/sys/devices/platform/MTKP0001:00/pcie_hotplug/";
 	struct network *net = &p->m->net;
 
-	net->spark_hotplug = file_present(p, SPARK_HOTPLUG);
-	net->hotplug_marker = file_present(p, "/etc/nvidia/cx7-hotplug-enabled");
+	net->spark_hotplug = probe_there(p, SPARK_HOTPLUG, "present");
+	net->hotplug_marker = probe_there(p, "/etc/nvidia/cx7-hotplug-enabled", "present");
 	net->hotplug_enabled = probe_int(p, dir, "hotplug_enabled");
 	net->cable_present = probe_int(p, dir, "debug_state");
 	net->cables_plugged = net->hotplug_enabled;
@@ -659,7 +643,7 @@ void probe_rdma(struct probe *p)
 	/* The kernel's own driver has no version; the vendor's has. */
 	net->ofed_version = probe_str(p, "/sys/module/mlx5_core/", "version");
 	net->peermem_client = probe_str(p, "/sys/kernel/mm/memory_peers/nv_mem/", "version");
-	net->verbs_provider = file_present(p, "/etc/libibverbs.d/mlx5.driver");
+	net->verbs_provider = probe_there(p, "/etc/libibverbs.d/mlx5.driver", "present");
 	probe_nic_hotplug(p);
 	if (host_list(p->h, CLASS, p->a, &devices, &n))
 		return;

@@ -499,12 +499,7 @@ static void libraries(struct probe *p)
 /* The path when it exists. */
 static struct fact_str present(struct probe *p, const char *path)
 {
-	enum host_kind kind;
-	int r = host_kind(p->h, path, &kind);
-
-	if (r)
-		return (struct fact_str){ .f = fact_unseen(r, "", path) };
-	return fact_str_of(path, "", path);
+	return probe_there(p, path, path);
 }
 
 static struct fact_str platform_container(struct probe *p)

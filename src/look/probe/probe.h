@@ -68,6 +68,8 @@ struct fact_str probe_str(struct probe *p, const char *dir, const char *leaf);
 struct fact_int probe_int(struct probe *p, const char *dir, const char *leaf);
 struct fact_int probe_hex(struct probe *p, const char *dir, const char *leaf); /* "0x15b3" */
 struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf);
+/* The word, where a file or folder is there. */
+struct fact_str probe_there(struct probe *p, const char *path, const char *word);
 /* The word in brackets of "always [madvise] never"; *all (may be NULL) gets the words without
  * brackets. */
 struct fact_str probe_choice(struct probe *p, const char *dir, const char *leaf, const char **all);

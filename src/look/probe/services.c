@@ -87,14 +87,6 @@ static const char *installed_in(struct probe *p, const char *unit)
 	return NULL;
 }
 
-static struct fact_str services_present(struct probe *p, const char *path, const char *text)
-{
-	enum host_kind kind;
-	int r = host_kind(p->h, path, &kind);
-
-	return r ? (struct fact_str){ .f = fact_unseen(r, "", path) } : fact_str_of(text, "", path);
-}
-
 /* It costs a process: worth it where it does not run, which its version often explains. */
 static void fabric_manager_version(struct probe *p)
 {
@@ -102,7 +94,7 @@ static void fabric_manager_version(struct probe *p)
 
 	if (!machine_has_switches(p->m))
 		return;
-	p->m->gpu.nvlsm = services_present(p, nvlsm, nvlsm);
+	p->m->gpu.nvlsm = probe_there(p, nvlsm, nvlsm);
 	if (p->deep || !fact_is(&p->m->gpu.fabric_manager, "active"))
 		p->m->gpu.fabric_manager_version =
 			fact_filled(probe_ask_str(p, "fabric-manager", "", "version"));
@@ -137,7 +129,7 @@ void probe_services(struct probe *p)
 	struct map enabled = { 0 }, active = { 0 };
 	const struct service *fm, *tuned;
 
-	p->m->software.rc_local = services_present(p, "/etc/rc.local", "present");
+	p->m->software.rc_local = probe_there(p, "/etc/rc.local", "present");
 	enabled_units(p, &enabled);
 	services_add_names(p, &active, v2, v2);
 	if (!active.n)

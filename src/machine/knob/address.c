@@ -156,16 +156,11 @@ static const char *address_command_here(struct host *h, struct arena *a, const s
 	return address_command(a, k, value);
 }
 
-static const char *address_place(struct host *h, struct arena *a, const struct knob *k)
-{
-	return knob_place_link(h, a, arena_printf(a, "/sys/class/net/%s", k->object));
-}
-
 const struct knob_ops knob_ops_address = {
 	.get = address_get,
 	.set = address_set,
 	.valid = address_valid,
 	.command = address_command,
 	.command_here = address_command_here,
-	.place = address_place,
+	.place = knob_place_interface,
 };

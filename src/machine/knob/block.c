@@ -232,12 +232,6 @@ static const char *block_command(struct arena *a, const struct knob *k, const ch
 			    k->name);
 }
 
-static bool block_same(const struct knob *k, const char *x, const char *y)
-{
-	(void)k;
-	return strcmp(x, y) == 0;
-}
-
 static size_t block_files(const struct knob *k, const char **out)
 {
 	out[0] = k->name;
@@ -250,5 +244,5 @@ const struct knob_ops knob_ops_block = {
 	.set = block_set,
 	.valid = block_valid,
 	.command = block_command,
-	.same = block_same,
+	.exact = true,
 };

@@ -84,6 +84,8 @@ bool knob_same(const struct knob *k, const char *x, const char *y)
 		return x == y;
 	if (strcmp(x, y) == 0)
 		return true;
+	if (ops && ops->exact)
+		return false;
 	return ops && ops->same ? ops->same(k, x, y) : knob_same_text(x, y);
 }
 

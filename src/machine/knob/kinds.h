@@ -39,6 +39,7 @@ struct knob_ops {
 	/* As knob_same, after the texts were found to differ. NULL: numbers and blanks (see
 	 * knob_same_text). */
 	bool (*same)(const struct knob *k, const char *x, const char *y);
+	bool exact; /* to the letter, instead */
 	/* The files that set() puts, KNOB_FILES_MAX at most. NULL: none. */
 	size_t (*files)(const struct knob *k, const char **out);
 	/* As knob_remains. NULL: what is the same is the same to the letter. */
@@ -87,7 +88,8 @@ bool knob_is_number(const char *s);
 bool knob_same_text(const char *x, const char *y);
 /* Where the link at path leads, in /sys/devices; "" when it is none. */
 const char *knob_place_link(struct host *h, struct arena *a, const char *path);
-/* The place of a knob whose object is a PCI address. */
+/* The place of a knob whose object is an interface; is a PCI address. */
+const char *knob_place_interface(struct host *h, struct arena *a, const struct knob *k);
 const char *knob_place_pci(struct host *h, struct arena *a, const struct knob *k);
 
 /* What the file says; where its counterpart is in force, "NAME=VALUE" of that. 0 or a negative

@@ -300,7 +300,7 @@ static const char *link_command(struct arena *a, const struct knob *k, const cha
 			    hole + 2, value);
 }
 
-static const char *link_place(struct host *h, struct arena *a, const struct knob *k)
+const char *knob_place_interface(struct host *h, struct arena *a, const struct knob *k)
 {
 	return knob_place_link(h, a, arena_printf(a, "/sys/class/net/%s", k->object));
 }
@@ -310,5 +310,5 @@ const struct knob_ops knob_ops_link = {
 	.set = knob_link_set,
 	.valid = link_valid,
 	.command = link_command,
-	.place = link_place,
+	.place = knob_place_interface,
 };

@@ -372,12 +372,6 @@ static const char *own_command(struct arena *a, const struct knob *k, const char
 			    path, mode, path);
 }
 
-static bool own_same(const struct knob *k, const char *x, const char *y)
-{
-	(void)k;
-	return strcmp(x, y) == 0;
-}
-
 static size_t own_files(const struct knob *k, const char **out)
 {
 	out[0] = k->name;
@@ -390,5 +384,5 @@ const struct knob_ops knob_ops_own_file = {
 	.set = own_file_own_set,
 	.valid = own_file_valid,
 	.command = own_command,
-	.same = own_same,
+	.exact = true,
 };

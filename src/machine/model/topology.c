@@ -279,14 +279,6 @@ static double best_mbs(const struct machine *m, const struct pci_function *f)
 	return pcie_mbs(best.speed_mts, best.width);
 }
 
-static const struct gpu *gpu_at(const struct machine *m, const char *address)
-{
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		if (same(g->pci, address))
-			return g;
-	return NULL;
-}
-
 static unsigned class_of(const struct pci_function *f)
 {
 	return (unsigned)(fact_or(&f->class_, 0) >> 8) & 0xffff;
@@ -295,7 +287,7 @@ static unsigned class_of(const struct pci_function *f)
 /* A device that people ask about; its name is what they call it. NULL for others. */
 static const char *device_name(struct finder *d, const struct pci_function *f)
 {
-	const struct gpu *g = gpu_at(d->m, f->name);
+	const struct gpu *g = machine_gpu_at(d->m, f->name);
 
 	if (fact_or(&f->is_vf, 0) == 1)
 		return NULL;
@@ -336,14 +328,14 @@ static const char *rate(struct arena *a, double mbs)
 /* The link of an integrated GPU is a placeholder; that of a resting one is slow for a reason. */
 static bool is_placeholder(const struct finder *d, const struct pci_function *f)
 {
-	const struct gpu *g = gpu_at(d->m, f->name);
+	const struct gpu *g = machine_gpu_at(d->m, f->name);
 
 	return g ? fact_or(&g->integrated, 0) == 1 : gb10_name(f) != NULL;
 }
 
 static bool rests(const struct finder *d, const struct pci_function *f)
 {
-	const struct gpu *g = gpu_at(d->m, f->name);
+	const struct gpu *g = machine_gpu_at(d->m, f->name);
 
 	return is_nvidia_display(f) && (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
 					(fact_or(&g->event_reasons, 0) & EVENT_IDLE));
