@@ -288,6 +288,13 @@ def readings(sound):
     expect("a link whose errors grow slower than matters", not bad, {k: f["reason"] for k, f in bad.items()})
     bad = counted(4, 9, 5000, 2)
     expect("a flap", {r for r, _ in bad} == {"rdma.errors"}, bad.keys())
+    bad = counted(5, 10, 6000, 9)
+    expect("counters that went back did not grow: what they hold is judged as without an earlier reading",
+           {r for r, _ in bad} == {"gpu.ecc-errors"} and not any("more" in f["reason"] for f in bad.values()), {k: f["reason"] for k, f in bad.items()})
+    bad = counted((1 << 63) - 1, (1 << 32) - 1, (1 << 32) - 1, (1 << 16) - 1)
+    expect("nor those that wrapped", {r for r, _ in bad} == {"gpu.ecc-errors"} and not any("more" in f["reason"] for f in bad.values()),
+           {k: f["reason"] for k, f in bad.items()})
+    bad = counted(4, 9, 5000, 3)
     xids(later, "0000:23:00.0", "95:1:864000")
     later.ask("kernel-log", "", {"sxids(Fatal)": 2})
     then["facts"]["gpu"]["sxid_fatal"] = {"value": 2, "from": "x"}

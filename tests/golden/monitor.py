@@ -325,6 +325,36 @@ expect("killed: up to the last second", len(lines(run("monitor", "killed.rec", "
 expect("--once is a page in a pipe, too", "recording, " in run("monitor", "--once", "killed.rec").stdout)
 
 
+def recorded(name, change):
+    """30 s of a sound machine, a row a second; change alters the totals of the second half."""
+    totals = {"gpu.capped": ("s", 1e-3), "gpu.warm": ("s", 0), "gpu.brake": ("s", 0), "gpu.pcie-sent": ("bytes", 1e9), "cpu.busy": ("s", 2),
+              "net.received": ("bytes", 1e8), "disk.read": ("bytes", 1e7)}
+    columns = [{"name": n, "target": "gpu0" if n.startswith("gpu") else "" if n.startswith("cpu") else "x", "unit": u, "slow": False, "kind": "total"}
+               for n, (u, _) in totals.items()]
+    card = dict.fromkeys(("lock_low_mhz", "lock_high_mhz", "power_limit_w", "slowdown_c")) | {
+        "index": 0, "name": "NVIDIA H100 80GB HBM3", "sm_max_mhz": 1980.0, "memory_bytes": 80e9, "integrated": False}
+    head = {"schema": "gputune.recording/1", "tool_version": None, "started_s": 1700000000, "interval_ms": 1000, "command": ["train"],
+            "machine": {"name": "m", "platform": None, "kernel": None, "driver": None, "memory_bytes": 2.0 ** 36, "cpus": 8, "gpus": [card]},
+            "columns": columns}
+    rows = [[1000 * s, *(x for i, (_, each) in enumerate(totals.values()) for x in (i, (change if s > 14 else float)(each * s)))] for s in range(30)]
+    text = "\n".join(map(json.dumps, [head, *rows, {"rows": 30, "status": 0, "cpu_s": 0, "command_cpu_s": 0}])) + "\n"
+    subprocess.run(["zstd", "-q", "-f", "-o", tmp / name], input=text.encode(), check=True)
+
+
+# Totals that go back, begin anew, wrap or jump: no rate is made of them, no page names their difference, and no cause follows.
+for what, change in (("went back", lambda v: v * 0.4), ("began anew", lambda v: 0.0), ("wrapped", lambda v: v % 2 ** 32), ("jumped", lambda v: v + 1e12)):
+    recorded("odd.rec", change)
+    j = [json.loads(line) for line in run("monitor", "odd.rec", "--format", "json").stdout.splitlines()]
+    rates = [(t, c, x["per_second"]) for line in j for t, of in line.items() if isinstance(of, dict) for c, x in of.items() if "total" in x]
+    expect(f"totals that {what}: no rate below 0, and none of a time beyond the clock", len(rates) == 210 and not any(
+        r is not None and (r < 0 or (t == "gpu0" and c != "pcie-sent" and r > 2)) for t, c, r in rates), rates[100:130])
+    page = run("monitor", "--once", "odd.rec").stdout
+    expect(f"totals that {what}: the page names no such time", "thermal" not in page and "brake" not in page and "-" not in
+           re.sub(r"\d{4}-\d\d-\d\d|H100.*", "", page), page)
+    causes = json.loads(run("diagnose", "training", "odd.rec", "--format", "json").stdout)["runs"][0]["causes"]
+    expect(f"totals that {what}: nobody is accused", causes and not any(c["certainty"] in ("certain", "likely", "possible") for c in causes), causes)
+
+
 def no_room():
     """The disk is full after what the shortest recording takes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), len(before)))

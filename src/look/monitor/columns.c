@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "look/monitor/monitor.h"
 
 #define GAUGE COLUMN_GAUGE
@@ -143,12 +144,20 @@ long monitor_find(const struct monitor *mon, const char *type, const char *targe
 	return -1;
 }
 
+double column_grown(const struct column_type *t, double now, double before, double s)
+{
+	/* A driver's time comes in pieces of a second and more; that of all CPUs is a sum. */
+	bool one = strcmp(t->unit, "s") == 0 && !str_starts(t->name, "cpu.");
+
+	return now < before || (one && now - before > 2 * s + 2) ? (double)NAN : now - before;
+}
+
 double instant_column(const struct instant *f, size_t i)
 {
 	const struct column_of *c = &f->mon->columns[i];
 	const struct beat_asked *b = &f->beats[c->beat];
 	const double *before = c->beat ? b->before : f->before;
-	double s, d;
+	double s;
 
 	if (c->type->kind == COLUMN_GAUGE)
 		return f->now[i];
@@ -156,8 +165,7 @@ double instant_column(const struct instant *f, size_t i)
 	/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
 	if (!before || s < 0.05)
 		return NAN;
-	d = f->now[i] - before[i];
-	return d >= 0 ? d / s : NAN;
+	return column_grown(c->type, f->now[i], before[i], s) / s;
 }
 
 double instant_value(const struct instant *f, const char *type, const char *target)

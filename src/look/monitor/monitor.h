@@ -136,6 +136,9 @@ extern const size_t column_types_n;
 const struct column_type *column_type_find(const char *name);
 /* Makes monitor_find quick, once all columns are there; in the arena. */
 void monitor_index(struct arena *a, struct monitor *mon);
+/* What a total grew by in s seconds; NAN: it went back, or a time grew by far more than passed, so
+ * that it began anew or wrapped. */
+double column_grown(const struct column_type *t, double now, double before, double s);
 /* The column of that type and target, or -1. */
 long monitor_find(const struct monitor *mon, const char *type, const char *target);
 

@@ -320,7 +320,8 @@ static void held(struct look_page *p, const char *type, const char *target, cons
 
 	if (i < 0 || !p->first)
 		return;
-	since = p->f->now[i] - p->first->now[i];
+	since = column_grown(p->f->mon->columns[i].type, p->f->now[i], p->first->now[i],
+			     p->f->at_s - p->first->at_s);
 	if (!(since > 0.05))
 		return;
 	look_add_word(p, STYLE_PLAIN, *any ? ", " : "");

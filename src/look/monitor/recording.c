@@ -421,9 +421,9 @@ double recording_asked_s(enum monitor_beat beat, double then_s, bool guessed, do
 	return guessed ? fmin(then_s, now_s - beat_seconds[beat]) : then_s;
 }
 
-static double rate(double now, double before, double s)
+static double rate(const struct column_type *t, double now, double before, double s)
 {
-	return s >= RATE_LEAST_S && now >= before ? (now - before) / s : (double)NAN;
+	return s >= RATE_LEAST_S ? column_grown(t, now, before, s) / s : (double)NAN;
 }
 
 void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,
@@ -452,7 +452,7 @@ void recording_rates(struct arena *a, struct recording_rates *r, const struct mo
 		else if (c->type->kind == COLUMN_GAUGE)
 			out[i] = values[i];
 		else
-			out[i] = r->begun ? rate(values[i], b->before[i], s) : (double)NAN;
+			out[i] = r->begun ? rate(c->type, values[i], b->before[i], s) : (double)NAN;
 	}
 	memcpy(r->before, values, mon->n * sizeof(*values));
 	for (size_t b = 0; b < BEATS; b++)

@@ -303,8 +303,12 @@ static const struct nvlink *worst_link(const struct rule_ctx *q, struct link_cou
 
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		const struct nvlink *old = before ? earlier_link(before, l) : NULL;
-		struct link_counts n = link_counts(l, old);
+		struct link_counts n;
 
+		if (old && (went_back(&l->crc_errors, &old->crc_errors) ||
+			    went_back(&l->recovery_errors, &old->recovery_errors)))
+			old = NULL;
+		n = link_counts(l, old);
 		if (!seen_ok(&l->crc_errors.f) || !seen_ok(&l->recovery_errors.f))
 			*unseen = seen_ok(&l->crc_errors.f) ? &l->recovery_errors.f
 							    : &l->crc_errors.f;

@@ -246,7 +246,9 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 
 	if (is_hidden(q, v, &p->aer_fatal.f) || is_hidden(q, v, &p->aer_nonfatal.f))
 		return;
-	if (before) {
+	if (before && !went_back(&p->aer_fatal, &before->aer_fatal) &&
+	    !went_back(&p->aer_nonfatal, &before->aer_nonfatal) &&
+	    !went_back(&p->aer_correctable, &before->aer_correctable)) {
 		aer_growth(q, v, before);
 		return;
 	}

@@ -282,9 +282,14 @@ long long growth_seconds(const struct machine *m)
 
 long long growth(const struct fact_int *now, const struct fact_int *before)
 {
-	if (!seen_ok(&now->f) || !seen_ok(&before->f) || now->v < 0 || before->v < 0)
+	if (!seen_ok(&now->f) || !seen_ok(&before->f) || before->v < 0 || now->v < before->v)
 		return -1;
-	return now->v >= before->v ? now->v - before->v : now->v;
+	return now->v - before->v;
+}
+
+bool went_back(const struct fact_int *now, const struct fact_int *before)
+{
+	return seen_ok(&now->f) && seen_ok(&before->f) && now->v < before->v;
 }
 
 const char *growth_span(struct arena *a, const struct machine *m)

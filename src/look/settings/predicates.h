@@ -120,11 +120,11 @@ const char *roce_differs(const struct roce_side *x, const struct roce_side *y);
  */
 /* Seconds between the two readings; 0 when there is no earlier one, or no time of one of them. */
 long long growth_seconds(const struct machine *m);
-/*
- * By how much the counter grew. A counter that is smaller than it was has been reset in between:
- * what it has now is the least that it grew. -1 when one of the two was not seen.
- */
+/* By how much the counter grew; -1 when one of the two was not seen, and when it went back. */
 long long growth(const struct fact_int *now, const struct fact_int *before);
+/* It is smaller than it was: it was reset in between, wrapped, or is wrong. What it has now is
+ * judged as if there were no earlier reading. */
+bool went_back(const struct fact_int *now, const struct fact_int *before);
 /* "in 2 h", "in 40 min", "in 12 s". */
 const char *growth_span(struct arena *a, const struct machine *m);
 

@@ -154,7 +154,9 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld link-down",
 				  symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down);
 	/* One look gives no rate: what a few training rounds of a link leave behind is no fault. */
-	if (before)
+	if (before && !went_back(&p->symbol_errors, &before->symbol_errors) &&
+	    !went_back(&p->rcv_errors, &before->rcv_errors) &&
+	    !went_back(&p->link_downed, &before->link_downed))
 		error_growth(q, v, before);
 	else if ((double)symbol > few || (double)rcv > few)
 		verdict_fail(v, "few symbol and receive errors",
