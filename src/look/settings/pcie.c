@@ -181,8 +181,9 @@ static const struct pci_function *failed_above(const struct machine *m,
 	for (size_t hops = 0; up && hops < 32; hops++, up = machine_pci(m, up->parent)) {
 		const struct pci_function *then = since ? earlier_pci(m, up) : NULL;
 
-		if (since ? then && growth(&up->aer_fatal, &then->aer_fatal) > 0
-			  : fact_or(&up->aer_fatal, 0) > 0)
+		if (since && (!then || !went_back(&up->aer_fatal, &then->aer_fatal))
+			    ? then && growth(&up->aer_fatal, &then->aer_fatal) > 0
+			    : fact_or(&up->aer_fatal, 0) > 0)
 			return up;
 	}
 	return NULL;
