@@ -73,42 +73,6 @@ static const char *canonical(struct arena *a, const char *pci)
 	return arena_printf(a, "%04x:%02x:%02x.%x", domain, bus, device, function);
 }
 
-static int boost_ask(struct host *h, struct arena *a, const struct knob *k, long long *level)
-{
-	return host_ask_int(h, boost_api, canonical(a, k->object), name, level);
-}
-
-static struct fact_str vboost_look(struct host *h, struct arena *a, const struct knob *k)
-{
-	static const char command[] = "nvidia-smi boost-slider -l";
-	struct fact_str out = { .f = { .seen = SEEN_OK, .leaf = command } };
-	long long level = 0;
-	int r = boost_ask(h, a, k, &level);
-
-	if (r) {
-		out.f.seen = seen_from_errno(r);
-		out.f.err = -r;
-		return out;
-	}
-	out.v = arena_printf(a, "%lld", level);
-	return out;
-}
-
-static int vboost_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
-		      struct err *e)
-{
-	long long level;
-	int r = boost_ask(h, a, k, &level);
-
-	if (r == -ENOENT)
-		return err_set(e, r, "could not read %s of %s: nvidia-smi is not installed", name,
-			       k->object);
-	if (r)
-		return knob_fail(e, r, "read", k);
-	*value = arena_printf(a, "%lld", level);
-	return 0;
-}
-
 static int vboost_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		      struct err *e)
 {
@@ -155,25 +119,28 @@ static bool is_clocks(const struct knob *k)
 	return strcmp(k->name, clocks_api) == 0;
 }
 
-static int clocks_ask(struct host *h, long long *max)
+/* Its value as text, by what the program prints. */
+static int helper_ask(struct host *h, struct arena *a, const struct knob *k, const char **value)
 {
-	return host_ask_int(h, clocks_api, "", "max", max);
+	long long v = 0;
+	int r = is_clocks(k) ? host_ask_int(h, clocks_api, "", "max", &v)
+			     : host_ask_int(h, boost_api, canonical(a, k->object), name, &v);
+
+	if (r == 0)
+		*value = is_clocks(k) ? v ? "1" : "0" : arena_printf(a, "%lld", v);
+	return r;
 }
 
 static struct fact_str helper_look(struct host *h, struct arena *a, const struct knob *k)
 {
-	struct fact_str out = { .f = { .seen = SEEN_OK, .leaf = "jetson_clocks --show" } };
-	long long max = 0;
-	int r;
+	struct fact_str out = { .f = { .seen = SEEN_OK,
+				       .leaf = is_clocks(k) ? "jetson_clocks --show"
+							    : "nvidia-smi boost-slider -l" } };
+	int r = helper_ask(h, a, k, &out.v);
 
-	if (!is_clocks(k))
-		return vboost_look(h, a, k);
-	r = clocks_ask(h, &max);
 	if (r) {
 		out.f.seen = seen_from_errno(r);
 		out.f.err = -r;
-	} else {
-		out.v = max ? "1" : "0";
 	}
 	return out;
 }
@@ -181,16 +148,12 @@ static struct fact_str helper_look(struct host *h, struct arena *a, const struct
 static int helper_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		      struct err *e)
 {
-	long long max = 0;
-	int r;
+	int r = helper_ask(h, a, k, value);
 
-	if (!is_clocks(k))
-		return vboost_get(h, a, k, value, e);
-	r = clocks_ask(h, &max);
-	if (r)
-		return knob_fail(e, r, "read", k);
-	*value = max ? "1" : "0";
-	return 0;
+	if (r == -ENOENT && !is_clocks(k))
+		return err_set(e, r, "could not read %s of %s: nvidia-smi is not installed", name,
+			       k->object);
+	return r ? knob_fail(e, r, "read", k) : 0;
 }
 
 static int helper_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
