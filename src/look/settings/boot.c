@@ -68,28 +68,23 @@ static bool rule_boot_exclude(const struct rule_ctx *q, struct verdict *v)
 /* The last one of two equal arguments wins, which surprises whoever wrote the first. */
 static void rule_boot_duplicates(const struct rule_ctx *q, struct verdict *v)
 {
-	static const char *const single[] = { "isolcpus",	    "nohz_full",
-					      "rcu_nocbs",	    "irqaffinity",
-					      "default_hugepagesz", "transparent_hugepage",
-					      "mitigations",	    "init_on_alloc" };
+	static const char single[] =
+		"isolcpus nohz_full rcu_nocbs irqaffinity default_hugepagesz transparent_hugepage "
+		"mitigations init_on_alloc iommu.passthrough iommu.strict intel_pstate amd_pstate "
+		"intel_idle.max_cstate processor.max_cstate idle pcie_aspm numa_balancing "
+		"cpufreq.default_governor preempt clocksource";
 
 	if (!is_seen(q, v, &q->m->kernel.cmdline.f, NULL))
 		return;
-	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
-		const char *first = NULL;
+	LIST_FOR_EACH (struct kernel_arg, arg, &q->m->kernel.args) {
+		const char *last = kernel_arg_value(&q->m->kernel, arg->name);
 
-		LIST_FOR_EACH (struct kernel_arg, arg, &q->m->kernel.args) {
-			if (strcmp(arg->name, single[i]) != 0)
-				continue;
-			if (first && strcmp(first, arg->value.v) != 0) {
-				v->current = arena_printf(q->a, "%s=%s and %s=%s", single[i], first,
-							  single[i], arg->value.v);
-				verdict_fail(v, "one of them",
-					     "the argument occurs twice with different values");
-				return;
-			}
-			first = arg->value.v;
-		}
+		if (!str_has_word(single, arg->name) || strcmp(last, arg->value.v) == 0)
+			continue;
+		v->current = arena_printf(q->a, "%s=%s and %s=%s", arg->name, arg->value.v,
+					  arg->name, last);
+		verdict_fail(v, "one of them", "the argument occurs twice with different values");
+		return;
 	}
 	if (!rule_boot_exclude(q, v))
 		verdict_pass(v, "no argument contradicts another");

@@ -206,38 +206,27 @@ const char *source_title(const char *key)
 
 /* The targets of a setting on a machine, and naming many of them in few words. */
 
-static const struct list *scope_list(const struct machine *m, enum scope s, size_t *size)
-{
-	static const size_t sizes[SCOPES] = {
-		[SCOPE_GPU] = sizeof(struct gpu),
-		[SCOPE_POLICY] = sizeof(struct freq_policy),
-		[SCOPE_IDLE] = sizeof(struct idle_group),
-		[SCOPE_POOL] = sizeof(struct huge_pool),
-		[SCOPE_NIC] = sizeof(struct nic),
-		[SCOPE_RDMA] = sizeof(struct rdma_port),
-		[SCOPE_PCI] = sizeof(struct pci_function),
-		[SCOPE_DISK] = sizeof(struct disk),
-		[SCOPE_ZPOOL] = sizeof(struct zpool),
-		[SCOPE_HEAT] = sizeof(struct temperature),
-		[SCOPE_MOUNT] = sizeof(struct mount),
-	};
-	const struct list *const lists[SCOPES] = {
-		[SCOPE_GPU] = &m->gpu.gpus,
-		[SCOPE_POLICY] = &m->cpu.policies,
-		[SCOPE_IDLE] = &m->cpu.idle,
-		[SCOPE_POOL] = &m->memory.pools,
-		[SCOPE_NIC] = &m->net.nics,
-		[SCOPE_RDMA] = &m->net.rdma,
-		[SCOPE_PCI] = &m->pci,
-		[SCOPE_DISK] = &m->storage.disks,
-		[SCOPE_ZPOOL] = &m->storage.pools,
-		[SCOPE_HEAT] = &m->sensors.temperatures,
-		[SCOPE_MOUNT] = &m->storage.mounts,
-	};
-
-	*size = sizes[s];
-	return lists[s];
-}
+/* Where the objects of a scope stand, and 1 + where their name does; 0: it is made. */
+#define OBJECTS(type, member, name)                                                                \
+	{                                                                                          \
+		offsetof(struct machine, member), sizeof(struct type), name                        \
+	}
+#define NAMED(type, member) OBJECTS(type, member, 1 + offsetof(struct type, name))
+static const struct {
+	size_t list, size, name;
+} scope_objects[SCOPES] = {
+	[SCOPE_GPU] = OBJECTS(gpu, gpu.gpus, 0),
+	[SCOPE_POLICY] = OBJECTS(freq_policy, cpu.policies, 0),
+	[SCOPE_IDLE] = OBJECTS(idle_group, cpu.idle, 0),
+	[SCOPE_POOL] = NAMED(huge_pool, memory.pools),
+	[SCOPE_NIC] = NAMED(nic, net.nics),
+	[SCOPE_RDMA] = NAMED(rdma_port, net.rdma),
+	[SCOPE_PCI] = NAMED(pci_function, pci),
+	[SCOPE_DISK] = NAMED(disk, storage.disks),
+	[SCOPE_ZPOOL] = NAMED(zpool, storage.pools),
+	[SCOPE_HEAT] = NAMED(temperature, sensors.temperatures),
+	[SCOPE_MOUNT] = NAMED(mount, storage.mounts),
+};
 
 /* Objects that no setting of the scope is about: virtual interfaces, partitions' helpers, ram
  * disks. */
@@ -252,44 +241,24 @@ static bool in_scope(enum scope s, const void *object)
 
 static const char *object_name(struct arena *a, enum scope s, const void *object)
 {
-	switch (s) {
-	case SCOPE_GPU:
-		return arena_printf(a, "gpu%u", ((const struct gpu *)object)->index);
-	case SCOPE_POLICY: {
-		const struct freq_policy *p = object;
+	const struct freq_policy *p = object;
 
-		return seen_ok(&p->cpus.f) ? arena_printf(a, "cpu%s", idset_format(a, &p->cpus.v))
-					   : arena_printf(a, "policy%u", p->index);
-	}
-	case SCOPE_IDLE:
+	if (scope_objects[s].name)
+		return *(const char *const *)((const char *)object + scope_objects[s].name - 1);
+	if (s == SCOPE_GPU)
+		return arena_printf(a, "gpu%u", ((const struct gpu *)object)->index);
+	if (s == SCOPE_IDLE)
 		return arena_printf(a, "cpu%s",
 				    idset_format(a, &((const struct idle_group *)object)->cpus.v));
-	case SCOPE_POOL:
-		return ((const struct huge_pool *)object)->name;
-	case SCOPE_NIC:
-		return ((const struct nic *)object)->name;
-	case SCOPE_RDMA:
-		return ((const struct rdma_port *)object)->name;
-	case SCOPE_PCI:
-		return ((const struct pci_function *)object)->name;
-	case SCOPE_DISK:
-		return ((const struct disk *)object)->name;
-	case SCOPE_ZPOOL:
-		return ((const struct zpool *)object)->name;
-	case SCOPE_MOUNT:
-		return ((const struct mount *)object)->name;
-	case SCOPE_HEAT:
-		return ((const struct temperature *)object)->name;
-	default:
-		return "";
-	}
+	return seen_ok(&p->cpus.f) ? arena_printf(a, "cpu%s", idset_format(a, &p->cpus.v))
+				   : arena_printf(a, "policy%u", p->index);
 }
 
 size_t setting_subjects(struct arena *a, const struct machine *m, const struct setting *s,
 			void (*each)(const void *object, const char *name, void *ctx), void *ctx)
 {
 	const struct list *l;
-	size_t size, n = 0;
+	size_t n = 0;
 
 	if (s->scope == SCOPE_HOST) {
 		if (s->select && !s->select(m, m))
@@ -297,9 +266,9 @@ size_t setting_subjects(struct arena *a, const struct machine *m, const struct s
 		each(m, "", ctx);
 		return 1;
 	}
-	l = scope_list(m, s->scope, &size);
+	l = (const void *)((const char *)m + scope_objects[s->scope].list);
 	for (size_t i = 0; i < l->n; i++) {
-		const void *object = (const char *)l->items + i * size;
+		const void *object = (const char *)l->items + i * scope_objects[s->scope].size;
 
 		if (!in_scope(s->scope, object) || (s->select && !s->select(m, object)))
 			continue;

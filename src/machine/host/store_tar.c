@@ -270,26 +270,16 @@ static int read_at(const struct tar *t, char *buf, size_t n, long long at)
 	return 0;
 }
 
-/* A plain archive: mapped, so that what nobody asks for is not copied; where that cannot be, read
- * whole. Whoever cuts it short meanwhile ends its reader (SIGBUS), which has written nothing. */
+/* A plain archive: mapped, so that what nobody asks for is not copied. Whoever cuts it short
+ * meanwhile ends its reader (SIGBUS), which has written nothing. */
 static int map(struct tar *t, long long size)
 {
-	t->plain = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, t->fd, 0);
-	t->mapped = t->size = size;
-	if (t->plain != MAP_FAILED)
-		return 0;
-	t->mapped = 0;
-	t->plain = NULL;
-	if (size > PLAIN_MAX)
-		return err_set(t->e, -EFBIG, "%s: more than 256 MiB", t->path);
-	t->plain = heap_array(1, (size_t)size + 1);
-	for (long long at = 0; at < size;) {
-		ssize_t k = pread(t->fd, t->plain + at, (size_t)(size - at), (off_t)at);
+	char *bytes = size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, t->fd, 0) : NULL;
 
-		if (k <= 0 && (k == 0 || errno != EINTR))
-			return err_set(t->e, -EIO, "%s is unreadable", t->path);
-		at += k > 0 ? k : 0;
-	}
+	if (bytes == MAP_FAILED)
+		return err_set(t->e, -errno, "%s is unreadable: %s", t->path, strerror(errno));
+	t->plain = bytes;
+	t->mapped = t->size = size;
 	return 0;
 }
 
