@@ -741,6 +741,13 @@ static void test_groups(void **state)
 	assert_false(more.memory.fits);
 	w.prefill_tp = 16;
 	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	w.prefill_tp = w.prefill_dp = w.prefills = w.decodes = 4096;
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "requires"));
+	w.rate = 1, w.batch = 0;
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	w.rate = 0, w.prefills = 0;
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
 	arena_free(&a);
 	(void)state;
 }

@@ -23,9 +23,10 @@ static void predict_page_figure_row(struct doc *d, struct node *t, const char *n
 	c[0] = cell(name);
 	c[1] = cell_as(STYLE_STRONG, value);
 	c[2] = cell(arena_printf(d->arena, "%s to %s", low, high));
-	c[3] = s && s->rows ? cell_printf(d, STYLE_MUTED, "%d measurements of %d models, %s",
-					  s->rows, s->families, p->whose[measure])
-			    : cell_as(STYLE_MUTED, "guess: no such measurement");
+	c[3] = s && s->rows
+		       ? cell_printf(d, STYLE_MUTED, "%d measurements of %d model%s, %s", s->rows,
+				     s->families, PLURAL(s->families), p->whose[measure])
+		       : cell_as(STYLE_MUTED, "guess: no such measurement");
 }
 
 static void predict_page_figures(struct doc *d, const struct prediction *p)

@@ -214,16 +214,19 @@ static int most_stages(const struct query *q, int wanted)
 
 /* What is not given: tensor parallelism inside a machine, which the heads divide by, and a stage
  * for each machine. Computers of one GPU share each layer, as their users have them do. */
-static void query_layout(struct arena *a, const struct infer_options *w, struct query *q, int apart)
+static void query_layout(struct arena *a, const struct infer_options *w, struct query *q,
+			 double apart)
 {
 	struct ask *k = &q->ask;
 	int all, each = place_per_node(&k->place);
 
-	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1) {
+	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1 && k->dp == 1 &&
+	    k->prefills < 1) {
 		k->pp = most_stages(q, k->place.nodes);
 		note(q, arena_printf(a, "pipeline stages: %d, one per machine (default)", k->pp));
 	}
-	k->tp = w->tp > 0 ? w->tp : (k->place.gpus - apart) / (k->pp * k->dp * k->decodes);
+	k->tp = w->tp > 0 ? w->tp
+			  : (int)((k->place.gpus - apart) / ((double)k->pp * k->dp * k->decodes));
 	if (k->tp < 1)
 		k->tp = 1;
 	if (w->tp)
@@ -244,7 +247,8 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 			    struct err *e)
 {
 	struct ask *k = &q->ask;
-	int r = 0, needed, apart;
+	double needed, apart;
+	int r = 0;
 
 	if (w->place)
 		k->place = *w->place;
@@ -267,23 +271,24 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 	k->prefill_tp = w->prefill_tp > 0 ? w->prefill_tp : 1;
 	k->prefill_dp = w->prefill_dp > 1 ? w->prefill_dp : 1;
 	k->decodes = w->decodes > 1 ? w->decodes : 1;
-	apart = k->prefills * k->prefill_tp * k->prefill_dp;
+	apart = (double)k->prefills * k->prefill_tp * k->prefill_dp;
 	query_layout(a, w, q, apart);
 	if (k->pp > q->arch.layers)
 		return err_set(e, -EINVAL, "%d pipeline stages exceed the %d layers", k->pp,
 			       q->arch.layers);
-	needed = k->tp * k->pp * k->dp * k->decodes + apart;
+	needed = (double)k->tp * k->pp * k->dp * k->decodes + apart;
+	if (needed > k->place.gpus)
+		return err_set(
+			e, -EINVAL,
+			"tensor parallelism %d x %d stages%s requires %.0f GPUs, but only %d "
+			"available",
+			k->tp, k->pp,
+			needed > k->tp * k->pp ? " x data parallelism and workers" : "", needed,
+			k->place.gpus);
 	if (k->prefills > 0)
 		note(q, arena_printf(a, "prompts: %d workers of %d GPUs; decoding: %d of %d",
-				     k->prefills, apart / k->prefills, k->decodes,
+				     k->prefills, k->prefill_tp * k->prefill_dp, k->decodes,
 				     k->tp * k->pp * k->dp));
-	if (needed > k->place.gpus)
-		return err_set(e, -EINVAL,
-			       "tensor parallelism %d x %d stages%s requires %d GPUs, but only %d "
-			       "available",
-			       k->tp, k->pp,
-			       needed > k->tp * k->pp ? " x data parallelism and workers" : "",
-			       needed, k->place.gpus);
 	if (!k->place.gpu->measured)
 		note(q, arena_printf(a, "no measurements for %s; using constants fitted on %s",
 				     k->place.gpu->name,
@@ -403,6 +408,12 @@ static int query_sizes(const struct infer_options *w, struct err *e)
 			return err_set(e, -EINVAL, "invalid number of tokens: %g", tokens[i]);
 	if (w->rate > 0 && w->batch > 1)
 		return err_set(e, -EINVAL, "--rate and --batch are mutually exclusive");
+	if (w->prefills > 0 && w->rate > 0)
+		return err_set(e, -EINVAL, "--rate cannot be combined with --prefill-workers");
+	if (w->prefills < 1 && (w->prefill_tp > 0 || w->prefill_dp > 0 || w->decodes > 0))
+		return err_set(e, -EINVAL,
+			       "--prefill-tp, --prefill-dp and --decode-workers require "
+			       "--prefill-workers");
 	if (w->batch > QUESTION_REQUESTS)
 		return err_set(e, -EINVAL, "concurrency %d exceeds %d", w->batch,
 			       QUESTION_REQUESTS);

@@ -150,6 +150,13 @@ static double after(const char *notes, const char *key)
 	return v > 0 && isfinite(v) ? v : 0;
 }
 
+static int count_after(const char *notes, const char *key)
+{
+	double v = after(notes, key);
+
+	return v <= 4096 ? (int)v : 0;
+}
+
 static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 {
 	const char *notes = f[C_NOTES];
@@ -168,11 +175,11 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 				     .prompt = table_number(f[C_PROMPT]),
 				     .output = table_number(f[C_OUTPUT]),
 				     .depth = after(notes, "depth="),
-				     .dp = (int)after(notes, "attention_dp="),
-				     .prefills = (int)after(notes, "prefill_workers="),
-				     .prefill_tp = (int)after(notes, "prefill_tp="),
-				     .prefill_dp = (int)after(notes, "prefill_dp="),
-				     .decodes = (int)after(notes, "decode_workers=") };
+				     .dp = count_after(notes, "attention_dp="),
+				     .prefills = count_after(notes, "prefill_workers="),
+				     .prefill_tp = count_after(notes, "prefill_tp="),
+				     .prefill_dp = count_after(notes, "prefill_dp="),
+				     .decodes = count_after(notes, "decode_workers=") };
 	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
 	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
@@ -249,7 +256,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 		r->skipped = arena_strdup(g->a, e.text);
 		return;
 	}
-	q.ask.poll = (int)after(f[C_NOTES], "recv_interval=");
+	q.ask.poll = count_after(f[C_NOTES], "recv_interval=");
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);
