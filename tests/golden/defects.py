@@ -355,6 +355,31 @@ def package(tmp):
     return None
 
 
+def history(tmp):
+    """What fwupd has installed is read from its history: of each device the last that succeeded."""
+    why = no_namespaces()
+    if why:
+        return skip("the history of fwupd", why)
+    db = sqlite3.connect(tmp / "pending.db")
+    db.execute("CREATE TABLE history (device_id TEXT, update_state INTEGER, display_name TEXT, device_modified INTEGER, version_old TEXT, version_new TEXT)")
+    db.executemany("INSERT INTO history VALUES ('a', ?, 'Embedded Controller', ?, '0', ?)", [(2, 1, "1.0.3"), (2, 2, "1.0.7"), (3, 3, "1.0.9")])
+    db.commit()
+    db.close()
+    folder, know = "/var/lib", "/usr/local/share"
+    script = (f'mount -t tmpfs none {folder} && mount -t tmpfs none {know} && mkdir -p {folder}/fwupd {know}/gputune/knowledge/defects && '
+              f'cp "$1" {know}/gputune/knowledge/defects/x.json && cp "$2" {folder}/fwupd/ && exec "$3" defects check')
+    for version, here in (("<1.0.8", True), ("<1.0.7", False), (">=1.0.9", False)):
+        when = {"firmware": "Embedded Controller", "version": version}
+        examples = [{"match": "yes", "firmware": {"Embedded Controller": version.strip("<>=")[:-1] + ("0" if "<" in version else "9")}}, {"match": "no", "firmware": {"Embedded Controller": "0" if ">" in version else "9"}}]
+        path = put(tmp / "history.json", json.dumps([row(when=when, examples=examples)]))
+        ran = common.finish(common.start(*common.UNSHARE, "sh", "-c", script, "sh", path, tmp / "pending.db", gputune))
+        expect(f"firmware {version}", ("test-row" in ran.out) == here and "not used" not in ran.err and ran.code in (0, 1), ran)
+    (tmp / "pending.db").write_bytes(b"SQLite format 3\0" + bytes(200))
+    ran = common.finish(common.start(*common.UNSHARE, "sh", "-c", script, "sh", path, tmp / "pending.db", gputune))
+    expect("a history that is none", ran.code == 0, ran)
+    return None
+
+
 HOLD = """
 import ctypes, mmap, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -556,6 +581,7 @@ planted(tmp)
 many(tmp)
 images(tmp)
 package(tmp)
+history(tmp)
 running(tmp)
 row_schema(tmp)
 rpms(tmp)

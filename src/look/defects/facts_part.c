@@ -16,13 +16,11 @@ static json_t *known(const struct fact_str *f)
 
 static json_t *platform_part(const struct machine *m)
 {
-	json_t *list = json_array();
+	json_t *list;
 
-	if (!seen_ok(&m->platform.kind.f)) {
-		json_decref(list);
+	if (!seen_ok(&m->platform.kind.f))
 		return json_null();
-	}
-	json_array_append_new(list, json_string(m->platform.kind.v));
+	list = json_pack("[s]", m->platform.kind.v);
 	if (platform_bits(m) & ON_GRACE)
 		json_array_append_new(list, json_string("grace"));
 	if (platform_bits(m) & ON_HOST)
@@ -136,22 +134,10 @@ void defects_of_facts(struct arena *a, const struct machine *m, struct defect_ma
 	json_decref(w.machine);
 }
 
-/* Whether what is set or started is a part of the condition. */
-static bool of_words(const struct defect_rows *rows, size_t i)
-{
-	struct defect_rows one = { .rows = rows->rows + i, .n = 1 };
-	struct wanted w;
-	bool is;
-
-	wanted_take(&one, &w);
-	is = json_array_size(w.env) + json_array_size(w.processes) > 0;
-	wanted_free(&w);
-	return is;
-}
-
 void defects_of_words(struct arena *a, const struct defect_rows *rows, const struct machine *m,
 		      const struct defect_words *words, struct defect_matches *out)
 {
+	static const char *const keys[] = { "\"env\":", "\"process\":", NULL };
 	struct defect_place place = { .name = "host", .prefix = "", .holds = json_object() };
 	struct defect_world w = { .a = a,
 				  .machine = m ? machine_facts_part(a, m) : json_object(),
@@ -167,9 +153,10 @@ void defects_of_words(struct arena *a, const struct defect_rows *rows, const str
 						    "version", words->nccl)
 					: json_null());
 	for (size_t i = 0; i < rows->n; i++) {
+		json_auto_t *row = defect_row_with(rows->rows[i], keys);
 		struct defect_matches with;
 
-		if (!of_words(rows, i))
+		if (!row)
 			continue;
 		json_object_del(place.holds, "env");
 		json_object_del(place.holds, "processes");

@@ -4,12 +4,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/text.h"
 #include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "look/settings/check.h"
 #include "look/stack/archive.h"
+#include "machine/host/sqlite.h"
 #include "machine/knob/io.h"
 
 /* --- what is read at once ----------------------------------------------------------------------
@@ -67,6 +69,33 @@ static void smbios_part(struct seeing *w, json_t *all)
 	}
 }
 
+/* What fwupd installed last on each device, by its history. */
+static void fwupd_part(struct seeing *w, json_t *all)
+{
+	const struct stack_root here = { w->how->machine, -1, true };
+	ARENA_AUTO scratch = { 0 };
+	struct err ignored = { 0 };
+	struct sqlite3_stmt *s = NULL;
+	struct input_file f;
+	struct sql q;
+
+	if (!w->how->live || stack_open(&here, "/var/lib/fwupd/pending.db", &f, &ignored))
+		return;
+	if (sql_open(&q, &scratch, arena_printf(&scratch, "/proc/self/fd/%d", f.fd), &ignored) == 0)
+		s = sql_ask(&q,
+			    "SELECT display_name, version_new FROM history WHERE update_state = 2 "
+			    "ORDER BY device_modified DESC LIMIT 256");
+	while (s && sql_row(&q, s)) {
+		const char *name = sql_text(&q, s, 0), *version = sql_text(&q, s, 1);
+
+		if (name && version && !json_object_get(all, name))
+			version_add(all, name, version);
+	}
+	sql_end(&q, s);
+	sql_close(&q);
+	input_close(&f);
+}
+
 /* The value of NAME="..." of a file of such lines; NULL. */
 static const char *value_in(struct arena *a, const char *text, const char *name)
 {
@@ -113,13 +142,12 @@ static json_t *releases_part(struct seeing *w)
 static json_t *loaded_part(struct seeing *w)
 {
 	ARENA_AUTO scratch = { 0 };
-	json_t *list = json_array();
 	char *text, *save = NULL;
+	json_t *list;
 
-	if (host_read(w->how->machine, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL)) {
-		json_decref(list);
+	if (host_read(w->how->machine, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL))
 		return json_null();
-	}
+	list = json_array();
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		line[strcspn(line, " ")] = '\0';
 		json_array_append_new(list, json_string(line));
@@ -151,6 +179,7 @@ json_t *machine_part(struct seeing *w)
 		json_object_set(j, "gpus", (json_t *)(uintptr_t)w->how->gpus);
 	esrt_part(w, firmware);
 	smbios_part(w, firmware);
+	fwupd_part(w, firmware);
 	json_object_set_new(j, "loaded", loaded_part(w));
 	json_object_set_new(j, "releases", releases_part(w));
 	json_object_set_new(j, "pci", pci_part(w->how->m));
@@ -160,36 +189,21 @@ json_t *machine_part(struct seeing *w)
 /* --- what is read on demand ------------------------------------------------------------------- */
 
 /* The insides of a file of gzip; NULL. */
-static char *gunzip(struct arena *a, const char *data, size_t len, size_t max)
+static char *gunzip(struct arena *a, char *data, size_t len, size_t max)
 {
-	const unsigned char *p = (const unsigned char *)data;
-	struct input_inflate f;
-	struct input_bytes b;
-	size_t at = 10, size;
+	const size_t size = len < 18 ? SIZE_MAX : le32((unsigned char *)data + len - 4);
+	z_stream z = { .next_in = (Bytef *)data, .avail_in = (unsigned)len };
+	bool whole;
 	char *out;
 
-	if (len < 18 || p[0] != 0x1f || p[1] != 0x8b || p[2] != 8)
-		return NULL;
-	if (p[3] & 4)
-		at += 2 + (size_t)le16(p + 10);
-	for (unsigned bit = 8; bit <= 16; bit <<= 1)
-		if (p[3] & bit) {
-			while (at < len && p[at])
-				at++;
-			at++;
-		}
-	at += p[3] & 2 ? 2 : 0;
-	size = le32(p + len - 4);
-	if (at >= len - 8 || size > max)
-		return NULL;
-	input_bytes(&b, data + at, len - 8 - at);
-	if (input_inflate(&f, &b.in, size))
+	if (size > max || inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
 		return NULL;
 	out = arena_alloc(a, size + 1);
-	if (input_read(&f.in, 0, out, size))
-		out = NULL;
-	input_inflate_close(&f);
-	return out;
+	z.next_out = (Bytef *)out;
+	z.avail_out = (unsigned)size;
+	whole = inflate(&z, Z_FINISH) == Z_STREAM_END;
+	inflateEnd(&z);
+	return whole ? out : NULL;
 }
 
 /* A file as it is, or packed; NULL. */
