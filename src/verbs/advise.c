@@ -326,8 +326,6 @@ static int advise_answer(struct door *d, const struct advise_ask *ask, struct ad
 
 VERB_OTHER(advise_other, advise_ask, advise_answer, sweeps(x), &v->sweep, sweep_result)
 
-static const struct result_shape *const advise_others[] = { &sweep_result, NULL };
-
 static struct doc *advise_page_of(struct arena *a, const struct advise_ask *ask,
 				  const struct advise_answer *v, const struct page_view *view)
 {

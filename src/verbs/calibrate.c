@@ -177,8 +177,6 @@ static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
 VERB_OTHER(calibrate_other, calibrate_ask, calibrate_answer, calibrate_reads_nothing(x), &v->stored,
 	   calibration_show_result)
 
-static const struct result_shape *const calibrate_others[] = { &calibration_show_result, NULL };
-
 static struct doc *calibrate_page_of(struct arena *a, const struct calibrate_ask *ask,
 				     const struct calibrate_answer *v, const struct page_view *view)
 {

@@ -284,8 +284,8 @@ static void add_change(const void *object, const char *name, void *ctx)
 	x->n++;
 }
 
-static size_t add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
-			const char *id, const char *target, const char *value, bool beside)
+size_t door_add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
+		      const char *id, const char *target, const char *value, bool beside)
 {
 	struct plan alone = { 0 }, *p = beside ? &alone : &planned->plan, *all = &planned->plan;
 	struct adding x = { .h = h,
@@ -314,18 +314,6 @@ static size_t add_value(struct door *d, struct host *h, struct planned *planned,
 		ARENA_ADD(d->arena, all->changes, all->n) = alone.changes[i];
 	}
 	return x.n;
-}
-
-size_t door_add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
-		      const char *id, const char *target, const char *value)
-{
-	return add_value(d, h, planned, allow, id, target, value, false);
-}
-
-size_t door_add_level(struct door *d, struct host *h, struct planned *planned, const char *allow,
-		      const char *id, const char *target, const char *value)
-{
-	return add_value(d, h, planned, allow, id, target, value, true);
 }
 
 int door_agreed(struct door *d, const struct doc *shown, const char *question)

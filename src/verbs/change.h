@@ -72,11 +72,9 @@ int door_recover_first(struct door *d, struct host *h, const struct txn_who *who
 /* The exit code for what txn_apply and its like return. */
 int txn_exit_code(int result);
 /* Makes the setting write value into its own knob (target NULL: on all of its targets): changes of
- * the plan are corrected, and where it has none of the setting, added. How many were added. */
+ * the plan are corrected, and where it has none of the setting, added. beside: one of several
+ * values to compare, which always adds a change, and corrects none. How many were added. */
 size_t door_add_value(struct door *d, struct host *h, struct planned *p, const char *allow,
-		      const char *id, const char *target, const char *value);
-/* The same for one of several values to compare: always adds a change, and corrects none. */
-size_t door_add_level(struct door *d, struct host *h, struct planned *p, const char *allow,
-		      const char *id, const char *target, const char *value);
+		      const char *id, const char *target, const char *value, bool beside);
 
 #endif

@@ -96,8 +96,6 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 
 VERB_OTHER(check_other, check_ask, check_verb_answer, v->fleet, v->fleet, fleet_result)
 
-static const struct result_shape *const check_others[] = { &fleet_result, NULL };
-
 static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
 {

@@ -100,8 +100,6 @@ static int compare_answer(struct door *d, const struct compare_ask *asked,
 
 VERB_OTHER(compare_other, compare_ask, compare_answer, v->recorded, &v->recordings, contrast_result)
 
-static const struct result_shape *const compare_others[] = { &contrast_result, NULL };
-
 static struct doc *compare_page(struct arena *a, const struct compare_answer *v)
 {
 	return v->recorded ? page_contrast(a, &v->recordings) : page_compare(a, &v->benches);

@@ -293,7 +293,8 @@ static void verb_doctor_add_values(struct doctoring *g, const struct examined *x
 
 		if (x->causes[i].v.likelihood > CAUSE_LIKELY || !c->fix || !c->value)
 			continue;
-		n = door_add_value(g->d, g->h, p, g->ask->allow.allow, c->fix, NULL, c->value);
+		n = door_add_value(g->d, g->h, p, g->ask->allow.allow, c->fix, NULL, c->value,
+				   false);
 		for (size_t k = 0; n && k < p->plan.n; k++)
 			if (strcmp(p->plan.changes[k].s->id, c->fix) == 0)
 				p->plan.changes[k].why = x->causes[i].v.text;

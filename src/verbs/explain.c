@@ -118,8 +118,6 @@ static struct doc *page_found(struct arena *a, const char *text, const struct li
 }
 
 VERB_OTHER(explain_other, explain_ask, explain_verb_answer, is_search(v), &v->found, list_result)
-static const struct result_shape *const explain_others[] = { &list_result, NULL };
-
 static struct doc *explain_page(struct arena *a, const struct explain_ask *ask,
 				const struct explain_verb_answer *x, const struct page_view *view)
 {

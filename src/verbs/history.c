@@ -43,20 +43,12 @@ static int look(struct door *d, struct host *h, const struct history_ask *ask,
 	return code;
 }
 
-static int history_answer(struct door *d, const struct history_ask *ask,
-			  struct history_verb_answer *out)
-{
-	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
-
-	return h ? look(d, h, ask, out) : -EXIT_USAGE;
-}
-
 static struct doc *history_page(struct arena *a, const struct history_verb_answer *h)
 {
 	return page_history(a, h->m, &h->journal, h->only);
 }
 
-VERB_ANSWER(history_answer_any, history_answer, history_ask, history_verb_answer)
+VERB_LOOKS(history_answer_any, look, history_ask, history_verb_answer)
 VERB_PAGE_OF(history_page_any, history_page, history_verb_answer)
 VERB_HEAD(history_head, history_verb_answer, m)
 

@@ -110,8 +110,6 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 
 VERB_OTHER(inference_other, inference_ask, inference_answer, x->rows, &v->rows, predict_rows_result)
 
-static const struct result_shape *const inference_others[] = { &predict_rows_result, NULL };
-
 static struct doc *inference_page(struct arena *a, const struct inference_ask *ask,
 				  const struct inference_answer *v, const struct page_view *view)
 {
@@ -270,8 +268,6 @@ static int training_answer(struct door *d, const struct training_ask *ask,
 }
 
 VERB_OTHER(training_other, training_ask, training_answer, x->rows, &v->rows, train_rows_result)
-
-static const struct result_shape *const training_others[] = { &train_rows_result, NULL };
 
 static struct doc *training_page(struct arena *a, const struct training_ask *ask,
 				 const struct training_answer *v, const struct page_view *view)

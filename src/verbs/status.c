@@ -104,14 +104,6 @@ static int look(struct door *d, struct host *h, const struct status_ask *ask,
 	return code;
 }
 
-static int status_answer(struct door *d, const struct status_ask *ask,
-			 struct status_verb_answer *out)
-{
-	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
-
-	return h ? look(d, h, ask, out) : -EXIT_USAGE;
-}
-
 static struct doc *status_page(struct arena *a, const struct status_verb_answer *s)
 {
 	struct doc *d = page_status(a, s->m, s->result.rows, s->result.n, s->sure);
@@ -122,7 +114,7 @@ static struct doc *status_page(struct arena *a, const struct status_verb_answer 
 	return d;
 }
 
-VERB_ANSWER(status_answer_any, status_answer, status_ask, status_verb_answer)
+VERB_LOOKS(status_answer_any, look, status_ask, status_verb_answer)
 VERB_PAGE_OF(status_page_any, status_page, status_verb_answer)
 VERB_HEAD(status_head, status_verb_answer, m)
 

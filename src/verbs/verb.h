@@ -176,8 +176,10 @@ struct verb {
 		*time_s = of ? fact_or(&of->time_s, 0) : *time_s;                                  \
 	}
 
-/* The member of answer v to question x that is the result when that holds, and its shape. */
+/* The member of answer v to question x that is the result when that holds, and its shape; with the
+ * list of it, whose name ends in s. */
 #define VERB_OTHER(name, ask_type, answer_type, when, member, shape)                               \
+	static const struct result_shape *const name##s[] = { &shape, NULL };                      \
 	static const struct result_shape *name(const void *ask, const void **answer)               \
 	{                                                                                          \
 		const struct ask_type *x = ask;                                                    \
@@ -194,6 +196,14 @@ struct verb {
 	static int name(struct door *d, const void *ask, void *answer)                             \
 	{                                                                                          \
 		return function(d, (const struct ask_type *)ask, (struct answer_type *)answer);    \
+	}
+/* The same by a look at a host, from which nothing is written. */
+#define VERB_LOOKS(name, function, ask_type, answer_type)                                          \
+	static int name(struct door *d, const void *ask, void *answer)                             \
+	{                                                                                          \
+		HOST_AUTO *h =                                                                     \
+			door_change_host(d, &((const struct ask_type *)ask)->machine, false);      \
+		return h ? function(d, h, ask, answer) : -EXIT_USAGE;                              \
 	}
 #define VERB_PAGE(name, function, ask_type, answer_type)                                           \
 	static struct doc *name(struct arena *a, const void *ask, const void *answer,              \

@@ -76,14 +76,6 @@ static int look(struct door *d, struct host *h, const struct verify_ask *ask,
 	return code ? code : believed_code(door_believes(d, h), verify_code(&out->result));
 }
 
-static int verify_answer(struct door *d, const struct verify_ask *ask,
-			 struct verify_verb_answer *out)
-{
-	HOST_AUTO *h = door_change_host(d, &ask->machine, false);
-
-	return h ? look(d, h, ask, out) : -EXIT_USAGE;
-}
-
 static struct doc *verify_page(struct arena *a, const struct verify_verb_answer *v)
 {
 	struct doc *d = doc_new(a);
@@ -102,7 +94,7 @@ static bool verify_reads_now(const void *ask)
 	return !v->boot && !v->reboot;
 }
 
-VERB_ANSWER(verify_answer_any, verify_answer, verify_ask, verify_verb_answer)
+VERB_LOOKS(verify_answer_any, look, verify_ask, verify_verb_answer)
 VERB_PAGE_OF(verify_page_any, verify_page, verify_verb_answer)
 VERB_HEAD(verify_head, verify_verb_answer, m)
 

@@ -236,7 +236,7 @@ def interrupted():
     argv = ("--for", w.job, *ONLY, *SCORE)
     for n in range(kills):
         p = start(gputune, "tune", *w.on, *QUICK, *argv, "--format", "json")
-        lines = chance.randrange(8, 30) * (n + 1)
+        lines = chance.randrange(len(want["proof"]["windows"]) * n // kills, len(want["proof"]["windows"]) * (n + 1) // kills) if want else 8
         while p.poll() is None and (not (w.state / "tune.jsonl").exists() or (w.state / "tune.jsonl").read_bytes().count(b"\n") < lines):
             time.sleep(0.005)
         p.send_signal(signal.SIGKILL if n % 2 == 0 else signal.SIGINT)

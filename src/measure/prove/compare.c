@@ -100,6 +100,29 @@ int engine_compare(struct prove_engine *g, const struct rule *rule, const struct
 	return 0;
 }
 
+int engine_verdict(struct prove_engine *g, const bool *on, struct err *e)
+{
+	const struct arm off = { .name = "off", .other = on }, with = { .name = "on", .on = on };
+	struct proof *p = g->p;
+	int r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
+
+	if (r == 0) {
+		p->verdict = p->compared.verdict;
+		p->why = p->compared.why;
+	}
+	return r;
+}
+
+int engine_leaves(struct prove_engine *g, struct proof_member *x, int code, const struct err *e)
+{
+	if (code != -EBADMSG && code != -ECANCELED)
+		return code;
+	x->fault = arena_printf(
+		g->a, "%s: %s",
+		code == -EBADMSG ? "breaks the measured work" : "cannot be set here", e->text);
+	return 0;
+}
+
 void engine_rule(struct prove_engine *g)
 {
 	struct rule *r = &g->p->rule;
@@ -112,7 +135,7 @@ void engine_rule(struct prove_engine *g)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-void engine_fail(struct prove_engine *g, int code, const struct err *e)
+static void engine_fail(struct prove_engine *g, int code, const struct err *e)
 {
 	struct proof *p = g->p;
 
@@ -156,11 +179,14 @@ void engine_fail(struct prove_engine *g, int code, const struct err *e)
 	}
 }
 
-void engine_finish(struct prove_engine *g)
+void engine_finish(struct prove_engine *g, int code, const struct err *said)
 {
 	struct err e = { 0 };
-	int r = switch_to(g->sw, NULL, false, &e);
+	int r;
 
+	if (code)
+		engine_fail(g, code, said);
+	r = switch_to(g->sw, NULL, false, &e);
 	g->p->switches = switch_count(g->sw);
 	g->p->took_s = g->clock->now(g->clock->ctx) - g->start;
 	if (r == -ESTALE)
@@ -175,7 +201,6 @@ void engine_finish(struct prove_engine *g)
 
 static int prove_compare_prove(struct prove_engine *g, const bool *on, struct err *e)
 {
-	struct arm off = { .name = "off", .other = on }, with = { .name = "on", .on = on };
 	struct proof *p = g->p;
 	bool usable = false;
 	int r;
@@ -193,13 +218,10 @@ static int prove_compare_prove(struct prove_engine *g, const bool *on, struct er
 		return 0;
 	}
 	engine_rule(g);
-	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
-	if (r)
-		return r;
-	p->verdict = p->compared.verdict;
-	p->why = p->verdict == RULING_UNDECIDED && p->same.kind == SAME_COARSE ? p->same.why
-									       : p->compared.why;
-	return 0;
+	r = engine_verdict(g, on, e);
+	if (r == 0 && p->verdict == RULING_UNDECIDED && p->same.kind == SAME_COARSE)
+		p->why = p->same.why;
+	return r;
 }
 
 void engine_prove(struct prove_engine *g, const bool *on)
@@ -209,7 +231,5 @@ void engine_prove(struct prove_engine *g, const bool *on)
 
 	engine_start(g);
 	r = prove_compare_prove(g, on, &e);
-	if (r)
-		engine_fail(g, r, &e);
-	engine_finish(g);
+	engine_finish(g, r, &e);
 }

@@ -437,14 +437,12 @@ int engine_block(struct prove_engine *g, enum proof_part part, const struct arm 
 
 /* --- before the pairs ------------------------------------------------------------------------- */
 
-static int engine_too_short(struct prove_engine *g, size_t pairs, struct err *e)
+int engine_too_short(double spent_s, double pair_s, size_t pairs, struct err *e)
 {
-	double need = now(g) - g->start + (double)pairs * g->pair_s;
-
 	err_set(e, -ETIME,
 		"the time is too short: one pair takes %.1f s, and at least %zu are required",
-		g->pair_s, pairs);
-	err_hint(e, "--time-limit %.0fs", ceil(need * 1.2));
+		pair_s, pairs);
+	err_hint(e, "--time-limit %.0fs", ceil((spent_s + (double)pairs * pair_s) * 1.2));
 	return -ETIME;
 }
 
@@ -476,7 +474,9 @@ int engine_warm_up(struct prove_engine *g, size_t min_pairs, struct err *e)
 		if (n >= WARM_MIN && now(g) - g->start > p->budget_s / 6)
 			break;
 	}
-	return engine_has_time(g, min_pairs) ? 0 : engine_too_short(g, min_pairs, e);
+	return engine_has_time(g, min_pairs)
+		       ? 0
+		       : engine_too_short(now(g) - g->start, g->pair_s, min_pairs, e);
 }
 
 int engine_admit(struct prove_engine *g, const bool *on, struct err *e)

@@ -102,6 +102,10 @@ void engine_prove(struct prove_engine *g, const bool *on);
  */
 void engine_prove_many(struct prove_engine *g, const bool **on);
 
+/* Settings that have open changes, of spare (NULL: none) left out: each once, in the plan's order,
+ * into out, which has room for all changes; how many. */
+size_t engine_settings(const struct plan *p, const bool *spare, const struct setting **out);
+
 /* Another set of changes than the one that was found: it takes its place where it is better. */
 struct rival {
 	const char *name;
@@ -160,6 +164,8 @@ int engine_run(struct prove_engine *g, enum proof_part part, const struct arm *s
  */
 int engine_block(struct prove_engine *g, enum proof_part part, const struct arm *b,
 		 const struct arm *a, size_t n, struct proof_pairs *const *out, struct err *e);
+/* -ETIME and *e, with the budget that would do. */
+int engine_too_short(double spent_s, double pair_s, size_t pairs, struct err *e);
 bool engine_has_time(const struct prove_engine *g, size_t pairs);
 /* Pairs of a and b until rule says enough or time is over; fills out with its verdict. 0, or what
  * engine_pair says (then out has no verdict). */
@@ -168,11 +174,15 @@ int engine_compare(struct prove_engine *g, const struct rule *rule, const struct
 /* The rule for what the machine against itself has shown: of a coarse one only the first looks,
  * which find what is too large to be missed. */
 void engine_rule(struct prove_engine *g);
-/* The verdict of a proof that ended early, by what engine_pair returned. */
-void engine_fail(struct prove_engine *g, int code, const struct err *e);
+/* on against the machine as it was, by the proof's rule: its verdict. As engine_compare. */
+int engine_verdict(struct prove_engine *g, const bool *on, struct err *e);
+/* A setting or value that cannot be set, or breaks what is measured, is left out: 0; other codes of
+ * engine_admit stay. */
+int engine_leaves(struct prove_engine *g, struct proof_member *x, int code, const struct err *e);
 /* Of one pair: positive where b is better. 0 where one of both is not above 0. */
 double engine_log_ratio(const struct bench_figure *f, double a, double b);
-/* Puts the machine back and says what time it took. */
-void engine_finish(struct prove_engine *g);
+/* Puts the machine back and says what time it took; where engine_pair returned code, why the proof
+ * ended early. */
+void engine_finish(struct prove_engine *g, int code, const struct err *said);
 
 #endif

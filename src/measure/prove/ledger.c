@@ -199,8 +199,7 @@ static const char *ledger_changed(struct arena *a, const struct ledger_here *the
 	return out;
 }
 
-/* Where the setting stands in "a+b+c"; NULL: it does not. */
-static const char *ledger_part_of(const char *joined, const char *setting)
+const char *ledger_part_of(const char *joined, const char *setting)
 {
 	size_t n = strlen(setting);
 	const char *at = joined;

@@ -26,17 +26,6 @@ static struct proof_member *member(const struct levels *l, size_t i)
 	return &l->g->p->members[i];
 }
 
-/* A value that cannot be set, or breaks the measurement, is left out. */
-static int level_out(struct levels *l, size_t i, int code, const struct err *e)
-{
-	if (code != -EBADMSG && code != -ECANCELED)
-		return code;
-	member(l, i)->fault = arena_printf(
-		l->g->a, "%s: %s",
-		code == -EBADMSG ? "breaks the measured work" : "cannot be set here", e->text);
-	return 0;
-}
-
 static size_t count_in(const struct levels *l)
 {
 	size_t n = 0;
@@ -52,7 +41,7 @@ static int levels_admit(struct levels *l, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < l->n; i++) {
 		r = engine_admit(l->g, l->at[i].on, e);
-		r = r ? level_out(l, i, r, e) : 0;
+		r = r ? engine_leaves(l->g, member(l, i), r, e) : 0;
 	}
 	if (r == 0 && !count_in(l))
 		return err_set(e, -ECANCELED, "no value is better: %s", member(l, 0)->fault);
@@ -75,7 +64,7 @@ static int levels_round(struct levels *l, size_t round, struct err *e)
 		if (member(l, i)->fault)
 			continue;
 		r = engine_pair(g, PART_SCREEN, &off, &with, &l->pairs[i], e);
-		r = r ? level_out(l, i, r, e) : 0;
+		r = r ? engine_leaves(g, member(l, i), r, e) : 0;
 	}
 	return r;
 }
@@ -163,7 +152,6 @@ static int levels_prove(struct levels *l, size_t *best, struct err *e)
 {
 	struct prove_engine *g = l->g;
 	struct proof *p = g->p;
-	struct arm off = { .name = "off" }, with = { .name = "on" };
 	bool usable = false;
 	int r;
 
@@ -184,17 +172,12 @@ static int levels_prove(struct levels *l, size_t *best, struct err *e)
 		levels_none(l);
 		return 0;
 	}
-	off.other = with.on = l->at[*best].on;
 	member(l, *best)->effect.say = SCREEN_KEEP;
 	member(l, *best)->state = MEMBER_TRIED;
-	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
-	if (r)
-		return r;
-	p->verdict = p->compared.verdict;
-	p->why = p->compared.why;
-	if (p->verdict == RULING_HELPS)
+	r = engine_verdict(g, l->at[*best].on, e);
+	if (r == 0 && p->verdict == RULING_HELPS)
 		member(l, *best)->state = MEMBER_SHOWN;
-	return 0;
+	return r;
 }
 
 size_t engine_prove_levels(struct prove_engine *g, const struct prove_level *at, size_t n)
@@ -212,8 +195,6 @@ size_t engine_prove_levels(struct prove_engine *g, const struct prove_level *at,
 		g->p->members[i].id = at[i].name;
 	engine_start(g);
 	r = levels_prove(&l, &best, &e);
-	if (r)
-		engine_fail(g, r, &e);
-	engine_finish(g);
+	engine_finish(g, r, &e);
 	return best;
 }

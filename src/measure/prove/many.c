@@ -54,18 +54,20 @@ static bool many_joined(void *ctx, size_t i, size_t j)
 	return false;
 }
 
-static void find_items(struct items *x)
+size_t engine_settings(const struct plan *p, const bool *spare, const struct setting **out)
 {
-	for (size_t i = 0; i < x->p->n; i++) {
-		const struct change *c = &x->p->changes[i];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
 		size_t k = 0;
 
-		while (k < x->n && x->s[k] != c->s)
+		while (k < n && out[k] != c->s)
 			k++;
-		if (c->gate || (x->spare && x->spare[i]) || k < x->n)
-			continue;
-		ARENA_ADD(x->a, x->s, x->n) = c->s;
+		if (!c->gate && !(spare && spare[i]) && k == n)
+			out[n++] = c->s;
 	}
+	return n;
 }
 
 /* One group a setting, all its targets in it; settings that write the same knob, or reset what
@@ -76,7 +78,8 @@ static void groups_make(struct arena *a, const struct plan *p, const bool *spare
 	struct items x = { .a = a, .p = p, .spare = spare };
 	size_t *group;
 
-	find_items(&x);
+	x.s = arena_array(a, p->n, sizeof(*x.s));
+	x.n = engine_settings(p, spare, x.s);
 	group = arena_array(a, x.n, sizeof(*group));
 	*out = (struct groups){ .n = screen_groups(x.n, many_joined, &x, group) };
 	out->ids = arena_array(a, out->n, sizeof(*out->ids));
@@ -95,7 +98,8 @@ static void groups_make(struct arena *a, const struct plan *p, const bool *spare
 }
 
 /* --- the course ------------------------------------------------------------------------------- */
-enum { BROKEN_MAX = 8, ROUND_SEED = 1000 };
+/* PARTS_MAX: of the set, that are left out at first. */
+enum { BROKEN_MAX = 8, ROUND_SEED = 1000, PARTS_MAX = 4 };
 
 struct many {
 	struct prove_engine *g;
@@ -116,11 +120,11 @@ static void add(struct many *m, bool *mask, size_t group)
 		mask[i] = mask[i] || m->groups.on[group][i];
 }
 
-static void add_set(struct many *m, bool *mask, size_t but)
+static void add_set(struct many *m, bool *mask)
 {
 	memset(mask, 0, m->g->plan->n * sizeof(*mask));
 	for (size_t i = 0; i < m->groups.n; i++)
-		if (m->set[i] && i != but)
+		if (m->set[i])
 			add(m, mask, i);
 }
 
@@ -130,17 +134,11 @@ static int many_admit(struct many *m, struct err *e)
 {
 	m->n = 0;
 	for (size_t i = 0; i < m->groups.n; i++) {
-		struct proof_member *x = &m->g->p->members[i];
 		int r = engine_admit(m->g, m->groups.on[i], e);
 
 		if (r == 0)
 			m->in[m->n++] = i;
-		else if (r == -EBADMSG || r == -ECANCELED)
-			x->fault = arena_printf(m->g->a, "%s: %s",
-						r == -EBADMSG ? "breaks the measured work"
-							      : "cannot be set here",
-						e->text);
-		else
+		else if (engine_leaves(m->g, &m->g->p->members[i], r, e))
 			return r;
 	}
 	return m->n ? 0 : err_set(e, -ECANCELED, "no value");
@@ -266,48 +264,100 @@ static size_t count_set(const struct many *m)
 	return n;
 }
 
-/* The whole set once, and once without each member: what each is worth beside the others. */
+/* The whole set once, and once without each of n parts of it; whole: also nothing at all. part: of
+ * each group, n and more: none. d: ln of the set over the set without that part. */
+static int without(struct many *m, const size_t *part, size_t n, struct proof_pairs *whole,
+		   double *d, struct err *e)
+{
+	struct prove_engine *g = m->g;
+	struct arm b = { .name = "all", .on = m->b }, *a = arena_array(g->a, n + 1, sizeof(*a));
+	struct proof_pairs *of = arena_array(g->a, n, sizeof(*of)),
+			   **out = arena_array(g->a, n + 1, sizeof(*out));
+	int r;
+
+	add_set(m, m->b);
+	for (size_t j = 0; j < n; j++) {
+		bool *on = arena_array(g->a, g->plan->n, sizeof(*on));
+		const char *but = NULL;
+
+		for (size_t i = 0; i < m->groups.n; i++)
+			if (m->set[i] && part[i] == j)
+				but = but ? arena_printf(g->a, "%s+%s", but, m->groups.ids[i])
+					  : m->groups.ids[i];
+			else if (m->set[i])
+				add(m, on, i);
+		a[j] = (struct arm){ .name = arena_printf(g->a, "all but %s", but), .on = on };
+		out[j] = &of[j];
+	}
+	a[n] = (struct arm){ .name = "off" };
+	out[n] = whole;
+	r = engine_block(g, PART_CONFIRM, &b, a, n + (whole != NULL), out, e);
+	for (size_t j = 0; r == 0 && j < n; j++)
+		d[j] = of[j].d[g->p->window.main][0];
+	return r;
+}
+
+/* What each member is worth beside the others; several of a part: all of these together. Parts that
+ * are not worth what mixtures say of their members: into odd, numbered anew; how many there are. */
+static size_t left_out(struct many *m, const size_t *part, size_t n, const double *d, size_t *odd)
+{
+	double *sum = arena_array(m->g->a, n, sizeof(*sum)), noise = 3 * M_SQRT2 * m->noise.sd;
+	size_t *of = arena_array(m->g->a, n, sizeof(*of)), again = 0;
+
+	for (size_t i = 0; i < m->groups.n; i++)
+		if (m->set[i] && part[i] < n) {
+			sum[part[i]] += log(m->g->p->members[i].effect.ratio);
+			of[part[i]]++;
+		}
+	for (size_t i = 0; i < m->groups.n; i++) {
+		struct proof_member *x = &m->g->p->members[i];
+		size_t j = part[i];
+
+		odd[i] = SIZE_MAX;
+		if (!m->set[i] || j >= n)
+			continue;
+		screen_left_out(d[j], count_set(m), &m->noise, m->g->p->rule.min_effect,
+				&x->member);
+		x->confirmed = true;
+		x->of = of[j];
+		x->sum = exp(sum[j]);
+		if (of[j] > 1 && sum[j] - d[j] > noise)
+			odd[i] = again++;
+		x->member.hurts = x->member.hurts && of[j] == 1;
+	}
+	return again;
+}
+
+/* In a few parts, then one by one in those that are worth less than their members in mixtures. */
 static int leave_out(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
-	size_t k = count_set(m), n = 0;
-	struct arm b = { .name = "all", .on = m->b }, *a;
-	struct proof_pairs *of = arena_array(g->a, k, sizeof(*of)),
-			   **out = arena_array(g->a, k, sizeof(*out));
-	int r;
+	struct proof_pairs *whole = &g->p->compared.pairs;
+	size_t k = count_set(m), n = k < PARTS_MAX ? k : PARTS_MAX, at = 0,
+	       *part = arena_array(g->a, m->groups.n, sizeof(*part)),
+	       *odd = arena_array(g->a, m->groups.n, sizeof(*odd));
+	double *d = arena_array(g->a, k + 1, sizeof(*d));
+	int r = 0;
 
 	/* One alone is seen by the last comparison. */
-	if (k < 2 || !engine_has_time(g, k / 2 + 1 + g->p->rule.looks[0]))
+	if (k < 2 || !engine_has_time(g, n / 2 + 1 + g->p->rule.looks[0]))
 		return 0;
-	a = arena_array(g->a, k, sizeof(*a));
-	add_set(m, m->b, m->groups.n);
-	for (size_t i = 0; i < m->groups.n; i++) {
-		bool *on = m->set[i] ? arena_array(g->a, g->plan->n, sizeof(*on)) : NULL;
-
-		if (!on)
-			continue;
-		add_set(m, on, i);
-		a[n].name = arena_printf(g->a, "all but %s", m->groups.ids[i]);
-		a[n].on = on;
-		out[n] = &of[n];
-		n++;
+	for (size_t i = 0; i < m->groups.n; i++)
+		part[i] = m->set[i] ? at++ % n : n;
+	r = without(m, part, n, whole, d, e);
+	n = r ? 0 : left_out(m, part, n, d, odd);
+	if (n && engine_has_time(g, n / 2 + 1 + g->p->rule.looks[0])) {
+		r = without(m, odd, n, NULL, d, e);
+		if (r == 0)
+			(void)left_out(m, odd, n, d, part);
 	}
-	r = engine_block(g, PART_CONFIRM, &b, a, n, out, e);
+	for (size_t i = 0; i < m->groups.n; i++)
+		m->set[i] = m->set[i] && !g->p->members[i].member.hurts;
+	/* Then nothing of the whole was measured yet. */
+	if (count_set(m) < k)
+		*whole = (struct proof_pairs){ 0 };
 	/* All together may break what mixtures do not: the whole tells. */
-	if (r)
-		return r == -EBADMSG || r == -ESTALE ? 0 : r;
-	n = 0;
-	for (size_t i = 0; i < m->groups.n; i++) {
-		struct proof_member *x = &g->p->members[i];
-
-		if (!m->set[i])
-			continue;
-		screen_left_out(of[n++].d[g->p->window.main][0], k, &m->noise,
-				g->p->rule.min_effect, &x->member);
-		x->confirmed = true;
-		m->set[i] = !x->member.hurts;
-	}
-	return 0;
+	return r == -EBADMSG || r == -ESTALE ? 0 : r;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -345,23 +395,20 @@ static void no_difference(struct many *m)
 static int many_whole(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
-	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
 	struct proof *p = g->p;
 	size_t k = count_set(m);
 	int r;
 
-	add_set(m, m->b, m->groups.n);
+	add_set(m, m->b);
 	if (!k) {
 		no_difference(m);
 		return 0;
 	}
 	for (size_t i = 0; i < m->groups.n; i++)
 		p->members[i].state = m->set[i] ? MEMBER_TRIED : MEMBER_OUT;
-	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
+	r = engine_verdict(g, m->b, e);
 	if (r)
 		return r;
-	p->verdict = p->compared.verdict;
-	p->why = p->compared.why;
 	if (p->verdict == RULING_NO_DIFFERENCE)
 		no_difference(m);
 	for (size_t i = 0; i < m->groups.n; i++) {
@@ -377,7 +424,6 @@ static int many_whole(struct many *m, struct err *e)
 static int many_rivals(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
-	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
 	struct proof *p = g->p;
 	bool won = false;
 	int r;
@@ -394,12 +440,7 @@ static int many_rivals(struct many *m, struct err *e)
 			if (m->groups.on[i][k] && !m->b[k])
 				p->members[i].state = MEMBER_OUT;
 	p->compared = (struct compared){ 0 };
-	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
-	if (r == 0) {
-		p->verdict = p->compared.verdict;
-		p->why = p->compared.why;
-	}
-	return r;
+	return engine_verdict(g, m->b, e);
 }
 
 static int many_prove(struct many *m, struct err *e)
@@ -414,7 +455,7 @@ static int many_prove(struct many *m, struct err *e)
 	p->verdict = RULING_UNDECIDED;
 	r = r ? r : screen(m, e);
 	if (r == 0 && m->proven)
-		rule_proven(&p->rule);
+		rule_proven(&p->rule, m->noise.sd, m->noise.df);
 	r = r ? r : leave_out(m, e);
 	r = r ? r : many_whole(m, e);
 	return r || !g->n_rivals ? r : many_rivals(m, e);
@@ -438,10 +479,8 @@ void engine_prove_many(struct prove_engine *g, const bool **on)
 		g->p->members[i].id = m.groups.ids[i];
 	engine_start(g);
 	r = many_prove(&m, &e);
-	if (r)
-		engine_fail(g, r, &e);
-	engine_finish(g);
+	engine_finish(g, r, &e);
 	if (!g->n_rivals)
-		add_set(&m, m.b, m.groups.n);
+		add_set(&m, m.b);
 	*on = m.b;
 }

@@ -153,11 +153,6 @@ static void figures_proof(struct doc *d, const struct proof *p)
 	pairs_of(d, p);
 }
 
-static enum style verdict_style(enum ruling_kind k)
-{
-	return k == RULING_HELPS ? STYLE_GOOD : k == RULING_HURTS ? STYLE_BAD : STYLE_WARN;
-}
-
 static const char *verdict_text(enum ruling_kind k)
 {
 	static const char *const texts[] = {
@@ -190,7 +185,7 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 
 	node_span(d, line, cell_as(STYLE_CODE, p->what));
 	node_span(d, line, cell(": "));
-	node_span(d, line, cell_as(verdict_style(p->verdict), verdict_text(p->verdict)));
+	node_span(d, line, cell_as(style_of(p->verdict), verdict_text(p->verdict)));
 	if (p->compared.done && r->pairs && r->low > 0)
 		node_span(d, line,
 			  cell_printf(d, STYLE_STRONG, ", %s",
@@ -532,8 +527,10 @@ static const struct shape_row proof_member_rows[] = {
 	{ "fault", "Reason why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
 	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
 	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
-	{ "confirmed", "Result of the set divided by that of the set without it.",
+	{ "confirmed", "Result of the set divided by that of the set without it, and without those left out with it.",
 	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
+	{ "left_out", "Number of settings left out together, itself included.", SHAPE_COUNT(proof_member, of),
+	  SHAPE_WHEN(proof_member, confirmed), .later = true },
 };
 static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
 

@@ -70,6 +70,8 @@ struct proof_member {
 	struct screen_effect effect;
 	bool confirmed; /* it was left out once */
 	struct screen_member member;
+	size_t of;  /* so many were left out with it, itself counted */
+	double sum; /* what these are worth in mixtures, as a ratio */
 	enum member_state state;
 };
 

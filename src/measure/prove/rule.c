@@ -57,14 +57,17 @@ static const struct rule standard = {
 	.n_looks = 6,
 };
 
-/* Exact too, with most of it at 6 pairs: all of one sign. Levels add up to 0.0498. */
+/* Exact too behind the first look, with most of it at 6 pairs: all of one sign. Levels add up to
+ * 0.0498. */
 static const struct rule proven = {
-	.looks = { RULE_PROVEN_PAIRS, 10, 16, 24, 32, 48 },
-	.level = { 0.03125, 0.0045, 0.0045, 0.0045, 0.003, 0.002 },
+	.looks = { 2, RULE_PROVEN_PAIRS, 10, 16, 28, 48 },
+	.level = { 0.005, 0.03125, 0.0045, 0.004, 0.003, 0.002 },
 };
 
-void rule_proven(struct rule *r)
+void rule_proven(struct rule *r, double sd, double df)
 {
+	r->sd = sd;
+	r->df = df;
 	memcpy(r->looks, proven.looks, sizeof(r->looks));
 	memcpy(r->level, proven.level, sizeof(r->level));
 }
@@ -136,6 +139,18 @@ static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 		out->needed = (size_t)fmax(ceil(n), (double)out->pairs + 1);
 }
 
+/* Of few pairs, by what one run is worth. */
+static void known_interval(const struct rule *r, const double *d, size_t n,
+			   struct rank_interval *out)
+{
+	double half = stat_t_quantile(1 - r->level[0] / 2, r->df) * r->sd * sqrt(2.0 / (double)n),
+	       mean = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += d[i] / (double)n;
+	*out = (struct rank_interval){ mean, mean - half, mean + half };
+}
+
 void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out)
 {
 	size_t look = prove_rule_look_of(r, n, last);
@@ -144,7 +159,9 @@ void rule_look(const struct rule *r, const double *d, size_t n, bool last, struc
 	*out = (struct ruling){ .kind = RULING_GO_ON, .pairs = n, .why = "more pairs are needed" };
 	if (look == r->n_looks && !last)
 		return;
-	if (n && look < r->n_looks)
+	if (n && look == 0 && r->sd > 0)
+		known_interval(r, d, n, &i);
+	else if (n && look < r->n_looks)
 		rank_interval(d, n < RULE_PAIRS_MAX ? n : RULE_PAIRS_MAX, r->level[look], &i);
 	out->ratio = exp(i.estimate);
 	out->low = exp(i.low);

@@ -30,6 +30,7 @@ struct rule {
 	size_t looks[RULE_LOOKS]; /* pairs after which is looked, rising; never in between */
 	double level[RULE_LOOKS]; /* two-sided level of each look */
 	size_t n_looks;
+	double sd, df; /* what the first look rests on: rule_proven; 0: on ranks, as the others */
 };
 
 enum ruling_kind {
@@ -53,8 +54,10 @@ struct ruling {
 
 /* min_effect <= 0: 1 %. */
 void rule_default(struct rule *r, double min_effect);
-/* For a set whose members were proven before, on other data: looks at RULE_PROVEN_PAIRS already. */
-void rule_proven(struct rule *r);
+/* For a set whose members were proven before, on other data: looks at RULE_PROVEN_PAIRS already,
+ * and at two, which decide where the difference is far beyond what one run is worth by these data
+ * (sd of its logarithm, of so many degrees of freedom). */
+void rule_proven(struct rule *r, double sd, double df);
 /* After how many pairs the next look after n is; 0: there is none. */
 size_t rule_next(const struct rule *r, size_t n);
 /*

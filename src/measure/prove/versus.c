@@ -55,22 +55,6 @@ static int versus_pair(struct versus *v, double start, struct err *e)
 	return 0;
 }
 
-static bool has_time(const struct versus *v, double start, size_t pairs)
-{
-	return now(v) + (double)pairs * v->pair_s <= start + v->budget_s;
-}
-
-static int versus_too_short(const struct versus *v, double start, struct err *e)
-{
-	double need = now(v) - start + (double)v->rule.looks[0] * v->pair_s;
-
-	err_set(e, -ETIME,
-		"the time is too short: one pair takes %.1f s, and at least %zu are required",
-		v->pair_s, v->rule.looks[0]);
-	err_hint(e, "--time-limit %.0fs", ceil(need * 1.2));
-	return -ETIME;
-}
-
 static int pairs_until_decided(struct versus *v, double start, struct err *e)
 {
 	size_t next;
@@ -81,7 +65,7 @@ static int pairs_until_decided(struct versus *v, double start, struct err *e)
 
 		if (r)
 			return r;
-		if (!has_time(v, start, next - v->pairs))
+		if (now(v) + (double)(next - v->pairs) * v->pair_s > start + v->budget_s)
 			break;
 		while (r == 0 && v->pairs < next)
 			r = versus_pair(v, start, e);
@@ -93,7 +77,7 @@ static int pairs_until_decided(struct versus *v, double start, struct err *e)
 			return 0;
 	}
 	if (v->pairs < v->rule.looks[0])
-		return versus_too_short(v, start, e);
+		return engine_too_short(now(v) - start, v->pair_s, v->rule.looks[0], e);
 	rule_look(&v->rule, v->d[0], v->pairs, true, &v->ruling[0]);
 	return 0;
 }

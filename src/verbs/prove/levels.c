@@ -41,7 +41,7 @@ int prove_plan_levels(struct proving *g, const char *id, const char *target)
 			if (strcmp(g->levels[k].name, value) == 0)
 				return door_refuse(d, EXIT_USAGE, "%s is given twice", texts[i]);
 		g->levels[i].name = value;
-		door_add_level(d, g->h, &g->planned, g->ask->allow.allow, id, target, value);
+		door_add_value(d, g->h, &g->planned, g->ask->allow.allow, id, target, value, true);
 	}
 	return 0;
 }

@@ -202,7 +202,7 @@ static int prove_plan(struct proving *g)
 	for (size_t i = 0; i < n; i++)
 		if (words[i].value)
 			door_add_value(d, g->h, &g->planned, ask->allow.allow, words[i].id,
-				       words[i].target, words[i].value);
+				       words[i].target, words[i].value, false);
 	code = ask->levels ? prove_plan_levels(g, words[0].id, words[0].target) : 0;
 	if (code)
 		return code;
@@ -623,8 +623,6 @@ static int prove_answer(struct door *d, const struct prove_ask *ask, struct prov
 }
 
 VERB_OTHER(prove_other, prove_ask, proving, v->dry, &v->plan_result, plan_result)
-
-static const struct result_shape *const prove_others[] = { &plan_result, NULL };
 
 static void prove_head(const void *answer, const void **host, long long *time_s)
 {

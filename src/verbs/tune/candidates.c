@@ -360,22 +360,6 @@ static double rank(struct tuning *t, const struct ledger *l, const struct change
 	return 1 + (int)c->risk;
 }
 
-static size_t count_open(const struct tuning *t, const struct setting **seen)
-{
-	const struct plan *p = &t->g.planned.plan;
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		size_t k = 0;
-
-		while (k < n && seen[k] != p->changes[i].s)
-			k++;
-		if (!p->changes[i].gate && !t->spare[i] && k == n)
-			seen[n++] = p->changes[i].s;
-	}
-	return n;
-}
-
 /* The least that n candidates take, in seconds, and what they take when half of them help. */
 static double need(struct tuning *t, size_t n, bool most)
 {
@@ -384,7 +368,7 @@ static double need(struct tuning *t, size_t n, bool most)
 	       runs = screen_runs(n) * (most ? blocks : 1) + 2 * RULE_PROVEN_PAIRS;
 
 	if (half > 1)
-		runs += half + 1;
+		runs += half < 4 ? half + 2 : 6;
 	if (most)
 		runs += 18 * t->g.engine.n_rivals;
 	t->resolves = 2 * 3.7 * t->spread / sqrt((double)(screen_runs(n) * blocks));
@@ -396,7 +380,7 @@ bool tune_fit(struct tuning *t, double *one_s, double *all_s)
 	struct plan *p = &t->g.planned.plan;
 	struct ledger *l = ARENA_NEW(t->g.d->arena, struct ledger);
 	const struct setting **seen = arena_array(t->g.d->arena, p->n, sizeof(*seen));
-	size_t n = count_open(t, seen), all = n;
+	size_t n = engine_settings(p, t->spare, seen), all = n;
 
 	*all_s = need(t, n, false);
 	ledger_load(t->g.d->arena, t->g.h, t->g.planned.m,
@@ -448,12 +432,9 @@ static const char *from_text(const struct tuning *t, const struct change *c)
 /* The member that this setting is, or is part of. */
 static const struct proof_member *member_of(const struct proof *p, const char *id)
 {
-	size_t n = strlen(id);
-
 	for (size_t i = 0; i < p->n_members; i++)
-		for (const char *at = p->members[i].id; (at = strstr(at, id)) != NULL; at += n)
-			if ((at == p->members[i].id || at[-1] == '+') && (!at[n] || at[n] == '+'))
-				return &p->members[i];
+		if (ledger_part_of(p->members[i].id, id))
+			return &p->members[i];
 	return NULL;
 }
 
@@ -478,11 +459,10 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 	x->effect = m->effect;
 	x->confirmed = m->confirmed || alone;
 	x->member = m->member;
+	x->of = m->of;
 	if (alone)
 		x->member = member_from(&p->compared.ruling);
-	x->interaction = m->screened && m->confirmed && m->effect.ratio > 0
-				 ? m->member.ratio / m->effect.ratio
-				 : NAN;
+	x->interaction = m->screened && m->confirmed && m->sum > 0 ? m->member.ratio / m->sum : NAN;
 	if (m->fault)
 		x->state = TUNE_FAILED;
 	else if (p->verdict == RULING_HELPS && m->state >= MEMBER_STAYS)

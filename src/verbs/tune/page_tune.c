@@ -107,6 +107,9 @@ static void tried(struct doc *d, const struct tuning *t, bool kept)
 		c[2] = cell(x->from);
 		c[3] = effect_cell(d, x->screened, x->effect.ratio, x->effect.low, x->effect.high);
 		c[4] = effect_cell(d, x->confirmed, x->member.ratio, x->member.low, x->member.high);
+		if (x->confirmed && x->of > 1)
+			c[4].text =
+				arena_printf(d->arena, "%s, with %zu others", c[4].text, x->of - 1);
 		if (kept)
 			c[5] = cell(isfinite(x->interaction)
 					    ? proof_percent(d->arena, x->interaction)
@@ -234,10 +237,12 @@ static const struct shape_row item_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
 	{ "screened", "Ratio of the figure with it to the figure without it, with the others mixed.",
 	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screen_effect_shape), SHAPE_WHEN(tune_item, screened) },
-	{ "confirmed", "Ratio of the figure of the set to that without this one; for another value or "
-	  "profile, to that of the kept set.",
+	{ "confirmed", "Ratio of the figure of the set to that without this one and those left out with it; "
+	  "for another value or profile, to that of the kept set.",
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
-	{ "interaction", "Ratio of its effect with all others to its effect in mixtures.",
+	{ "left_out", "Number of settings left out together, itself included; 0: none.", SHAPE_COUNT(tune_item, of),
+	  .later = true },
+	{ "interaction", "Ratio of its effect with all others to its effect in mixtures, of those left out together.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);

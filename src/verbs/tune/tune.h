@@ -37,7 +37,8 @@ struct tune_item {
 	struct screen_effect effect; /* with it over without it, the others mixed */
 	/* What is lost without it, the others kept; of a rival: against what was kept. */
 	struct screen_member member;
-	double interaction; /* of both: what it is worth beside the others over alone; NAN */
+	size_t of;	    /* so many were left out together, itself counted */
+	double interaction; /* of these: what they are worth beside the others over alone; NAN */
 };
 
 struct tune_note {
