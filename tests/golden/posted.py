@@ -251,6 +251,13 @@ for pack, name in ((gzip.compress, "sos.tar.gz"), (lzma.compress, "sos.tar.xz"),
     r = run("check", "--host", tmp / f"{made}-0-{name}", "--only", "pcie.link")
     expect(f"{name}: as it is", "capture --from" in r.err if name.endswith("xz") else "0000:01:00.0" in r.out, r)
 
+# A capture that is packed is none: nothing of it was judged, as if it were a report of little.
+for pack, ends in ((gzip.compress, "gz"), (lzma.compress, "xz")):
+    packed = tmp / f"capture.tar.{ends}"
+    packed.write_bytes(pack(capture.read_bytes()))
+    r = run("check", "--host", packed)
+    expect(f"a capture in .{ends}: how to unpack it", r.code == 2 and not r.out and f"{'xz -dk' if ends == 'xz' else 'gunzip -k'}" in r.err, r)
+
 # What is no such thing.
 for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], "truncated: the compressed file ends early"),
                           ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "no output of lspci, nvidia-smi, /proc, /sys or /etc found")):

@@ -447,8 +447,9 @@ static void verbs_watch(struct world *w, struct arena *a, struct judgements *out
 static int verbs_order(const void *x, const void *y)
 {
 	const struct judgement *a = x, *b = y;
-	int r = a->verb != b->verb ? (a->verb > b->verb) - (a->verb < b->verb)
-				   : strcmp(a->what, b->what);
+	int r = a->verb != b->verb   ? (a->verb > b->verb) - (a->verb < b->verb)
+		: a->what == b->what ? 0
+				     : strcmp(a->what, b->what);
 
 	return r ? r : strcmp(a->target, b->target);
 }

@@ -109,7 +109,7 @@ const char *setting_why(const struct setting *s, unsigned platform)
 const struct setting *setting_find(const char *id)
 {
 	SETTING_FOR_EACH (s)
-		if (strcmp(s->id, id) == 0)
+		if (*s->id == *id && strcmp(s->id, id) == 0)
 			return s;
 	return NULL;
 }

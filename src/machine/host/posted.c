@@ -304,10 +304,17 @@ static int take_archive(struct posted *p, const char *path, struct err *e)
 {
 	struct store *s = store_open_tar(path, e);
 	size_t left = NAMES_MAX, n;
+	enum host_kind kind;
 	char **names;
 
 	if (!s)
 		return e->code ? e->code : -EBADMSG;
+	if (s->ops->kind(s, "meta.json", &kind) == 0) {
+		s->ops->close(s);
+		err_set(e, -EINVAL, "the archive is a capture itself");
+		err_hint(e, "--host reads a plain tar: unpack it with \"gunzip -k\" or \"xz -dk\"");
+		return -EINVAL;
+	}
 	/* The one folder of the archive is the machine. */
 	if (s->ops->list(s, "", p->arena, &names, &n) == 0)
 		for (size_t i = 0; i < n; i++)
@@ -506,6 +513,9 @@ struct host *host_open_capture(const char *path, struct err *e)
 			    "a sosreport, and text of lspci, nvidia-smi, nvidia-smi -q (-x)");
 	}
 	if (str_ends(path, "xz"))
-		err_hint(e, "gputune capture --from %s -o FILE.tar, then --host FILE.tar", path);
+		err_hint(e,
+			 "a capture: \"xz -dk %s\", then --host FILE.tar; a sosreport: \"gputune "
+			 "capture --from %s -o FILE.tar\" before",
+			 path, path);
 	return NULL;
 }

@@ -46,7 +46,8 @@ const struct finding *finding_of(const struct rule_facts *e, const char *setting
 	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
 		const struct finding *f = &e->findings->items[i];
 
-		if (strcmp(f->s->id, setting) == 0 &&
+		/* The first letter tells most of them apart, without a call. */
+		if (*f->s->id == *setting && strcmp(f->s->id, setting) == 0 &&
 		    (!out || telling(f->v.kind) > telling(out->v.kind)))
 			out = f;
 	}
