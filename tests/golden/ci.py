@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Definitions of public CI: they parse, each step is one call of a script that is here and takes these words, both say the same, and
 issue forms ask for a capture."""
+import importlib.util
 import pathlib
 import re
 import subprocess
+import types
 
 import yaml
 
-from common import end_suite, expect, root
+from common import end_suite, expect, root, scratch
 
 STEP = re.compile(r"scripts/[a-z-]+( [a-z-]+)?")
 # Actions that are no step of ours.
@@ -47,6 +49,18 @@ ours, theirs = github(), gitlab()
 expect("both have the same jobs and steps", ours == theirs, (ours, theirs))
 for step in sorted({s for steps in ours.values() for s in steps}):
     expect(f"\"{step}\" is one call of a script", bool(STEP.fullmatch(step)) and known(step), step)
+# What "scripts/test nightly" starts is there: nothing is installed for it here.
+spec = importlib.util.spec_from_file_location("runner", root / "tests/run.py")
+runner = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(runner)
+runner.subprocess = types.SimpleNamespace(run=lambda *a, **_: subprocess.CompletedProcess(a, 0, "amd64\n"), STDOUT=None)
+runner.LOGS = pathlib.Path(scratch())
+targets = set(subprocess.run(["ninja", "-C", root / "build", "-t", "targets", "all"], capture_output=True, text=True).stdout.replace(":", " ").split())
+for step in (*runner.STEPS, *runner.NIGHTLY):
+    jobs = runner.jobs_of(step, False)
+    words = {w for j in jobs for w in re.findall(r"(?:^|[ '])((?:scripts|tests|build)/[\w./-]+)", " ".join(j.command))}
+    gone = [w for w in words if not (root / w).exists() and w.removeprefix("build/") not in targets]
+    expect(f"nightly: {step}", jobs and (words or step in ("build", "unit", "gcc", "lint")) and not gone, (gone, words))
 for script in sorted({s.split()[0] for steps in ours.values() for s in steps} | {"contrib/oss-fuzz/build.sh", "packaging/install.sh", "scripts/release"}):
     done = subprocess.run(["sh" if "oss" not in script else "bash", "-n", root / script], capture_output=True, text=True, check=False)
     expect(f"{script} parses", done.returncode == 0, done.stderr)
