@@ -137,12 +137,6 @@ CHECK_FORMAT(check_prom, findings_prom(out, &c->findings, c->m))
 CHECK_FORMAT(check_nagios, code = findings_nagios(out, &c->findings))
 CHECK_FORMAT(check_npd, code = findings_npd(out, &c->findings))
 
-static const struct verb_format check_formats[] = { { "junit", check_junit },
-						    { "prom", check_prom },
-						    { "nagios", check_nagios },
-						    { "npd", check_npd },
-						    { NULL, NULL } };
-
 VERB_ANSWER(check_answer_any, check_answer, check_ask, check_verb_answer)
 VERB_PAGE(check_page_any, check_page, check_ask, check_verb_answer)
 VERB_HEAD(check_head, check_verb_answer, m)
@@ -171,7 +165,8 @@ const struct verb check_verb = {
 	.other = check_other,
 	.others = check_others,
 	.page = check_page_any,
-	.formats = check_formats,
+	.formats = FORMATS({ "junit", check_junit }, { "prom", check_prom },
+			   { "nagios", check_nagios }, { "npd", check_npd }),
 	.head = check_head,
 	.reads = READS_CAPTURE,
 };

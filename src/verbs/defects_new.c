@@ -285,8 +285,6 @@ static struct doc *page_new(struct arena *a, const struct defects_draft *v)
 VERB_ANSWER(new_answer_any, defects_new_answer, defects_new_ask, defects_draft)
 VERB_PAGE_OF(new_page, page_new, defects_draft)
 
-static const struct verb_format new_formats[] = { { "term", new_write }, { NULL, NULL } };
-
 const struct verb defects_new_verb = {
 	.name = "new",
 	.summary = "draft a defect entry from this machine and your description",
@@ -300,6 +298,6 @@ const struct verb defects_new_verb = {
 	.answer = new_answer_any,
 	.result = &defects_new_result,
 	.page = new_page,
-	.formats = new_formats,
+	.formats = FORMATS({ "term", new_write }),
 	.reads = READS_CAPTURE,
 };

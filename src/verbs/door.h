@@ -82,6 +82,8 @@ const char *door_overlay(struct arena *a, const struct machine_ask *from);
 struct listing;
 /* The demo machines, and where the user's changes to each are. */
 void list_demos(struct door *d, struct listing *out);
+/* Profiles, as a verb's answer. */
+int list_profiles(struct door *d, const void *ask, void *out);
 extern const struct verb_format list_formats[];
 /* Makes it, for a demo: 0, or as answers. */
 int door_demo_ready(struct door *d, const struct machine_ask *from);

@@ -219,8 +219,6 @@ static const struct verb compact_verb = {
 	.changes = true,
 };
 
-static const struct verb_format export_formats[] = { { "term", export_lines }, { NULL, NULL } };
-
 static const struct verb export_verb = {
 	.name = "export",
 	.summary = "print every readable line",
@@ -232,7 +230,7 @@ static const struct verb export_verb = {
 	.answer = export_answer_any,
 	.result = &history_result,
 	.answer_size = sizeof(struct export_answer),
-	.formats = export_formats,
+	.formats = FORMATS({ "term", export_lines }),
 	.head = export_head,
 	.reads = READS_FILES,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune list: the names that other verbs take. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "knowledge/gpus.h"
 #include "knowledge/models.h"
+#include "knowledge/package.h"
 #include "look/settings/findings.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/record.h"
@@ -62,12 +64,23 @@ static void list_folder(struct door *d, struct listing *out, const char *folder,
 				  arena_printf(d->arena, "%s%s/%s", what, folder, names[i]));
 }
 
-/* Built in, then those of this machine. */
-static void list_profiles(struct door *d, struct listing *out)
+/* Built in, then those of this machine, then those of this user. */
+int list_profiles(struct door *d, const void *ask, void *answer)
 {
+	struct listing *out = answer;
+	HOST_AUTO *h = d->live(d->ctx);
+	const char *own = geteuid() ? knowledge_home(d->arena, h, "XDG_CONFIG_HOME", "/.config",
+						     "gputune/profiles")
+				    : NULL;
+
+	(void)ask;
+	out->kind = "profiles";
 	for (enum profile_id p = 0; p < PROFILES; p++)
 		list_name(d->arena, out, profile_name(p), profile_purpose(p));
 	list_folder(d, out, "/etc/gputune/profiles", ".ini", "custom: ");
+	if (own)
+		list_folder(d, out, own, ".ini", "custom: ");
+	return EXIT_CLEAN;
 }
 
 static void list_models(struct door *d, struct listing *out)
@@ -122,7 +135,7 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 
 	out->kind = listed_names[what];
 	if (what == LISTED_PROFILES)
-		list_profiles(d, out);
+		list_profiles(d, NULL, out);
 	else if (what == LISTED_MODELS)
 		list_models(d, out);
 	else if (what == LISTED_MACHINES)
@@ -177,7 +190,7 @@ static int list_lines(FILE *out, const void *ask, const void *answer, int code)
 		fprintf(out, "%-32s %s\n", all->settings[i]->id, all->settings[i]->title);
 	for (size_t i = 0; i < all->n_names; i++)
 		fprintf(out, "%-32s %s\n", all->names[i].name, all->names[i].what);
-	if (!ask) /* the verb demo */
+	if (!ask && strcmp(all->kind, "demos") == 0) /* the verb demo */
 		fputs("\nTry: gputune check --host demo:dgx-spark\nChanges to a demo are stored in "
 		      "your own folder and need no sudo; remove the folder to start again.\n",
 		      out);

@@ -369,12 +369,6 @@ static int print_otlp(FILE *out, const void *ask, const void *answer, int code)
 	return code;
 }
 
-static const struct verb_format monitor_formats[] = { { "json", print_line },
-						      { "otlp", print_otlp },
-						      { "prom", print_prom },
-						      { "openmetrics", print_openmetrics },
-						      { NULL, NULL } };
-
 static json_t *monitor_json(const void *answer)
 {
 	const struct monitor_moment *m = answer;
@@ -414,7 +408,8 @@ const struct verb monitor_verb = {
 	.answer_size = sizeof(struct monitor_answer),
 	.json = monitor_json,
 	.json_name = "monitor",
-	.formats = monitor_formats,
+	.formats = FORMATS({ "json", print_line }, { "otlp", print_otlp }, { "prom", print_prom },
+			   { "openmetrics", print_openmetrics }),
 	.reads = READS_FILES,
 	.reads_now = plays,
 };

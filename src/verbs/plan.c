@@ -78,8 +78,6 @@ static void plan_head(const void *answer, const void **host, long long *time_s)
 VERB_ANSWER(plan_answer_any, plan_answer, plan_ask, plan_verb_answer)
 VERB_PAGE(plan_page_any, plan_page, plan_ask, plan_verb_answer)
 
-static const struct verb_format plan_formats[] = { { "shell", plan_script }, { NULL, NULL } };
-
 const struct verb plan_verb = {
 	.name = "plan",
 	.group = VERB_CHANGE,
@@ -98,7 +96,7 @@ const struct verb plan_verb = {
 	.result = &plan_result,
 	.answer_size = sizeof(struct plan_verb_answer),
 	.page = plan_page_any,
-	.formats = plan_formats,
+	.formats = FORMATS({ "shell", plan_script }),
 	.head = plan_head,
 	.reads = READS_CAPTURE,
 };

@@ -562,18 +562,22 @@ static int profile_as_tuned(FILE *out, const void *ask, const void *answer, int 
 	return code;
 }
 
-static const struct verb_format tuned_format[] = { { "tuned", profile_as_tuned }, { NULL, NULL } };
-
 #define PROFILE_ROWS(called, line, more, asked, function, ...)                                     \
 	.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__),         \
 	.ask = ASK_OF(profile_verb_ask, NULL, asked), .answer = function,                          \
 	.result = &profile_result, .answer_size = sizeof(struct profile_answer),                   \
 	.page = profile_page
-#define PROFILE_VERB(...)                                                                          \
-	{                                                                                          \
-		PROFILE_ROWS(__VA_ARGS__)                                                          \
-	}
 
+static const struct verb profile_list_verb = {
+	.name = "list",
+	.summary = "the built-in profiles and your own",
+	.about = "Lists profiles, with a line on what each is for.",
+	.examples = EXAMPLES({ "profile list", "all profiles" },
+			     { "profile list --format json", "for scripts" }),
+	.answer = list_profiles,
+	.result = &list_result,
+	.formats = list_formats,
+};
 static const struct verb show_verb = {
 	PROFILE_ROWS("show", "target values of a profile on this machine",
 		     "Lists each setting of the profile with its target and current value. "
@@ -581,34 +585,34 @@ static const struct verb show_verb = {
 		     show_rows, look_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" },
 		     { "profile show inference --format tuned -o tuned.conf", "for tuned" }),
-	.formats = tuned_format,
+	.formats = FORMATS({ "tuned", profile_as_tuned }),
 };
-static const struct verb diff_verb = PROFILE_VERB(
+static const struct verb diff_verb = { PROFILE_ROWS(
 	"diff", "differences between two profiles on this machine",
 	"Lists settings that have different target values in the two profiles.", diff_rows,
 	look_any, { "profile diff default max-performance", "before you apply one" },
-	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
-static const struct verb recommend_verb =
-	PROFILE_VERB("recommend", "the profile that fits this machine",
-		     "Names the built-in profile that fits this machine, with the reason.",
-		     machine_rows, recommend_any, { "profile recommend", "here" },
-		     { "profile recommend --host demo:igx-orin", "for a demo machine" });
-static const struct verb active_verb = PROFILE_VERB(
+	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" }) };
+static const struct verb recommend_verb = { PROFILE_ROWS(
+	"recommend", "the profile that fits this machine",
+	"Names the built-in profile that fits this machine, with the reason.", machine_rows,
+	recommend_any, { "profile recommend", "here" },
+	{ "profile recommend --host demo:igx-orin", "for a demo machine" }) };
+static const struct verb active_verb = { PROFILE_ROWS(
 	"active", "the profile whose changes are in effect",
 	"Names the profile of the newest applied change, and lists the changes in effect.",
 	machine_rows, active_any, { "profile active", "here" },
-	{ "profile active --format json", "for scripts" });
-static const struct verb check_verb =
-	PROFILE_VERB("check", "check that a profile file is valid and its waivers have not expired",
-		     "Reads the file, and names the first error and each expired waiver.",
-		     name_rows, check_any, { "profile check mine.ini", "before it is used" },
-		     { "profile check site", "of /etc/gputune/profiles" });
-static const struct verb policy_verb =
-	PROFILE_VERB("policy", "check the site's policy, and who may apply changes",
-		     "Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
-		     "gputune-profile(5) has its keys.",
-		     policy_rows, policy_any, { "profile policy", "for the current user" },
-		     { "profile policy root", "for another user" });
+	{ "profile active --format json", "for scripts" }) };
+static const struct verb check_verb = { PROFILE_ROWS(
+	"check", "check that a profile file is valid and its waivers have not expired",
+	"Reads the file, and names the first error and each expired waiver.", name_rows, check_any,
+	{ "profile check mine.ini", "before it is used" },
+	{ "profile check site", "of /etc/gputune/profiles" }) };
+static const struct verb policy_verb = { PROFILE_ROWS(
+	"policy", "check the site's policy, and who may apply changes",
+	"Reads " SITE_POLICY " and says whether a user may apply and undo. The manual "
+	"gputune-profile(5) has its keys.",
+	policy_rows, policy_any, { "profile policy", "for the current user" },
+	{ "profile policy root", "for another user" }) };
 static const struct verb edit_verb = {
 	PROFILE_ROWS("edit", "open a profile in $EDITOR, then check it",
 		     "Opens the file of your profile.", name_rows, edit_any,
@@ -628,19 +632,19 @@ static const struct verb new_verb = {
 	.writes = true,
 };
 
-static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb,   &recommend_verb,
-						   &active_verb, &new_verb,    &edit_verb,
-						   &check_verb,	 &policy_verb, NULL };
+static const struct verb *const profile_subs[] = {
+	&profile_list_verb, &show_verb, &diff_verb,  &recommend_verb, &active_verb,
+	&new_verb,	    &edit_verb, &check_verb, &policy_verb,    NULL
+};
 
 const struct verb profile_verb = {
 	.name = "profile",
 	.group = VERB_CHANGE,
 	.summary = "show, compare, create and check profiles of target values",
 	.about = "A profile has a target value for each setting. These verbs show a profile's "
-		 "values on this machine, and create and check your own profiles. \"list "
-		 "profiles\" lists the built-in ones.",
+		 "values on this machine, and create and check your own profiles.",
 	.words = "profiles tuned preset policy",
-	.examples = EXAMPLES({ "list profiles", "list all profiles" },
+	.examples = EXAMPLES({ "profile list", "all profiles" },
 			     { "profile diff default inference", "differences on this machine" },
 			     { "profile new mine", "create your own" }),
 	.subs = profile_subs,

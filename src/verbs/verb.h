@@ -93,6 +93,9 @@ struct verb_example {
 	const char *line; /* without "gputune": "sudo apply plan.json" */
 	const char *what; /* it does */
 };
+/* clang-format off */
+#define FORMATS(...) (const struct verb_format[]) { __VA_ARGS__, { NULL, NULL } }
+/* clang-format on */
 #define EXAMPLES(...)                                                                              \
 	(const struct verb_example[])                                                              \
 	{                                                                                          \

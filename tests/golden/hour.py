@@ -231,6 +231,7 @@ def profiles(user, home):
     says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "the use of this machine is unknown")
     says("a profile of one's own", ["profile", "new", "mine", "--base", "inference"], 0, str(home / ".config/gputune/profiles/mine.ini"), **user)
     says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
+    says("and listed", ["profile", "list"], 0, "a machine that serves models", "mine.ini", **user)
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
     refuses("a name that is none", ["profile", "new", "../x"], 2, "a name may only contain a to z", **user)
     imported(user, home)

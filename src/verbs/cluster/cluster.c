@@ -72,8 +72,6 @@ static int discover_svg(FILE *out, const void *ask, const void *answer, int code
 VERB_ANSWER(discover_answer_any, discover_answer, discover_ask, discover_answer)
 VERB_PAGE(discover_page_any, discover_page, discover_ask, discover_answer)
 
-static const struct verb_format discover_formats[] = { { "svg", discover_svg }, { NULL, NULL } };
-
 static const struct verb discover_verb = {
 	.name = "discover",
 	.summary = "find which ports are connected, and faults in the wiring",
@@ -93,7 +91,7 @@ static const struct verb discover_verb = {
 	.result = &cluster_discover_result,
 	.answer_size = sizeof(struct discover_answer),
 	.page = discover_page_any,
-	.formats = discover_formats,
+	.formats = FORMATS({ "svg", discover_svg }),
 	.own_process = true,
 };
 

@@ -500,9 +500,8 @@ static int write_training(FILE *out, const void *ask, const void *answer, int co
 	return code;
 }
 
+#define TRAINING_FORMATS FORMATS({ "shell", write_training })
 static const struct verb_format shell_formats[] = { { "shell", write_shell }, { NULL, NULL } };
-static const struct verb_format training_formats[] = { { "shell", write_training },
-						       { NULL, NULL } };
 static const struct verb_format command_formats[] = { { "shell", write_shell },
 						      { "systemd", write_systemd },
 						      { "compose", write_compose },
@@ -585,7 +584,7 @@ static const char *edited_file(const void *answer, size_t *len)
 	GENERATE_VERB(id, #id, IS_SERVE, program, engine, 0, line, engine_ask,                     \
 		      command_formats, ABOUT_ENGINES, false, ELSEWHERE, " --model llama-3.1-8b")
 #define TRAINING_FILE(id, target, line, questions)                                                 \
-	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, line, questions, training_formats, \
+	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, line, questions, TRAINING_FORMATS, \
 		      ABOUT_TRAININGS, true, ELSEWHERE, " --model llama-3.1-8b")
 
 VARIABLES(nccl, "nccl", FOR_NCCL, "variables for NCCL")

@@ -216,8 +216,6 @@ static const struct ask_row building_ask_rows[] = {
 };
 VERB_ANSWER(env_answer_any, env_answer, building_ask, build_env)
 VERB_PAGE_OF(env_page, page_stack_env, build_env)
-static const struct verb_format env_formats[] = { { "shell", env_script }, { NULL, NULL } };
-
 static const struct verb stack_env_verb = {
 	.name = "env",
 	.summary = "variables for building PyTorch and others here",
@@ -227,7 +225,7 @@ static const struct verb stack_env_verb = {
 	.examples = EXAMPLES({ "stack env", "with reasons" },
 		{ "stack env --format shell -o build-env.sh", "as a file to source" }),
 	.ask = ASK_OF(building_ask, NULL, building_ask_rows), .answer = env_answer_any,
-	.result = &stack_env_result, .page = env_page, .formats = env_formats,
+	.result = &stack_env_result, .page = env_page, .formats = FORMATS({ "shell", env_script }),
 	.reads = READS_FILES, .confine = arch_confine,
 };
 

@@ -417,8 +417,6 @@ static const struct ask_row use_rows[] = {
 	{ "PACKAGE", "the packages (default: all)", ASK_TEXTS(house_ask, names), .argument = true },
 };
 VERB_ANSWER(use_any, use_answer, house_ask, house_use)
-static const struct verb_format use_formats[] = { { "term", use_print }, { NULL, NULL } };
-
 static const struct verb use_verb = {
 	.name = "use",
 	.summary = "print the pip command that installs from it",
@@ -427,7 +425,7 @@ static const struct verb use_verb = {
 	.examples = EXAMPLES({ "stack wheelhouse use wheels", "everything" },
 		{ "stack wheelhouse use wheels torch", "one package" }),
 	.ask = ASK_OF(house_ask, NULL, use_rows), .answer = use_any,
-	.result = &house_use_result, .formats = use_formats,
+	.result = &house_use_result, .formats = FORMATS({ "term", use_print }),
 };
 
 static const struct verb *const house_subs[] = {
