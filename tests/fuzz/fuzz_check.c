@@ -350,7 +350,7 @@ static void words(struct arena *a, char *text)
 
 	for (size_t i = 0; i < 6; i++)
 		at[i] = strsep(&text, "\n");
-	t = (struct rsh_target){ at[0] ? at[0] : "", at[1] ? at[1] : "" };
+	t = (struct rsh_target){ .name = at[0] ? at[0] : "", .address = at[1] ? at[1] : "" };
 	how.rsh = at[2] && *at[2] ? at[2] : NULL;
 	how.program = at[3] && *at[3] ? at[3] : NULL;
 	how.known_hosts = at[4] && *at[4] ? at[4] : NULL;

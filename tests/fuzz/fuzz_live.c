@@ -429,7 +429,9 @@ static int ask_nodes(struct rsh *r, size_t n)
 
 static void play_nodes(void)
 {
-	const struct rsh_target targets[NODES] = { { "n0", "n0" }, { "n1", "n1" }, { "n2", "n2" } };
+	const struct rsh_target targets[NODES] = { { .name = "n0", .address = "n0" },
+						   { .name = "n1", .address = "n1" },
+						   { .name = "n2", .address = "n2" } };
 	const struct rsh_how how = { .stop = &children.stop };
 	size_t n = 1 + live_byte() % NODES;
 	struct err e = { 0 };

@@ -60,7 +60,8 @@ static void check_shown(const struct mcp_request *r, const char *printed, size_t
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct mcp_client client = { 0 };
-	struct rsh_target nodes[] = { { "n1", "n1" }, { "n2", "me@192.0.2.2" } };
+	struct rsh_target nodes[] = { { .name = "n1", .address = "n1" },
+				      { .name = "n2", .address = "me@192.0.2.2" } };
 	struct mcp_ask how = { 0 };
 
 	if (!size)

@@ -212,7 +212,8 @@ static const char *line(struct arena *a, const struct rsh_target *t, const struc
 
 static void command_lines(void **state)
 {
-	struct rsh_target t = { "spark-1", "me@10.0.0.1" }, here = { "me", "localhost" };
+	struct rsh_target t = { .name = "spark-1", .address = "me@10.0.0.1" },
+			  here = { .name = "me", .address = "localhost" };
 	struct arena a = { 0 };
 	const char *s;
 
