@@ -250,7 +250,9 @@ static void test_nobody(void **state)
 	assert_string_equal(change_of(&s.trial, "192.168.100.1/24")->after, "present");
 	assert_int_equal(s.keep.n, 1);
 	assert_non_null(change_of(&s.keep, HOSTS));
-	assert_int_equal(s.n_notes, 1);
+	/* The lab is a captured machine, which is said. */
+	assert_int_equal(s.n_notes, 2);
+	assert_true(str_starts(s.notes[1], "A captured machine"));
 	assert_int_equal(s.n_refusals, 0);
 	lab_close(&l);
 }
