@@ -94,7 +94,7 @@ for word, command in {"fix": "apply", "autotune": "tune", "nvtop": "top", "rollb
                       "dirty": "explain dirty", "disk": "show disk", "gemm": "bench gemm",
                       "llama-3.1-8b": "predict inference --model Llama-3.1-8B", "stat": "top", "udno": "undo"}.items():
     refuses(f"the word {word}", [word], 2, f'did you mean "gputune {command}"?')
-refuses("the word profile has verbs of its own", ["profile"], 2, "profile requires one of show, diff")
+refuses("the word profile has verbs of its own", ["profile"], 2, "profile requires one of list, show, diff")
 refuses("the word update", ["update"], 2, "the package manager that installed gputune")
 refuses("a word that means nothing", ["zzzzzz"], 2, '"gputune help all" lists them')
 refuses("a word of a sub-verb", ["predict", "ttft"], 2, 'did you mean "predict inference"?')
@@ -240,7 +240,7 @@ refuses("an argument too many", ["status", "gpu"], 2, '"gpu"')
 refuses("a missing argument", ["explain"], 2, "explain requires ID", '"gputune list settings" lists all')
 refuses("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
 refuses("a misspelt id", ["explain", "swapiness"], 2, 'did you mean "memory.swappiness"')
-refuses("an action too few", ["profile"], 2, "profile requires one of show, diff")
+refuses("an action too few", ["profile"], 2, "profile requires one of list, show, diff")
 refuses("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 # A script's variable that is not set: to take it for all settings would change, or undo, all of them.
 for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):

@@ -612,13 +612,13 @@ static int index_all(struct tar *t)
 		cap *= 2;
 	slots_widen(t, cap);
 	while (r == 0) {
-		h = (const struct tar_header *)(t->plain + at);
+		/* An empty file has no bytes to point at. */
 		if (at + TAR_RECORD > t->size)
-			r = wrong(t, at, "no end mark (truncated)", "");
-		else if (memcmp(h, &zero, sizeof(zero)) == 0)
+			return wrong(t, at, "no end mark (truncated)", "");
+		h = (const struct tar_header *)(t->plain + at);
+		if (memcmp(h, &zero, sizeof(zero)) == 0)
 			break;
-		else
-			r = one_record(t, h, &at, t->size);
+		r = one_record(t, h, &at, t->size);
 	}
 	return r;
 }
