@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Half a byte at a time: what is checked with it is a few hundred kilobytes. */
+/* Four bits at a time: the journal, at most a few hundred kB, needs no larger table. */
 uint32_t crc32c(const void *data, size_t len)
 {
-	/* Of each half alone, by the reflected polynomial 0x82f63b78. */
+	/* CRC of each 4-bit value, by the reflected polynomial 0x82f63b78. */
 	static const uint32_t table[16] = {
 		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
 		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
@@ -71,7 +71,7 @@ bool seal_matches(const char *line, size_t len, uint32_t *p, uint32_t *c)
 	       crc32c(line, len - C_LEN) == *c;
 }
 
-/* What the numbers of earlier lines have become. */
+/* Seals of earlier lines, before and after. */
 struct seal_again {
 	uint32_t *was, *is;
 	size_t n;

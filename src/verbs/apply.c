@@ -259,7 +259,7 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 	return code;
 }
 
-/* The change holds now; at boot somebody else may set the value again. */
+/* Says which applied settings another program or file sets at boot. */
 static void owned_at_boot(struct doc *d, const struct apply_verb_answer *x)
 {
 	const struct change *first = NULL;

@@ -172,7 +172,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		arena_printf(d->arena, " --host %s%s%s", shell_word(d->arena, from->capture),
 			     from->overlay ? " --overlay " : "",
 			     from->overlay ? shell_word(d->arena, from->overlay) : "");
-	/* What nothing can be written to is somebody's machine: its changes are made there. */
+	/* A capture without an overlay is read-only: its changes are made on the machine itself. */
 	h->id.options = demo_overlay(d->arena, from) ? h->id.reading : NULL;
 	return h;
 }

@@ -23,16 +23,22 @@ struct parsing {
 	size_t n;
 };
 
+static struct verb_option *option_named(struct parsing *g, const char *name)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (strcmp(g->options[i].row->name, name) == 0)
+			return &g->options[i];
+	return NULL;
+}
+
 static int take_option(struct parsing *g, struct verb_option *o, const char *text)
 {
+	struct verb_option *host = option_named(g, "host");
 	struct err e = { 0 };
 
-	/* A captured machine is looked at, not looked up by its name. */
-	for (size_t i = 0; strcmp(o->row->name, "on") == 0 && str_starts(text, "demo:"); i++)
-		if (i == g->n || strcmp(g->options[i].row->name, "host") == 0) {
-			o = i < g->n ? &g->options[i] : o;
-			break;
-		}
+	/* A demo is a captured machine, not the name of a machine type: --host, not --on. */
+	if (strcmp(o->row->name, "on") == 0 && str_starts(text, "demo:") && host)
+		o = host;
 	if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
 		return complain(EXIT_USAGE, &e);
 	o->given = true;
@@ -325,17 +331,15 @@ static bool is_old_time_limit(const struct ask_row *row, const char *value)
 
 static struct verb_option *option_of(struct parsing *g, int c, const char *value)
 {
-	struct verb_option *found = NULL, *limit = NULL;
+	struct verb_option *limit = option_named(g, "time-limit");
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct ask_row *row = g->options[i].row;
 
 		if (c == 256 + (int)i || (!row->argument && c == row->letter))
-			found = &g->options[i];
-		if (strcmp(row->name, "time-limit") == 0)
-			limit = &g->options[i];
+			return limit && is_old_time_limit(row, value) ? limit : &g->options[i];
 	}
-	return limit && found && is_old_time_limit(found->row, value) ? limit : found;
+	return NULL;
 }
 
 static int take_words(struct parsing *g, int argc, char **argv)

@@ -270,8 +270,8 @@ static int read_at(const struct tar *t, char *buf, size_t n, long long at)
 	return 0;
 }
 
-/* A plain archive: mapped, so that what nobody asks for is not copied. Whoever cuts it short
- * meanwhile ends its reader (SIGBUS), which has written nothing. */
+/* Maps an uncompressed archive, so that only the files that are read are loaded. If it is truncated
+ * meanwhile, SIGBUS ends the reader, which has written nothing. */
 static int map(struct tar *t, long long size)
 {
 	char *bytes = size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, t->fd, 0) : NULL;

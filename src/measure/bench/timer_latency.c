@@ -77,7 +77,7 @@ struct wake_arg {
 	unsigned cpu;
 	bool fifo;			/* with real-time scheduling */
 	bool awake;			/* the CPU is kept from idling */
-	const struct idle_group *group; /* the CPU's idle states are told; or NULL */
+	const struct idle_group *group; /* idle states to count; NULL: do not */
 };
 
 struct wake {

@@ -104,7 +104,7 @@ void ledger_find_where(struct arena *a, const struct ledger *l, const char *sett
 		       const char *target,
 		       bool (*counts)(const void *ctx, const struct ledger_row *row),
 		       const void *ctx, struct ledger_answer *out);
-/* Where the setting stands in "a+b+c"; NULL: it does not. */
+/* Points at the setting's name in "a+b+c"; NULL: not in the list. */
 const char *ledger_part_of(const char *joined, const char *setting);
 /* Whether the row is about this setting on this machine; *out then says whether it still holds. */
 bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_row *row,

@@ -356,7 +356,7 @@ static int leave_out(struct many *m, struct err *e)
 	/* Then nothing of the whole was measured yet. */
 	if (count_set(m) < k)
 		*whole = (struct proof_pairs){ 0 };
-	/* All together may break what mixtures do not: the whole tells. */
+	/* The whole set may fail where mixtures did not: that is measured next. */
 	return r == -EBADMSG || r == -ESTALE ? 0 : r;
 }
 

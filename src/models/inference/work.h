@@ -26,7 +26,7 @@ struct ask {
 	/* Engines that take prompts alone, of prefill_tp x prefill_dp GPUs each, and those that
 	 * decode, each of tp x pp x dp; 0: engines do both. */
 	int prefills, prefill_tp, prefill_dp, decodes;
-	int batch;		      /* requests at a time */
+	int batch;		      /* concurrent requests */
 	double prompt, output, depth; /* tokens; depth: in the cache before the prompt */
 	double cached;		      /* part of the prompt found in the prefix cache, 0 to 1 */
 	enum engine engine;

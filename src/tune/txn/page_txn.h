@@ -22,7 +22,7 @@ void page_recovered(struct doc *d, const struct machine *m, const struct txn_rep
 void page_reverted(struct doc *d, const struct machine *m, const struct txn_report *r);
 /* The file that a change is about; "": none. */
 const char *txn_file_of(const struct knob *k);
-/* Of a file of ours that it is there; its text is for who opens it. */
+/* Of a file its mode and length, not its contents; any other value as it is. */
 struct cell txn_value_cell(struct doc *d, const struct knob *k, const char *value);
 /* sure: every line of the journal could be read, and nobody else can have written it. */
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,

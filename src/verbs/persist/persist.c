@@ -156,8 +156,7 @@ static void find_unkept(struct persisting *s)
 		if (!ours || rows[i].kept || rows[i].t->state == TRANSACTION_OPEN)
 			continue;
 		s->view.n_unkept++;
-		if (!i || strcmp(rows[i].e->id, rows[i - 1].e->id) != 0)
-			text_printf(&ids, "%s%s", ids.len ? ", " : "", rows[i].e->id);
+		persist_add_id(&ids, rows[i].e->id, i ? rows[i - 1].e->id : NULL);
 	}
 	s->view.unkept = arena_strdup(s->d->arena, ids.s ? ids.s : "");
 }
@@ -230,9 +229,9 @@ static struct doc *persist_page_of(struct arena *a, const struct persist_verb_an
 			 changes_text(a, p->s.plan.n),
 			 machine_command(a, p->s.m, false, "persist remove"));
 	for (size_t i = 0; i < p->s.p.n; i++)
-		if (p->s.p.rows[i].loses && (!losing || strcmp(losing, p->s.p.rows[i].id) != 0)) {
+		if (p->s.p.rows[i].loses) {
+			persist_add_id(&ids, p->s.p.rows[i].id, losing);
 			losing = p->s.p.rows[i].id;
-			text_printf(&ids, "%s%s", ids.len ? ", " : "", losing);
 		}
 	if (losing)
 		doc_text(

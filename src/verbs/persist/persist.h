@@ -68,6 +68,8 @@ int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t 
 void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept of the rows. */
 void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
+/* Adds a setting to "cpu.governor, net.rmem-max", unless it is the one before (NULL: none). */
+void persist_add_id(struct text *ids, const char *id, const char *before);
 /* The settings that are kept for the next boot: "cpu.governor, net.rmem-max"; NULL: none that can
  * be read. */
 const char *persist_setting_ids(struct door *d, struct host *h);

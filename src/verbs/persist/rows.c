@@ -359,6 +359,12 @@ void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows,
 		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);
 }
 
+void persist_add_id(struct text *ids, const char *id, const char *before)
+{
+	if (!before || strcmp(id, before) != 0)
+		text_printf(ids, "%s%s", ids->len ? ", " : "", id);
+}
+
 const char *persist_setting_ids(struct door *d, struct host *h)
 {
 	struct persist_entry *kept;
@@ -366,7 +372,6 @@ const char *persist_setting_ids(struct door *d, struct host *h)
 	TEXT_AUTO ids = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if (!i || strcmp(kept[i].id, kept[i - 1].id) != 0)
-			text_printf(&ids, "%s%s", ids.len ? ", " : "", kept[i].id);
+		persist_add_id(&ids, kept[i].id, i ? kept[i - 1].id : NULL);
 	return ids.len ? arena_strdup(d->arena, ids.s) : NULL;
 }

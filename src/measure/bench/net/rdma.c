@@ -292,7 +292,7 @@ static int flow_verify(void *state, struct err *e)
 }
 
 struct rdma_row {
-	const char *name, *setup; /* setup NULL: told by the size */
+	const char *name, *setup; /* setup NULL: by message size */
 	enum test_kind kind;
 	uint32_t size;
 };
