@@ -148,7 +148,7 @@ static void note_gates(struct boot *b)
 static int verb_boot_write_all(struct boot *b, struct err *e)
 {
 	struct txn_who who = { .user = "root (" PERSIST_UNIT_NAME ")",
-			       .reason = "at boot, as " PERSIST_REQUEST " asks",
+			       .reason = "at boot, from " PERSIST_REQUEST,
 			       .version = GPUTUNE_VERSION };
 	int result = 0;
 

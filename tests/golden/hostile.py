@@ -762,7 +762,7 @@ def no_room():
     fill(STATE / "filler")
     FAST_OPEN.write_text("1")
     ran = run("apply", "--yes", "--profile", "published", "--only", "net.tcp-fastopen")
-    expect("no room for the first line of a journal: nothing is changed", ran.code == 3 and "No space left" in ran.err and "changes nothing that it cannot record there first" in ran.err and
+    expect("no room for the first line of a journal: nothing is changed", ran.code == 3 and "No space left" in ran.err and "must record a change there before making it" in ran.err and
            pathlib.Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip() == "1", ran)
     sh("umount", STATE)
 

@@ -187,11 +187,11 @@ def imported(user, home):
         "cpu.governor": "one of performance schedutil", "disk.read-ahead": ">= 4096", "boot.init-on-alloc": "0",
         "memory.thp-defrag": "never#x"}, (code, wants, err))
     mine, ring = f"{there}/ours/tuned.conf", f"{there}/ring/tuned.conf"
-    for line in (f"{mine}:3: [main] not-there: no such profile", f"{ring}:2: [main] ours: includes itself", f"{mine}:9: [sysctl] vm.dirty_ratio = ${{most}}: has a variable",
-                 f"{mine}:11: [cpu.numa-balancing]: want must be a whole number", f"{mine}:12: [sysctl] no line of its own", f"{mine}:15: [cpu] min_perf_pct = 100: no setting",
-                 f"{mine}:17: [scheduler] sched_latency_ns = 1: no setting", f"{mine}:19: /sys/block/sda/queue/read_ahead_kb=128: no setting",
-                 f"{mine}:21: skew_tick=1: no setting", f"{mine}:22: [bootloader] cmdline_less = -quiet: no setting",
-                 f"{mine}:23: [bootloader] audit = 0: continues the value", f'{mine}:25: [vm] dirty_ratio: no "key = value"'):
+    for line in (f"{mine}:3: [main] not-there: no such profile", f"{ring}:2: [main] ours: includes itself", f"{mine}:9: [sysctl] vm.dirty_ratio = ${{most}}: contains a variable",
+                 f"{mine}:11: [cpu.numa-balancing]: want must be a whole number", f"{mine}:12: [sysctl] no line of its own", f"{mine}:15: [cpu] min_perf_pct = 100: gputune has no setting",
+                 f"{mine}:17: [scheduler] sched_latency_ns = 1: gputune has no setting", f"{mine}:19: /sys/block/sda/queue/read_ahead_kb=128: gputune has no setting",
+                 f"{mine}:21: skew_tick=1: gputune has no setting", f"{mine}:22: [bootloader] cmdline_less = -quiet: gputune has no setting",
+                 f"{mine}:23: [bootloader] audit = 0: continuation lines", f'{mine}:25: [vm] dirty_ratio: not of the form "key = value"'):
         expect(f"every other line is listed, with its place: {line}", f"not taken: {line}" in err and f"; not taken: {line}"[:150] in text, (err, text))
     expect("and none besides", err.count("not taken: ") == 12, err)
     says("it is valid", ["profile", "check", "from-tuned"], 0, "valid", **user)

@@ -512,11 +512,11 @@ def limits(capture, tmp):
     told.write_text(re.sub(r"(Max locked memory +)\d+( +)\d+", r"\g<1>65536\g<2>65536", told.read_text()))
     site = to / "root/etc/security/limits.d"
     site.mkdir(parents=True, exist_ok=True)
-    for name, text, says in (("99-site.conf", "* hard memlock 64\n", "loses: /etc/security/limits.d/99-site.conf:1 sets 64 for *"),
+    for name, text, says in (("99-site.conf", "* hard memlock 64\n", "overwritten: /etc/security/limits.d/99-site.conf:1 sets 64 for *"),
                              ("10-site.conf", "* hard memlock 64\n", None), ("10-site.conf", "@hpc - memlock 64\n", "sets 64 for @hpc")):
         (site / name).write_text(text)
         code, out, err = Machine(to, f"{tmp}/limits-overlay").run("persist", "install", "--dry-run", "--only", "memory.memlock", "--profile", "published")
-        expect(f"limits: {name} {text.strip()}", says in out if says else "loses" not in out and "limits.d/10" not in out, (code, out, err))
+        expect(f"limits: {name} {text.strip()}", says in out if says else "overwritten" not in out and "limits.d/10" not in out, (code, out, err))
         (site / name).unlink()
 
 

@@ -231,8 +231,8 @@ static void network_files(void **state)
 	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "eth2"),
 			    "* /usr/lib/systemd/network/80-any.network:4 = 1500\n");
 	assert_string_equal(owners_of(w, KNOB_LINK, "rx-ring", "eth0"),
-			    "/etc/systemd/network/30-b.link:4 (where not judged "
-			    "(Driver=mlx5_core)) = 8192\n"
+			    "/etc/systemd/network/30-b.link:4 (where "
+			    "Driver=mlx5_core (not checked)) = 8192\n"
 			    "* /etc/systemd/network/20-a.link:4 = 4096\n"
 			    "netplan (/run/systemd/network) = ?\n");
 }

@@ -198,9 +198,9 @@ static void report_pages(void **state)
 	r.rows[0].found = "30";
 	r.rows[1].outcome = OUTCOME_RESET;
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
-	says(s, "left: changed since  memory.swappiness  10 -> 60\n");
+	says(s, "not undone: changed since  memory.swappiness  10 -> 60\n");
 	says(s,
-	     "20 restored, 1 reset (the old value was unknown), 1 left unchanged (changed since by "
+	     "20 restored, 1 reset (the old value was unknown), 1 not undone (changed since by "
 	     "others). --force also restores");
 	r.dry = true;
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
@@ -321,7 +321,7 @@ static void status_page(void **state)
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "kept at boot by: /etc/udev/rules.d/90-gputune.rules\n");
 	says(s, "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, "
-		"1 as before gputune, 1 lost at reboot, 1 unknown.\n");
+		"1 restored to the old value, 1 lost at reboot, 1 unknown.\n");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)),
 	     "No change of gputune is in effect on this machine.");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)),

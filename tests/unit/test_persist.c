@@ -665,10 +665,10 @@ static void test_request_refuses(void **state)
 {
 	(void)state;
 	refuses("", "boot.json");
-	refuses("[]", "not a request of gputune");
+	refuses("[]", "not a list of values that gputune wrote");
 	refuses("{'schema': 'gputune.boot/3', 'written_by': 'x', 'rows': []}", "gputune.boot/3");
 	refuses("{'schema': 'gputune.boot/1', 'written_by': 'x', 'rows': [], 'exec': 'x'}",
-		"not a request of gputune");
+		"not a list of values that gputune wrote");
 	refuses(HEAD "{}]}", "rows[0].id: missing");
 	refuses(HEAD
 		"{'exec': 'x', " REQUEST_KEYS("memory.swappiness", "sysctl", "x", "", "1") "}]}",

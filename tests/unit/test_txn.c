@@ -785,8 +785,8 @@ static void test_no_sync(void **state)
 		if (r == -ECANCELED && strcmp(fault_where(h), TXN_JOURNAL) == 0) {
 			first++;
 			assert_string_equal(l.e.text, TXN_JOURNAL
-					    ": Input/output error; gputune changes nothing that it "
-					    "cannot record there first");
+					    ": Input/output error; gputune must record a change "
+					    "there before making it");
 			assert_string_equal(lab_value(&l, KNOB_SYSCTL, "vm.swappiness"), "60");
 		}
 		host_close(h);

@@ -186,7 +186,7 @@ def igx(r):
         code, out = lab.gputune(b.v, f"apply {OPTIONS} --yes", 300)
         r.check(f"apply: {len(changes)} changes", code == 0, f"{code}: {out[-2500:]}")
         code, out = lab.gputune(b.v, "persist install --yes")
-        r.check("persist install", code == 0 and "loses" not in out, f"{code}: {out[-2000:]}")
+        r.check("persist install", code == 0 and "overwritten" not in out, f"{code}: {out[-2000:]}")
         b.again("kept")
         after_boot(r, b.v, changes, "after a reboot")
         b.v.must("printf '[cpu.power-mode]\\nwant = 3\\n' > /root/three.ini")

@@ -183,7 +183,7 @@ def apply_and_keep(r, b):
     code, out = lab.gputune(v, f"apply {OPTIONS} --yes", 300)
     r.check(f"apply: {len(changes)} changes", code == 0 and not refused, f"{code}: {refused} {out[-1500:]}")
     code, out = lab.gputune(v, "persist install --yes")
-    r.check("persist install, from the journal", code == 0 and "loses" not in out, f"{code}: {out[-2000:]}")
+    r.check("persist install, from the journal", code == 0 and "overwritten" not in out, f"{code}: {out[-2000:]}")
     code, out = lab.gputune(v, f"persist install --profile {SITE} --only memory.memlock --update-grub --yes", 300)
     r.check("persist install, from a profile, with update-grub", code == 0, f"{code}: {out[-2000:]}")
     code, out = lab.gputune(v, "persist diff")

@@ -228,7 +228,7 @@ void image_take(struct seeing *w, struct defect_place *p)
 				       i + 1);
 	}
 	if (clock_mono_ms() >= l.until)
-		world_left_out(w, "layers of the image after %d s", IMAGE_MS / 1000);
+		world_left_out(w, "layers of the image not read within %d s", IMAGE_MS / 1000);
 	world_left_out(w, "the contents of the image's libraries and files");
 	w->seen->images++;
 	json_decref(index);

@@ -150,7 +150,8 @@ static bool library_open_in(struct seeing *w, const struct defect_place *p, cons
 	size_t len;
 
 	if (!w->how->deep && w->content_ms > WORLD_CONTENT_MS) {
-		world_left_out(w, "the contents of some libraries, after %d ms: --deep reads all",
+		world_left_out(w,
+			       "the contents of libraries not read within %d ms: --deep reads all",
 			       WORLD_CONTENT_MS);
 		return false;
 	}

@@ -26,7 +26,7 @@ static const struct shape defect_found_shape = SHAPE_OF(defect_found, defect_fou
 	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
-	{ "unseen", "Fact that would decide it, and is unreadable.", SHAPE_TEXT(defect_found, unseen),
+	{ "unseen", "Unreadable fact that would decide it.", SHAPE_TEXT(defect_found, unseen),
 	  .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_found, s.only), .unknown = SHAPE_NULL },
@@ -66,7 +66,7 @@ static const struct shape defects_shape = SHAPE_OF(defects_view, defects,
 	{ "libraries", NULL, SHAPE_COUNT(defects_view, seen.libraries) },
 	{ "left_out", "Not examined.",
 	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
-	{ "orderless", "Versions that cannot be ordered: no entry applies to them.",
+	{ "orderless", "Versions that cannot be compared with the entries.",
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
 	{ "releases", "Software stacks as their makers released them, and whether each is complete here.",
 	  SHAPE_LIST(defects_view, baseline.items, baseline.n, baseline_found) },
@@ -239,8 +239,8 @@ static void page_found(struct doc *d, struct node *list, const struct defect_fou
 							: cell(f->s.fix) });
 	if (f->state == DEFECT_HERE && f->s.command)
 		node_more(d, list, "fix", cell(f->s.fix));
-	node_more(d, list, "only with", cell(f->s.only));
-	node_more(d, list, "not seen", cell(f->unseen));
+	node_more(d, list, "condition", cell(f->s.only));
+	node_more(d, list, "unreadable", cell(f->unseen));
 	node_more(d, list, "covered by", cell(f->covered));
 	node_more(d, list, "but", cell(f->s.but));
 }
@@ -263,8 +263,8 @@ static void page_more(struct doc *d, const struct defects_view *v, const char *t
 		if (f->state != state || (state == DEFECT_HERE && !is_security(f)))
 			continue;
 		if (!t)
-			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Only with",
-				      "~Not seen", "~Fix");
+			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Condition",
+				      "~Unreadable", "~Fix");
 		NODE_ROW(d, t, cell_as(STYLE_CODE, f->s.id), cell(f->place), cell(f->s.title),
 			 cell(f->s.only), cell(f->unseen), cell(f->s.fix));
 	}
@@ -280,8 +280,8 @@ static void page_baseline(struct doc *d, const struct baseline *b)
 
 	if (!b->n)
 		return;
-	t = DOC_TABLE(d, "Is this machine complete?", "~Release", "Verdict", "~Evidence", "~Here",
-		      "Support ends", "As of");
+	t = DOC_TABLE(d, "Are the installed releases complete?", "~Release", "Verdict", "~Evidence",
+		      "~Here", "Support ends", "As of");
 	for (size_t i = 0; i < b->n; i++) {
 		const struct baseline_found *f = &b->items[i];
 
@@ -315,12 +315,14 @@ static void page_seen(struct doc *d, const struct defects_view *v)
 		return;
 	list = doc_bullets(d);
 	for (size_t i = 0; i < s->n_left_out; i++)
-		node_bullet(d, list, cell(arena_printf(d->arena, "Left out: %s.", s->left_out[i])));
-	for (size_t i = 0; i < v->n_orderless; i++)
 		node_bullet(d, list,
-			    cell(arena_printf(d->arena,
-					      "Version cannot be ordered; no entry applies: %s.",
-					      v->orderless[i])));
+			    cell(arena_printf(d->arena, "Not checked: %s.", s->left_out[i])));
+	for (size_t i = 0; i < v->n_orderless; i++)
+		node_bullet(
+			d, list,
+			cell(arena_printf(d->arena,
+					  "Version that cannot be compared with the entries: %s.",
+					  v->orderless[i])));
 }
 
 struct doc *page_defects(struct arena *a, const struct defects_view *v)
@@ -368,10 +370,10 @@ static void page_one(struct doc *d, const struct defect_shown *s)
 	p = doc_pairs(d, NULL);
 	node_pair(d, p, "Component", cell(s->component));
 	node_pair(d, p, "Effect", cell(s->effect));
-	node_pair(d, p, "Shows as", cell(s->symptoms));
-	node_pair(d, p, "In logs", cell_as(STYLE_CODE, s->signatures));
+	node_pair(d, p, "Symptoms", cell(s->symptoms));
+	node_pair(d, p, "Log lines", cell_as(STYLE_CODE, s->signatures));
 	node_pair(d, p, s->cause_confirmed ? "Cause" : "Likely cause", cell(s->cause));
-	node_pair(d, p, "Only with", cell(s->only));
+	node_pair(d, p, "Condition", cell(s->only));
 	node_pair(d, p, "But", cell(s->but));
 	node_pair(d, p, "Worth", cell(s->worth));
 	node_pair(d, p, "Fix", cell(s->fix));

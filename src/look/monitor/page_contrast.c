@@ -38,7 +38,7 @@ static struct scale_of contrast_page_scale_of(const struct contrast_row *r)
 	if (strcmp(r->type->unit, "s") == 0 && rate)
 		return is_a(r, "cpu.") ? (struct scale_of){ 1, "CPUs" }
 				       : (struct scale_of){ 100, "% of the time" };
-	return (struct scale_of){ 1, rate ? "a second" : r->type->unit };
+	return (struct scale_of){ 1, rate ? "per second" : r->type->unit };
 }
 
 /* Both the same, and nothing moved. */
@@ -178,9 +178,9 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 		doc_text(d, "%zu quantit%s had the same constant value in both recordings.", stood,
 			 stood == 1 ? "y" : "ies");
 	doc_text(d,
-		 "Totals are rates per second. Intervals are of the difference of the means, at "
-		 "%.2f %% each: at most one comparison in 20 has a wrong row. Consecutive samples "
-		 "that correlate count as fewer. A difference below %.0f %% counts as none.",
+		 "Totals are rates per second. Each interval of a difference of means has %.2f %% "
+		 "confidence, so at most one comparison in 20 has a wrong row. Correlated samples "
+		 "count as fewer. A difference below %.0f %% counts as none.",
 		 100 * v->level, 100 * CONTRAST_THRESHOLD);
 	if (v->n_differs)
 		doc_heading(d, 2, "Other differences");
@@ -230,7 +230,7 @@ static const struct shape contrast_row_shape = SHAPE_OF(contrast_row, contrast_r
 	{ "low", NULL, SHAPE_REAL(contrast_row, interval.low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(contrast_row, interval.high), .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_CHOICE(contrast_row, verdict, contrast_verdict_names) },
-	{ "reason", "Of not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL });
+	{ "reason", "Reason for not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL });
 
 static double contrast_seconds(const void *object)
 {

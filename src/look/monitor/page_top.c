@@ -100,8 +100,7 @@ static void gpus(struct look_page *p, const struct top_view *v)
 		if (links)
 			look_gpu_details(p, &m->gpus[i], target);
 		if (m->gpus[i].integrated && bars) {
-			look_add_word(p, STYLE_MUTED,
-				      "    memory is the system's: see Memory below");
+			look_add_word(p, STYLE_MUTED, "    uses system memory: see Memory below");
 			look_end_line(p);
 		}
 	}
@@ -207,7 +206,7 @@ static bool overlay(struct look_page *p, const struct top_view *v)
 		"< >       10 s back and forward in a replay (or arrow keys)",
 		"q         quit",
 		"",
-		"held: P power cap, W too warm, B power brake; of the last interval",
+		"held: clock reduced by P power cap, W heat, B power brake (last interval)",
 	};
 	size_t n;
 	const struct finding *f;

@@ -370,7 +370,7 @@ static void add_match(struct text *when, const char *key, char *value)
 
 	text_add(when, when->len ? ", " : "");
 	if (!as || !plain) {
-		text_printf(when, "not judged (%s=%s)", key, value);
+		text_printf(when, "%s=%s (not checked)", key, value);
 		return;
 	}
 	for (char *c = value; *c; c++)
@@ -496,7 +496,7 @@ static void section_line(struct tuned *t, const char *section, char *key, char *
 	if (strcmp(section, "main") == 0 || strcmp(section, "variables") == 0)
 		return;
 	if (strstr(value, "${")) {
-		tuned_left(t, section, line, "has a variable");
+		tuned_left(t, section, line, "contains a variable");
 		return;
 	}
 	if (strcmp(section, "sysctl") == 0)
@@ -514,7 +514,7 @@ static void section_line(struct tuned *t, const char *section, char *key, char *
 			config_add_path(r, LAYER_TUNED,
 					tuned_rows[i].path ? tuned_rows[i].path : key, value);
 	if (r->n == before)
-		tuned_left(t, section, line, "no setting for it");
+		tuned_left(t, section, line, "gputune has no setting for it");
 }
 
 static void probe_config_profile(struct tuned *t, const char *name, int depth);
@@ -550,7 +550,7 @@ static void profile_text(struct tuned *t, char *text, int depth)
 			*comment = '\0';
 		value = strchr(line, '=');
 		if (in > key_in) {
-			tuned_left(t, section, line, "continues the value before it");
+			tuned_left(t, section, line, "continuation lines are not supported");
 			continue;
 		}
 		key_in = *line == '[' ? SIZE_MAX : in;
@@ -563,7 +563,7 @@ static void profile_text(struct tuned *t, char *text, int depth)
 				includes(t, value, depth);
 			section_line(t, section, line, value);
 		} else {
-			tuned_left(t, section, line, "no \"key = value\"");
+			tuned_left(t, section, line, "not of the form \"key = value\"");
 		}
 	}
 }
@@ -583,7 +583,7 @@ static void probe_config_profile(struct tuned *t, const char *name, int depth)
 	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 		    strlen(name) ||
 	    *name == '.' || depth >= DEPTH_MAX || t->read.n >= PROFILES_MAX) {
-		tuned_left(t, "main", name, "not a name, or too many are included");
+		tuned_left(t, "main", name, "invalid name, or too many includes");
 		return;
 	}
 	at = map_at(r->p->a, &t->read, name);

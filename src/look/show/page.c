@@ -233,7 +233,7 @@ static struct cell driver_cell(struct doc *d, const struct machine *m)
 			       seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
 			       fact_text(&m->gpu.driver_flavour, ""));
 	if (fact_or(&m->gpu.cuda_driver, 0) > 0)
-		show_page_part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000,
+		show_page_part(&t, "CUDA up to %lld.%lld", m->gpu.cuda_driver.v / 1000,
 			       m->gpu.cuda_driver.v % 1000 / 10);
 	if (seen_ok(&m->software.cuda_toolkit.f))
 		show_page_part(&t, "toolkit %s", m->software.cuda_toolkit.v);

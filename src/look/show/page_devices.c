@@ -228,14 +228,14 @@ static const struct pick identity_picks[] = {
 	PICK_MADE(capability, "CC"),
 	PICK(gpu, numa_node, "NUMA"),
 	PICK(gpu, architecture, "Architecture"),
-	PICK(gpu, cpu_affinity, "CPUs near"),
+	PICK(gpu, cpu_affinity, "Local CPUs"),
 	PICK(gpu, vbios, "VBIOS"),
 };
 static const struct pick clock_picks[] = {
 	GPU_INDEX,
 	PICK_OF(gpu, clock_sm_mhz, clock_sm_max_mhz, "SM clock"),
 	PICK_OF(gpu, clock_mem_mhz, clock_mem_max_mhz, "Memory clock"),
-	PICK(gpu, clock_app_sm_mhz, "Set clock"),
+	PICK(gpu, clock_app_sm_mhz, "App clock"),
 	PICK_FIGURE(power, "Power"),
 	PICK(gpu, temperature_c, "Temp."),
 	PICK(gpu, util_gpu_pct, "Busy"),
@@ -285,10 +285,10 @@ static const struct pick driver_picks[] = {
 	PICK(gpus, sxid_nonfatal, "Other SXid events in the log"),
 };
 static const struct pick xid_picks[] = {
-	PICK(gpu_xid, pci, "GPU at"),
+	PICK(gpu_xid, pci, "GPU address"),
 	PICK(gpu_xid, index, "Xid"),
 	PICK(gpu_xid, count, "Lines"),
-	PICK(gpu_xid, age_s, "Last ago"),
+	PICK(gpu_xid, age_s, "Since last"),
 };
 static const struct pick process_picks[] = {
 	PICK(gpu_process, index, "PID"),
@@ -395,8 +395,8 @@ static const struct pick queue_picks[] = {
 	PICK_OF(nic, rx_ring, rx_ring_max, "RX ring"),
 	PICK_OF(nic, tx_ring, tx_ring_max, "TX ring"),
 	PICK_OF(nic, channels, channels_max, "Channels"),
-	PICK(nic, rx_coalesce_us, "RX waits"),
-	PICK(nic, tx_coalesce_us, "TX waits"),
+	PICK(nic, rx_coalesce_us, "RX coalesce"),
+	PICK(nic, tx_coalesce_us, "TX coalesce"),
 	PICK(nic, adaptive_rx, "Adaptive"),
 	PICK(nic, rx_dropped, "Dropped"),
 	PICK(nic, rx_missed, "Missed"),

@@ -89,7 +89,7 @@ static const struct pick cpu_picks[] = {
 	PICK_MADE(host_page_threads, "CPUs"),
 	PICK(cpus, online, "Online"),
 	PICK(cpus, isolated, "Isolated"),
-	PICK(cpus, nohz_full, "Without tick (nohz_full)"),
+	PICK(cpus, nohz_full, "Tickless (nohz_full)"),
 	PICK(cpus, smt_active, "SMT active"),
 	PICK(cpus, boost, "Boost"),
 	PICK(cpus, idle_driver, "Idle driver"),
@@ -100,7 +100,7 @@ static const struct pick cpu_picks[] = {
 };
 static const struct pick type_picks[] = {
 	PICK(core_type, name, "Core type"),    PICK(core_type, role, "Role"),
-	PICK(core_type, cpus, "CPUs"),	       PICK(core_type, max_khz, "Up to"),
+	PICK(core_type, cpus, "CPUs"),	       PICK(core_type, max_khz, "Max. clock"),
 	PICK(core_type, capacity, "Capacity"), PICK(core_type, midr, "MIDR"),
 };
 static const struct pick policy_picks[] = {
@@ -296,8 +296,8 @@ static const struct pick disk_pool_picks[] = {
 };
 static const struct pick zfs_picks[] = {
 	PICK(storage, zfs_version, "ZFS"),
-	PICK(storage, zfs_arc_size, "ARC now"),
-	PICK(storage, zfs_arc_c_max, "ARC at most"),
+	PICK(storage, zfs_arc_size, "ARC size"),
+	PICK(storage, zfs_arc_c_max, "ARC maximum"),
 	PICK(storage, zfs_arc_max, "ARC limit set"),
 };
 

@@ -539,7 +539,7 @@ static void features(struct maker *k)
 	feature(k, "USE_NCCL", true, "collectives");
 	if (good)
 		feature(k, "USE_SYSTEM_NCCL", true,
-			arena_printf(k->a, "NCCL %s is installed: one version in all programs",
+			arena_printf(k->a, "NCCL %s is installed, so all programs use one version",
 				     nccl->version));
 	else if (nccl || !k->out->unseen)
 		feature(k, "USE_SYSTEM_NCCL", false,

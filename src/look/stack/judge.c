@@ -191,7 +191,8 @@ static void pins(struct judge *j, const struct stack_place *p, const struct dist
 	f->reason = *wrong ? "it requires versions other than the installed ones; their interfaces "
 			     "may differ"
 			   : arena_printf(j->a, "%zu dependencies match the pinned versions%s", met,
-					  missing ? "; those not installed do not count" : "");
+					  missing ? "; packages that are not installed are ignored"
+						  : "");
 	if (*wrong)
 		f->command = arena_printf(
 			j->a, "%s -m pip install --force-reinstall '%s==%s'",

@@ -163,8 +163,8 @@ static int library_variant_look_file(struct finding_variant *f, const char *path
 		theirs = realpath(arena_printf(f->a, "%s/%s", folder, f->out->soname), NULL);
 		if (!own || !theirs || strcmp(own, theirs) != 0)
 			r = err_set(e, -EINVAL,
-				    "%s: the loader uses %s in that folder, which is another file",
-				    path, f->out->soname);
+				    "%s: in that folder the loader uses another file, %s", path,
+				    f->out->soname);
 	}
 	free(own);
 	free(theirs);

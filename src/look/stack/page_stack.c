@@ -130,7 +130,8 @@ static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t 
 			 count[CODE_JIT], count[CODE_CANNOT]);
 	}
 	if (!v->how->n_gpus)
-		doc_text(d, "Unknown for which GPU: %s. Give --gpu sm_121.", v->gpus_from);
+		doc_text(d, "Target GPU unknown: %s. Give one, such as --gpu sm_121.",
+			 v->gpus_from);
 }
 
 struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)

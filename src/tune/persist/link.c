@@ -83,8 +83,8 @@ static const char *netplan_id(struct links *l, const struct nic *n, const char *
 		return NULL;
 	persist_note(l->a, l->p,
 		     arena_printf(l->a,
-				  "No netplan file names %s: from the next boot on gputune's file "
-				  "does, so netplan will configure it.",
+				  "No netplan file names %s. gputune's file does, so netplan "
+				  "configures it from the next boot on.",
 				  n->name));
 	return n->name;
 }
@@ -168,8 +168,8 @@ static void netplan_file(struct links *l)
 	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
 	persist_note(l->a, l->p,
 		     "netplan reads its files at boot; \"netplan apply\" applies them now and may "
-		     "interrupt links. With an mtu it disables wake-on-LAN, unless a file has "
-		     "wakeonlan: true.");
+		     "interrupt links. For an interface with an mtu, netplan disables wake-on-LAN "
+		     "unless a file has wakeonlan: true.");
 }
 
 static void manager_file(struct links *l)
@@ -240,8 +240,8 @@ static void networkd_row(struct links *l, size_t i)
 		if (l->p->rows[k].keeper != PERSIST_IN_LINK || strcmp(l->p->rows[k].by, path) != 0)
 			continue;
 		if (strcmp(l->p->rows[k].value, row->value) != 0)
-			persist_refuse(
-				row, "another interface of the same networkd file has another MTU");
+			persist_refuse(row, "the same networkd file configures another interface, "
+					    "which needs a different MTU");
 		return;
 	}
 	persist_header(&all, l->p->rows, l->p->n, PERSIST_IN_LINK, path);

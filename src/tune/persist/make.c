@@ -139,7 +139,7 @@ static const char *persist_make_modules_line(struct arena *a, const struct machi
 					     const struct persist_entry *row, const char **why)
 {
 	(void)m;
-	*why = "a file for the next boot can load a module, but not keep one out";
+	*why = "no file can keep a module from loading at the next boot";
 	return strcmp(row->value, "loaded") == 0 ? arena_printf(a, "%s\n", row->knob.name) : NULL;
 }
 

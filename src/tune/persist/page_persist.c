@@ -13,7 +13,7 @@ static const struct {
 	const char *name, *text;
 	enum style style;
 } states[] = {
-	[PERSIST_FILE_SAME] = { "same", "as written", STYLE_GOOD },
+	[PERSIST_FILE_SAME] = { "same", "unchanged", STYLE_GOOD },
 	[PERSIST_FILE_NEW] = { "new", "to be created", STYLE_WARN },
 	[PERSIST_FILE_CHANGED] = { "changed", "to be replaced", STYLE_WARN },
 	[PERSIST_FILE_MISSING] = { "missing", "no longer exists", STYLE_BAD },
@@ -57,7 +57,7 @@ static struct cell boot_cell(struct doc *d, const struct persist_entry *k)
 	if (k->refusal)
 		return cell_as(STYLE_WARN, k->refusal);
 	if (k->loses)
-		return cell_printf(d, STYLE_BAD, "loses: %s", k->loses);
+		return cell_printf(d, STYLE_BAD, "overwritten: %s", k->loses);
 	if (k->contested)
 		return cell_as(STYLE_WARN, k->contested);
 	return cell_as(STYLE_GOOD, "in effect");
@@ -216,13 +216,13 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 			continue;
 		NODE_ROW(d, t, cell_as(STYLE_CODE, o->knob.name),
 			 o->outcome == OUTCOME_FOREIGN
-				 ? cell_as(STYLE_WARN, "not removed: not as gputune wrote it")
+				 ? cell_as(STYLE_WARN, "not removed: edited since gputune wrote it")
 			 : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
-			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these lines")
+			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "lines removed")
 			 : is_absent(o) && o->outcome == OUTCOME_ALREADY
 				 ? cell_as(STYLE_GOOD, "did not exist")
 			 : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
-					: cell_as(STYLE_GOOD, "as before"),
+					: cell_as(STYLE_GOOD, "old contents restored"),
 			 cell(o->sentence));
 	}
 	node_drop_empty(t);

@@ -230,7 +230,7 @@ static int persist_request_add(struct reading *r, const struct persist_entry *ro
 						  !knob_valid(&row->knob, row->before, &why))
 		return bad(r, "%.60s: %s", row->id, why);
 	if (r->n == EXPANDED_MAX)
-		return bad(r, "it stands for more than %d values", EXPANDED_MAX);
+		return bad(r, "it expands to more than %d values", EXPANDED_MAX);
 	ARENA_ADD(r->a, r->rows, r->n) = *row;
 	return 0;
 }
@@ -266,7 +266,7 @@ static int document(struct reading *r, const json_t *j)
 	struct err why = { 0 };
 
 	if (json_object_size(j) != 3 || !schema)
-		return bad(r, "not a request of gputune");
+		return bad(r, "not a list of values that gputune wrote");
 	if (strcmp(schema, "gputune.boot/1") == 0)
 		keys--; /* without "before" */
 	else if (strcmp(schema, "gputune.boot/2") != 0)

@@ -71,7 +71,7 @@ static int check_before(struct txn_run *r, const struct knob *k, const char *bef
 
 static int set_just_now(struct txn_run *r, const struct knob *k, const char *now, struct err *why)
 {
-	err_set(why, -ESTALE, "another program set %s to %s while this one ran", knob_text(r->a, k),
+	err_set(why, -ESTALE, "another program set %s to %s while gputune ran", knob_text(r->a, k),
 		now);
 	err_hint(why, "make a new plan after that program has exited");
 	return -ESTALE;
@@ -300,7 +300,7 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 	code = write_flush(&r->writer);
 	if (code)
 		return err_set(why, code,
-			       "%s: %s; gputune changes nothing that it cannot record there first",
+			       "%s: %s; gputune must record a change there before making it",
 			       TXN_JOURNAL, strerror(-code));
 	for (size_t i = first; code == 0 && i < r->now->n; i++)
 		code = carry_out(r, i, why);

@@ -402,7 +402,7 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p,
 	if (own)
 		return err_set(e, -EPERM,
 			       "plan %s was approved in the login session that requests it: "
-			       "approve it in another one",
+			       "approve it in another login session",
 			       p->hash);
 	r = host_make_dir(h, file_of(a, p->hash, "taken"), 0700);
 	if (r)

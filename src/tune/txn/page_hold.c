@@ -17,7 +17,7 @@ static const struct {
 	[HOLD_WAITS] = { "after a reboot", STYLE_WARN },
 	[HOLD_MISSED] = { "not set by the reboot", STYLE_BAD },
 	[HOLD_FOREIGN] = { "changed by others", STYLE_BAD },
-	[HOLD_BACK] = { "as before gputune", STYLE_WARN },
+	[HOLD_BACK] = { "restored to the old value", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
 	[HOLD_RESET] = { "reset by a later change of gputune", STYLE_WARN },
 	[HOLD_UNKNOWN] = { "unknown", STYLE_UNKNOWN },
@@ -91,7 +91,7 @@ static void hold_page_found(struct doc *d, struct node *list, const struct hold_
 	if (r->e->unread)
 		f.badge = cell_as(STYLE_BAD, "unknown: the journal line is unreadable");
 	else if (is_away(r))
-		f.badge = cell_as(STYLE_BAD, "left: missing now");
+		f.badge = cell_as(STYLE_BAD, "not undone: missing now");
 	else if (r->e->state == ENTRY_STUCK)
 		f.badge = cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text);
 	figure_values(d->arena, unit, &f.now, &f.wanted);

@@ -42,8 +42,8 @@ static const char *outcome_text(enum outcome o)
 		[OUTCOME_RESTORED] = "restored",
 		[OUTCOME_ALREADY] = "was already restored",
 		[OUTCOME_RESET] = "reset",
-		[OUTCOME_COVERED] = "held by a later change",
-		[OUTCOME_FOREIGN] = "left: changed since",
+		[OUTCOME_COVERED] = "changed again later",
+		[OUTCOME_FOREIGN] = "not undone: changed since",
 		[OUTCOME_GONE] = "gone",
 	};
 
@@ -257,9 +257,9 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 		{ OUTCOME_RESTORED, "restored" },
 		{ OUTCOME_ALREADY, "unchanged" },
 		{ OUTCOME_RESET, "reset (the old value was unknown)" },
-		{ OUTCOME_COVERED, "held by a later transaction" },
-		{ OUTCOME_FOREIGN, "left unchanged (changed since by others)" },
-		{ OUTCOME_GONE, "abandoned (its device or file is missing)" },
+		{ OUTCOME_COVERED, "changed again by a later transaction" },
+		{ OUTCOME_FOREIGN, "not undone (changed since by others)" },
+		{ OUTCOME_GONE, "abandoned (device or file is missing)" },
 		{ OUTCOME_NOT_TRIED, "not tried" },
 		{ OUTCOME_STUCK, "stuck" },
 	};

@@ -48,7 +48,7 @@ static long long report_transaction(const void *object)
 	{ "recovery", "Results of the changes in them.",                                                      \
 	  SHAPE_LIST(txn_report, recovery, n_recovery, outcome_row), OF_REPORT },                           \
 	{ "rows", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row), OF_REPORT },                                   \
-	{ "leftovers", "Sentences about files of an interrupted write, and what was done with each.",         \
+	{ "leftovers", "Messages about files that an interrupted write left, and what was done with each.",         \
 	  SHAPE_TEXT_LIST(txn_report, leftovers, n_leftovers), OF_REPORT }
 
 static const struct shape_row apply_rows[] = { TRANSACTION_ROW, REPORT_ROWS };

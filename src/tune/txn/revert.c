@@ -315,9 +315,11 @@ static const char *restore_side_effects(struct txn_run *r, const struct entry *e
 		if (code == 0)
 			code = knob_get(r->h, r->a, &s->knob, &now, &why);
 		if (code || !knob_same(&s->knob, now, want))
-			return arena_printf(r->a, "%s, which it also reset: %s",
-					    knob_text(r->a, &s->knob),
-					    code ? why.text : "it did not accept its old value");
+			return arena_printf(
+				r->a,
+				"the same write also reset %s, which could not be restored: %s",
+				knob_text(r->a, &s->knob),
+				code ? why.text : "it did not accept its old value");
 	}
 	return NULL;
 }

@@ -24,7 +24,7 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 		holder = txn_holder(h, a);
 		err_set(e, r, "another gputune is changing this machine%s%s", holder ? ": " : "",
 			holder ? holder : "");
-		err_hint(e, "wait for it to end; it holds %s", TXN_LOCK);
+		err_hint(e, "wait for it to end; it has locked %s", TXN_LOCK);
 		return r;
 	}
 	if (r == HOST_NOT_OURS)
@@ -34,8 +34,8 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 			       "changes are not possible here: the machine was opened read-only");
 	if (r == -EROFS) {
 		err_set(e, r,
-			"%s is on a read-only file system: gputune changes nothing that it cannot "
-			"record there first",
+			"%s is on a read-only file system: gputune must record a change there "
+			"before making it",
 			TXN_DIR);
 		err_hint(e,
 			 "\"findmnt -T %s\" shows the file system; mount -o remount,rw makes it "
@@ -51,8 +51,7 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 	if (r)
 		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
 	if (r == -ENOSPC || r == -EDQUOT)
-		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
-			    "space");
+		err_hint(e, "gputune must record a change there before making it: free some space");
 	return r;
 }
 

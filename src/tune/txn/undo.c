@@ -190,7 +190,7 @@ static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *
 	if (code) {
 		text_clear(&r->writer.waiting);
 		err_set(e, code, "%s: %s: nothing was undone", TXN_JOURNAL, strerror(-code));
-		err_hint(e, "gputune changes nothing that it cannot record there first: free some "
+		err_hint(e, "gputune must record a change there before making it: free some "
 			    "space");
 		return code;
 	}

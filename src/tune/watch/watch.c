@@ -441,7 +441,7 @@ static void watch_watch_changed(struct watcher *g, struct watched_knob *it, enum
 	if (reaction == REACT_BACK_OFF && can_be_set_again(it) &&
 	    ((sight != SIGHT_RESET && !lost) || blamed->login_uid > 0 ||
 	     (blamed->pid && blamed->login_uid == 0))) {
-		watch_log(g, EVENT_LEFT, it, now)->note = "its new value is left";
+		watch_log(g, EVENT_LEFT, it, now)->note = "its new value is kept";
 		it->state = ITEM_LEFT;
 		item_set_now(it, now);
 		return;
