@@ -624,7 +624,7 @@ static void script_runs(void **state)
 	box_file(&b, "sys/devices/system/cpu/cpu3/cpuidle/state2/disable", "7\n");
 	if (script(&b, "undo"))
 		fail_msg("%s", contents(&f.a, &b, "out"));
-	says(contents(&f.a, &b, "out"), "left alone, it is '7' by now");
+	says(contents(&f.a, &b, "out"), "not undone, it is now '7'");
 	expect(&f, &b, "proc/sys/vm/swappiness", "60");
 	expect(&f, &b, "proc/sys/vm/dirty_ratio", "0");
 	expect(&f, &b, "proc/sys/vm/dirty_bytes", "1073741824");
@@ -651,7 +651,7 @@ static void script_stops(void **state)
 	install(&f, &b, script_of(&f, &f.p));
 	box_file(&b, "state/tx", "2048\n");
 	assert_int_equal(script(&b, "apply"), 1);
-	says(contents(&f.a, &b, "out"), "nic.rings on eth0 is '2048', and the plan saw '1024'");
+	says(contents(&f.a, &b, "out"), "nic.rings on eth0 is '2048', but was '1024' in the plan");
 	expect(&f, &b, "proc/sys/vm/swappiness", "60");
 	expect(&f, &b, "sys/block/nvme0n1/queue/scheduler", "mq-deadline");
 	/* One that is not taken stops it in the middle, and undo takes back what was done. */
