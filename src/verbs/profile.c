@@ -197,7 +197,8 @@ static void want_from_tuned(struct arena *a, const struct assignment *it, struct
 		want = arena_printf(a, "%c= %s", *value, value + 1);
 	for (char *bar = want; (bar = strchr(bar, '|'));)
 		*bar = ' ';
-	err_set(&e, 0, "%s:%u: %s=%s: gputune has no setting for it", it->file, it->line, it->name, value);
+	err_set(&e, 0, "%s:%u: %s=%s: gputune has no setting for it", it->file, it->line, it->name,
+		value);
 	SETTING_FOR_EACH (s) {
 		struct profile p = { 0 };
 		struct profile_file f = { a, &p, { .path = it->file, .e = &e } };

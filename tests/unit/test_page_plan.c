@@ -199,9 +199,8 @@ static void report_pages(void **state)
 	r.rows[1].outcome = OUTCOME_RESET;
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
 	says(s, "not undone: changed since  memory.swappiness  10 -> 60\n");
-	says(s,
-	     "20 restored, 1 reset (the old value was unknown), 1 not undone (changed since by "
-	     "others). --force also restores");
+	says(s, "20 restored, 1 reset (the old value was unknown), 1 not undone (changed since by "
+		"others). --force also restores");
 	r.dry = true;
 	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
 	says(s, "Dry run: nothing was written. The result would be: 20 restored, 1 reset");
