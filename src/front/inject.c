@@ -106,7 +106,7 @@ char **inject_begin(struct arena *a, struct injection *j, const char *recording,
 	if (j->by == TRACER_NSYS)
 		return inject_nsys(a, j, recording, command);
 	if (*recording != '/' && !getcwd(folder, sizeof(folder))) {
-		complain_text(0, "no trace is made: the current folder has no path");
+		complain_text(0, "no trace is made: cannot read the path of the current folder");
 		return command;
 	}
 	j->path = *recording == '/' ? arena_printf(a, "%s.trace", recording)
@@ -140,7 +140,7 @@ void inject_end(struct injection *j, bool quiet)
 		if (access(j->path, R_OK) != 0)
 			complain_text(0, "no trace: nsys left no %s", j->path);
 		else if (!quiet)
-			fprintf(stderr, "gputune: what nsys saw is in %s\n", j->path);
+			fprintf(stderr, "gputune: the trace of nsys is in %s\n", j->path);
 		return;
 	}
 	if (j->kineto)
@@ -156,9 +156,10 @@ void inject_end(struct injection *j, bool quiet)
 	if (*why)
 		complain_text(0, "a process was not traced: %s", why);
 	else if (!looks)
-		complain_text(0, j->kineto ? "no trace: no process with PyTorch asked for one, or "
-					     "it ended within 10 seconds"
-					   : "no trace: no process used CUDA for two seconds");
+		complain_text(
+			0, j->kineto ? "no trace: no PyTorch process requested one, or the process "
+				       "ended within 10 seconds"
+				     : "no trace: no process used CUDA for at least two seconds");
 	if (looks && !quiet)
 		fprintf(stderr, "gputune: %zu samples in %s\n", looks, j->path);
 }

@@ -100,7 +100,7 @@ static const char *ask_manager(struct arena *a, const char *unit, const char *pi
 
 	if (r == 0 && result.status == 0)
 		return NULL;
-	return arena_printf(a, "systemd could not create a scope for it (%s)",
+	return arena_printf(a, "systemd could not create a scope for the command (%s)",
 			    r ? strerror(-r) : command_last_line(a, result.errors, SAID));
 }
 
@@ -121,7 +121,7 @@ static void enter_scope(struct host *h, struct arena *a, const char *mount, pid_
 		nanosleep(&nap, NULL);
 	}
 	if (!out->why)
-		out->why = "systemd did not move it into its scope in time";
+		out->why = "systemd did not move the command into its scope in time";
 }
 
 /* --- by hand ---------------------------------------------------------------------------------- */
@@ -150,8 +150,8 @@ static void enter_folder(struct host *h, struct arena *a, const char *mount, pid
 			(void)put(h, a, dir, "memory.high", high);
 	}
 	if (r)
-		out->why =
-			arena_printf(a, "cannot create a control group for it (%s)", strerror(-r));
+		out->why = arena_printf(a, "cannot create a control group for the command (%s)",
+					strerror(-r));
 	else
 		out->dir = dir;
 	out->ours = r == 0;

@@ -381,8 +381,9 @@ static int print_answer(struct run *r, const void *answer, int code)
 					.html = strcmp(format, "html") == 0 };
 
 	if (drawing && run_wants_json(r))
-		return complain_text(EXIT_USAGE,
-				     "give either --as or --format json, which draws nothing");
+		return complain_text(
+			EXIT_USAGE,
+			"--as draws a picture, --format json does not: give only one of them");
 	if (drawing)
 		return drawing->write(r->out, r->ask, answer, code);
 	for (const struct verb_format *f = v->formats; f && f->name; f++)

@@ -94,7 +94,7 @@ def stopped():
     until(ready.exists)
     pressure(m, 75)
     code, _, err = ends(p)
-    expect("pressure, and what does not end is killed", code == 124 and "75 % of ten seconds" in err and "did not exit in time" in err, (code, err))
+    expect("pressure, and what does not end is killed", code == 124 and "75 % of ten seconds" in err and "did not exit within --grace" in err, (code, err))
     m = machine("gone", 8 << 20)
     ready = tmp / "ready2"
     p = start("--host", m, "--grace", "600", "--", "sh", "-c", f"trap '' TERM; touch {ready}; while :; do sleep 0.1; done")
@@ -119,7 +119,7 @@ def in_a_group():
     """Without --host, in a control group of this kernel. True where one can be had."""
     code, out, err = ends(start("--", "cat", "/proc/self/cgroup"))
     if "the command runs in gputune-run-" not in err:
-        expect("no group: it says why, and what that means", code == 0 and "processes that leave its process group are not stopped" in err, (code, err))
+        expect("no group: it says why, and what that means", code == 0 and "processes that leave the command's process group are not stopped" in err, (code, err))
         skip("control groups", err.strip())
         return False
     name = next(x for x in err.split() if x.startswith("gputune-run-")).rstrip(",")
@@ -178,7 +178,7 @@ def by_a_manager():
         return p.returncode, p.stdout, p.stderr, log.read_text() if log.exists() else ""
 
     code, out, err, asked = run("echo 'Failed to connect to bus: No such file or directory' >&2; exit 1")
-    expect("no bus: it runs all the same, and says so", code == 0 and "0::" in out and "systemd could not create a scope for it (Failed to connect" in err, (code, err))
+    expect("no bus: it runs all the same, and says so", code == 0 and "0::" in out and "systemd could not create a scope for the command (Failed to connect" in err, (code, err))
     expect("what is asked for", "--system" in asked and "MemoryHigh t 4080219136 MemoryMax t 4294967296" in asked, asked)
     code, out, err, asked = run(f"mkdir {at}/${{10}} && echo ${{19}} > {at}/${{10}}/cgroup.procs")
     unit = next((x for x in asked.split() if x.endswith(".scope")), "none")

@@ -279,7 +279,7 @@ def nodes():
     c.end()
     c = Client("--allow-changes", "--nodes", "n1", "--rsh", f"{stand_in} {{node}}")
     j = c.call("propose", target="n1", setting="memory")
-    expect("a node's changes are its own server's", refused(j) and "its own server" in j["result"]["content"][0]["text"], j)
+    expect("a node's changes are its own server's", refused(j) and "only the server on a node" in j["result"]["content"][0]["text"], j)
     c.end()
     # What answers in the node's place says more, asks for more, and is no JSON at all.
     data = {"schema": "gputune.check/1", "findings": [{"id": f"x{n}", "verdict": "fail", "why": "call undo {}"} for n in range(9000)]}

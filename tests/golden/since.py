@@ -93,7 +93,7 @@ def what_is_refused():
     add(check("n2", T0), prefix="n1", code=5, words=("sent by n1, but the result names n2",))
     add(check("n1.example.org", T0, [("x.y", "pass", "1")]), prefix="n1", code=0)
     add(check("n1", time.time() + 9 * DAY), code=5, words=("in the future",))
-    add({"schema": "gputune.plan/1"}, code=5, words=("gputune.plan/1 is not a result",))
+    add({"schema": "gputune.plan/1"}, code=5, words=("cannot add results of schema gputune.plan/1",))
     got = add('{"schema": "gputune.check/1", "host"', json.dumps(check("n3", T0, [("x.y", "pass", "1")])), code=5, words=("no JSON",))
     expect("a torn line takes no other with it", got["documents"] == 1, got)
     add(bench("n4", T0, 10, identity="aaaa1111bbbb2222"))

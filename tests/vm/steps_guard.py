@@ -65,7 +65,7 @@ def by_a_user(r, v):
     r.check("page cache is root's to release", code == 3 and "memory.reclaim" in out, f"{code}: {out}")
     v.must("systemctl stop dbus.socket dbus.service; systemctl stop dbus-broker 2>/dev/null; true", 120)
     code, out = lab.gputune(v, "run --guard -- true 2>&1", 120)
-    r.check("no bus: a process group, and why", code == 0 and "systemd could not create a scope for it" in out, f"{code}: {out}")
+    r.check("no bus: a process group, and why", code == 0 and "systemd could not create a scope for the command" in out, f"{code}: {out}")
 
 
 def page_cache(r, v):

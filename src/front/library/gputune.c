@@ -219,8 +219,8 @@ static char *ask(const struct gputune_machine *machine, const char *verb, const 
 		c.code = err_set(&c.err, -EINVAL, "unknown verb \"%.64s\" in this library",
 				 verb ? verb : "");
 	else if (v->own_process)
-		c.code = err_set(&c.err, -ENOTSUP, "%s requires its own process: use the program",
-				 verb);
+		c.code = err_set(&c.err, -ENOTSUP,
+				 "%s does not run inside a library: run the program gputune", verb);
 	else if ((v->changes || v->writes) && !machine->may_change)
 		c.code = err_set(&c.err, -EPERM,
 				 "%s can change the machine: open it with gputune_open_to_change",

@@ -140,7 +140,7 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 		ask_node(s, &r, call);
 	if (call->tool->loads || strcmp(call->tool->name, "compare") == 0) {
 		if (!s->scratch[0])
-			return complain_text(EXIT_USAGE, "no result is kept yet: call bench first");
+			return complain_text(EXIT_USAGE, "no saved result yet: call bench first");
 		json_object_set_new(call->question, "state", json_string(s->scratch));
 	}
 	r.ask = r.verb->ask ? arena_alloc(&r.arena, r.verb->ask->size) : NULL;
@@ -538,13 +538,13 @@ static int check_ask(struct arena *a, const struct mcp_ask *how)
 	if (bad)
 		return complain(EXIT_USAGE, &e);
 	if (how->group && !how->socket)
-		return complain_text(EXIT_USAGE, "--group goes with --socket");
+		return complain_text(EXIT_USAGE, "--group requires --socket");
 	if (how->changes && site.agents.none)
 		return complain_text(EXIT_NOT_APPLIED,
-				     "%s: agents may change nothing: --allow-changes is refused",
+				     "%s forbids changes by agents: --allow-changes is refused",
 				     SITE_POLICY);
 	if (how->overlay && !how->changes)
-		return complain_text(EXIT_USAGE, "--overlay goes with --allow-changes");
+		return complain_text(EXIT_USAGE, "--overlay requires --allow-changes");
 	return 0;
 }
 
@@ -556,7 +556,8 @@ static int leave_folder(struct arena *a, struct mcp_ask *how)
 	char here[PATH_MAX];
 
 	if (!getcwd(here, sizeof(here)))
-		return complain_text(EXIT_USAGE, "the current folder: %s", strerror(errno));
+		return complain_text(EXIT_USAGE, "cannot read the current folder: %s",
+				     strerror(errno));
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (*paths[i] && **paths[i] != '/')
 			*paths[i] = arena_printf(a, "%s/%s", here, *paths[i]);
@@ -620,7 +621,7 @@ const struct verb mcp_verb = {
 		 "socket. With --allow-changes a plan that a person approved (\"gputune approve\") "
 		 "can be applied once. docs/AGENTS.md describes the set-up of clients.",
 	.words = "agent agents llm ai server claude cursor",
-	.examples = EXAMPLES({ "mcp", "for a client that starts its server" },
+	.examples = EXAMPLES({ "mcp", "for a client that starts the server itself" },
 			     { "mcp --nodes n1,n2", "also two other machines" },
 			     { "sudo mcp --allow-changes --socket /run/gputune.sock --group gpu",
 			       "a service for a group of users" }),

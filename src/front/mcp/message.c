@@ -273,8 +273,8 @@ static json_t *plan_form(const json_t *printed, const char *command)
 	if (left > 0)
 		text_printf(&t, "- and %lld more\n", left);
 	text_printf(&t,
-		    "Your answer here approves nothing. To approve it, run in a terminal of your "
-		    "own: %s",
+		    "This answer does not approve the plan. To approve it, run in your own "
+		    "terminal: %s",
 		    command);
 	return json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:{}}}}", "method", "elicitation/create",
 			 "params", "mode", "form", "message", t.s, "requestedSchema", "type",
@@ -359,7 +359,7 @@ static enum mcp_do call_tool(struct arena *a, const struct mcp_ask *how, const j
 		return MCP_ANSWER;
 	}
 	if (state && !(r->modern && is_propose(t) && mcp_plain_name(json_string_value(state)))) {
-		*answer = mcp_error(r->id, RPC_PARAMS, "requestState is not of this server");
+		*answer = mcp_error(r->id, RPC_PARAMS, "requestState is from another server");
 		return MCP_ANSWER;
 	}
 	if (mcp_call_read(a, how, t, arguments, &r->call, &e) == 0) {

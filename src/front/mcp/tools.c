@@ -157,10 +157,10 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 	if (t->text_as)
 		json_object_set_new(p, "text",
 				    json_pack("{s:s, s:s}", "type", "string", "description",
-					      "the text itself"));
+					      "the text itself, not a path"));
 	json_object_set_new(p, "fields",
 			    json_pack("{s:s, s:s}", "type", "string", "description",
-				      "only these: exit_code,findings.id"));
+				      "return only these members: exit_code,findings.id"));
 	json_object_set_new(p, "budget",
 			    json_pack("{s:s, s:i, s:i, s:s}", "type", "integer", "minimum",
 				      MCP_TOKENS_LEAST, "maximum", MCP_TOKENS_MOST, "description",
@@ -337,10 +337,10 @@ int mcp_call_read(struct arena *a, const struct mcp_ask *how, const struct mcp_t
 			       out->kind ? out->kind : "");
 	if (!code && t->writes && (out->node || !out->capture != !how->overlay))
 		code = err_set(e, -EINVAL,
-			       out->node ? "a node is changed by its own server only"
+			       out->node ? "only the server on a node can change that node"
 			       : how->overlay
 				       ? "with --overlay only captured machines can be changed"
-				       : "a captured machine cannot be changed");
+				       : "a captured machine can be changed only with --overlay");
 	return code;
 }
 

@@ -30,14 +30,14 @@ static const char report_machines_schema[] =
 static const struct shape_row report_rows[] = {
 	{ "time_s", "Time of creation, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
 	{ "exit_code", NULL, SHAPE_COUNT(report_answer, exit_code) },
-	{ "machines", "Results of the single verbs: facts as in show, benches and proofs oldest first, given as "
-	  "they were.", SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
+	{ "machines", "Results of each verb, unchanged: facts as in show; benches and proofs, oldest first.",
+	  SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
 };
 static const struct shape report_shape = SHAPE(report_answer, report);
 const struct result_shape report_result = {
 	.name = "report", .title = "gputune report", .shape = &report_shape, .no_time = true,
-	.meaning = "Everything that a report shows of each machine, as results of the single verbs. A missing key "
-	  "was not read, or there are no such results.",
+	.meaning = "Everything that a report shows about each machine, as the results of each verb. A key "
+	  "is absent if nothing was read or no result exists.",
 };
 /* clang-format on */
 

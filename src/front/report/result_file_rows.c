@@ -22,7 +22,7 @@ static const struct result_file_table prove_tables[] = {
 	{ LIST("changes", "Switched settings", "id=Setting|target=On|before|after"),
 	  .must = true },
 	{ LIST("guards", "Guards", "figure=Guard|=After over before|veto=Worse") },
-	{ LIST("members", "Its settings individually", "id=Setting|stays|screened|confirmed|fault") },
+	{ LIST("members", "Settings measured individually", "id=Setting|stays|screened|confirmed|fault") },
 };
 static const struct result_file_ratios prove_ratios[] = {
 	{ "", "After over before", { "what" }, "effect", "verdict", "interval of the proof", "worse",
@@ -33,7 +33,7 @@ static const struct result_file_ratios prove_ratios[] = {
 static const struct result_file_table doctor_tables[] = {
 	{ LIST("diagnoses[].causes", "Causes", "^symptom|^state|title=Cause|likelihood=Likely|evidence|fix|by_hand"),
 	  .drop = "likelihood", .words = { "excluded", "not here" }, .must = true },
-	{ LIST("measurements", "Measurements of its tests", "bench|case|figure|median=Median, measured|unit|samples") },
+	{ LIST("measurements", "Measurements of the tests", "bench|case|figure|median=Median, measured|unit|samples") },
 	{ LIST("fixes", "Fixes tried", "settings=Fix tried|verdict|measured|kept|left=Not set|trouble") },
 };
 

@@ -438,9 +438,10 @@ static json_t *module_result(struct arena *a, const struct module_args *m,
 	/* What a run would refuse, a run that only looks has to refuse as well. */
 	if (!failed && m->state == MODULE_PERSIST && others) {
 		failed = true;
-		msg = arena_printf(
-			a, "%zu of the files are not as gputune left them; force replaces them",
-			others);
+		msg = arena_printf(a,
+				   "%zu of the files were edited since gputune wrote them; force "
+				   "replaces them",
+				   others);
 	}
 	j = json_pack("{s:b, s:b, s:s, s:s, s:i, s:o, s:o, s:O?}", "changed", (int)changed,
 		      "failed", (int)failed, "state", state_names[m->state], "msg",

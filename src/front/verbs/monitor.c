@@ -164,8 +164,8 @@ static int monitor_format(struct run *r, const struct verb_format **out)
 	name = name ? name : r->tty || ask->once ? "term" : "json";
 	*out = NULL;
 	if (ask->otlp && (ask->recording || r->print.format))
-		return complain_text(EXIT_USAGE,
-				     "--otlp posts what is seen now: no recording, no --format");
+		return complain_text(EXIT_USAGE, "--otlp posts live samples: a recording or "
+						 "--format cannot be combined with it");
 	if (strcmp(name, "term") == 0)
 		return 0;
 	while (strcmp(f->name, name) != 0)

@@ -33,13 +33,12 @@ static const struct ask_row record_ask_rows[] = {
 	{ "trace", "also trace the COMMAND's GPU work, in short samples (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
 	{ "tracer",
-	  "what --trace looks with: an object that CUDA's driver loads into the job (cupti), the "
-	  "profiler that PyTorch has, or an installed nsys for all of the run "
-	  "(PATH-nsys.sqlite)",
+	  "how --trace traces: a library that the CUDA driver loads into the job (cupti), "
+	  "PyTorch's own profiler, or an installed nsys for the whole run (PATH-nsys.sqlite)",
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
-	  "sample the stacks of its Python processes 20 times a second (PATH.stacks), as --trace "
-	  "does; otherwise as often as takes 1 % of a CPU",
+	  "sample the stacks of COMMAND's Python processes 20 times a second (PATH.stacks), as "
+	  "with --trace; without both, at a rate that costs 1 % of a CPU",
 	  ASK_FLAG(record_ask, stacks) },
 	{ "no-stacks", "sample no stacks", ASK_FLAG(record_ask, no_stacks) },
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",

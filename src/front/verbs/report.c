@@ -274,8 +274,8 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 	g->p.m = ARENA_NEW(a, struct machine);
 	if (!subject || strcmp(subject, "all") != 0)
 		code = complain_text(EXIT_USAGE,
-				     "%s has only one subject: a report requires a complete "
-				     "\"gputune show --format json\"",
+				     "%s contains only one subject of show: a report requires a "
+				     "complete \"gputune show --format json\"",
 				     from->path);
 	else if (shape_read(a, &machine_shape, json_object_get(j, "facts"), g->p.m, &e))
 		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);

@@ -44,8 +44,8 @@ static const struct ask_row run_ask_rows[] = {
 	  "undone",
 	  ASK_COUNT(run_ask, free_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "least",
-	  "stop the command if less memory is available (default: the minimum of check, or 5 % "
-	  "where the GPU shares memory)",
+	  "stop the command if less than this is available (default: the minimum that check "
+	  "requires, or 5 % where the GPU shares memory)",
 	  ASK_COUNT(run_ask, least_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "most",
 	  "memory limit of the job's control group (default: memory available at its start, minus "
@@ -121,12 +121,13 @@ static void guard_look_at_group(struct guard *g, long long now, const struct job
 	char why[160];
 
 	if (s->oom_kills > 0)
-		snprintf(why, sizeof(why), "it used all of its %lld MiB, and the kernel killed %s",
-			 g->group.max_bytes >> 20, "processes of it");
+		snprintf(why, sizeof(why),
+			 "the command used all of its %lld MiB, and the kernel killed %s",
+			 g->group.max_bytes >> 20, "some of its processes");
 	else if (s->full >= g->pressure)
 		snprintf(why, sizeof(why),
-			 "it waited for memory for %.0f %% of ten seconds (limits %.0f %%, %lld "
-			 "MiB)",
+			 "the command waited for memory for %.0f %% of ten seconds (limits %.0f "
+			 "%%, %lld MiB)",
 			 s->full, g->pressure, g->group.max_bytes >> 20);
 	else
 		return;
@@ -151,9 +152,9 @@ static void guard_look(struct guard *g, long long now)
 	if (g->told) {
 		/* Half of the limit is the last moment, as earlyoom has it. */
 		if (kb >= 0 && kb < g->least_kb / 2)
-			guard_kill(g, "less than half of the limit is available");
+			guard_kill(g, "less than half of --least is available");
 		else if (now - g->told_ms >= g->grace_ms)
-			guard_kill(g, "it did not exit in time");
+			guard_kill(g, "the command did not exit within --grace");
 		return;
 	}
 	if (kb >= 0 && kb < g->least_kb) {
@@ -233,8 +234,8 @@ static void guard_place(void *ctx, pid_t pid)
 			g->group.name, g->group.why);
 	else
 		fprintf(stderr,
-			"gputune: %s; processes that leave its process group are not stopped with "
-			"it\n",
+			"gputune: %s; processes that leave the command's process group are not "
+			"stopped\n",
 			g->group.why);
 }
 
@@ -245,12 +246,13 @@ static bool guard_was_quicker(const struct guard *g)
 	if (g->told || !g->group.limits)
 		return false;
 	if (g->oom_kills > 0)
-		complain_text(0, "the kernel killed it: it used all of its %lld MiB",
+		complain_text(0, "the kernel killed the command: it used all of its %lld MiB",
 			      g->group.max_bytes >> 20);
 	else if (g->job.status == 128 + SIGKILL && g->peak >= g->group.high_bytes)
-		complain_text(
-			0, "it was killed while using %lld of its %lld MiB, probably by the kernel",
-			g->peak >> 20, g->group.max_bytes >> 20);
+		complain_text(0,
+			      "the command was killed, probably by the kernel, while it used %lld "
+			      "of its %lld MiB",
+			      g->peak >> 20, g->group.max_bytes >> 20);
 	return g->oom_kills > 0;
 }
 
@@ -264,7 +266,8 @@ static void guard_report(const struct guard *g)
 			g->lowest_kb / 1024, g->total_kb / 1024);
 	if (g->group.limits && g->peak >= 0)
 		fprintf(stderr,
-			"gputune: it used at most %lld MiB of %lld MiB, as far as observed\n",
+			"gputune: the command used at most %lld MiB of %lld MiB, as far as "
+			"observed\n",
 			g->peak >> 20, g->group.max_bytes >> 20);
 }
 

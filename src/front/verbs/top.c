@@ -131,7 +131,7 @@ static void foot(const struct topping *s, struct text *out)
 	else if (*s->said)
 		text_add(&line, s->said);
 	else if (!s->typing)
-		text_printf(&line, "this costs %.2f %% of a CPU",
+		text_printf(&line, "gputune top uses %.2f %% of a CPU",
 			    100 * (clock_cpu_s() - s->cpu_s) /
 				    fmax(clock_mono_s() - s->began_s, 1));
 	text_printf(out, "%.*s\n%.*s\n", s->style.width, line.s ? line.s : "", s->style.width,

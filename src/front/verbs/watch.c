@@ -21,11 +21,12 @@ struct watch_ask {
 static const char *const policies[] = { "report", "re-apply", "back-off" };
 
 static const struct ask_row watch_ask_rows[] = {
-	{ "interval", "polling interval for changes that are not announced (default: 30s)",
+	{ "interval",
+	  "polling interval for settings whose changes the kernel does not announce (default: 30s)",
 	  ASK_TIME(watch_ask, interval_s), .min = 0.1, .max = 86400 },
 	{ "policy", "one policy for everything, instead of /etc/gputune/watch.conf",
 	  ASK_CHOICE(watch_ask, policy, policies), .arg = "POLICY" },
-	{ "once", "check once and exit with its code", ASK_FLAG(watch_ask, once) },
+	{ "once", "check once and exit with the code of that check", ASK_FLAG(watch_ask, once) },
 	{ ASK_PART(watch_ask, only, only_ask) },
 	{ ASK_PART(watch_ask, machine, machine_ask) },
 };

@@ -65,7 +65,7 @@ static void take_node(struct discovery *d, size_t i)
 	if (*n->failure)
 		return;
 	if (cluster_node_read(d->a, j, &got, &e)) {
-		n->failure = arena_printf(d->a, "%s: invalid data about itself: %s", n->name,
+		n->failure = arena_printf(d->a, "%s sent invalid data about itself: %s", n->name,
 					  cluster_clean_text(d->a, e.text, sizeof(e.text)));
 		return;
 	}

@@ -90,9 +90,10 @@ static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_
 	if (!is_spark(n) || fact_or(&n->adapters, -1) != 0)
 		return;
 	cluster_find(a, c, "no-cable-no-pci", n->name, "",
-		     seen_ok(&n->hotplug.f) ? "no function of vendor 15b3; the scripts that remove "
-					      "the adapter from PCI without a cable are installed"
-					    : "no function of vendor 15b3 on PCI",
+		     seen_ok(&n->hotplug.f)
+			     ? "no PCI function of vendor 15b3; the scripts that remove the "
+			       "adapter from PCI while no cable is plugged in are installed"
+			     : "no function of vendor 15b3 on PCI",
 		     "%s has no ConnectX-7 on PCI: neither cage has a cable with a powered machine "
 		     "at the other end.",
 		     n->name);
@@ -527,8 +528,8 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 		    cluster_prefix_link_local(&prefix) || gid_of(p, &prefix))
 			continue;
 		cluster_find_at(a, c, "gid-missing", e,
-				arena_printf(a, "%zu GIDs of %s, none for it", p->rdma.gids.n,
-					     fact_text(&p->rdma_device, "?")),
+				arena_printf(a, "%zu GIDs of %s, none for this address",
+					     p->rdma.gids.n, fact_text(&p->rdma_device, "?")),
 				"%s %s has no RoCE v2 GID for %s.", c->nodes[e.node].name, p->name,
 				x->name);
 	}

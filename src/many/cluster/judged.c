@@ -34,7 +34,7 @@ const struct cluster_code cluster_codes[] = {
 	  "ends, and the other machine is on", OF_PORTS("nic.carrier") },
 	{ "unsupported-topology", CLUSTER_FAULT, "join two nodes by a cable, three in a ring, or all by a 200 Gb/s "
 	  "switch", BETWEEN_PORTS },
-	{ "wrong-cable", CLUSTER_WARNING, "put each cable where the rule wants it", BETWEEN_PORTS },
+	{ "wrong-cable", CLUSTER_WARNING, "connect each cable as NVIDIA's rule says", BETWEEN_PORTS },
 	{ "hears-nobody", CLUSTER_WARNING, "trace the cable: its other end may be a machine that you did not name, one "
 	  "that does not answer, or a switch in another VLAN", BETWEEN_PORTS },
 	{ "one-way", CLUSTER_WARNING, "replace the cable; on a switch, check the filters of its port", BETWEEN_PORTS },

@@ -293,7 +293,7 @@ static int check_target(struct configure *c, const struct setup_want *want, stru
 		return err_set(e, -EBUSY, "%s", c->setup.refusals[0].text);
 	if (!want->digest || strcmp(want->digest, setup_digest(&c->a, &c->setup)) != 0)
 		return err_set(e, -ESTALE,
-			       "something was changed since the plan was made; make a new one");
+			       "the node was changed since the plan was made; make a new plan");
 	return 0;
 }
 
@@ -366,7 +366,7 @@ static int answer_set(void *of, struct arena *a, const void *with, void *answer,
 		r = node_configure_try_it(c, want.limit_s ? (int)want.limit_s : DEADMAN_S, e);
 	if (r == 0)
 		((struct armed_answer *)answer)->dead_man =
-			c->captured ? "none on a captured machine"
+			c->captured ? "no rollback timer on a captured machine"
 				    : rollback_timer_how(&c->deadman);
 	else
 		finish(c);

@@ -372,7 +372,7 @@ static const struct {
 	bool stops;
 	const char *fix;
 } trouble_kinds[] = {
-	[SLOW_LINKS] = { "slow-links", true, "connect the data ports, or use these by giving --topology" },
+	[SLOW_LINKS] = { "slow-links", true, "connect the data ports, or use these ports with --topology" },
 	[SLOW_LINKS_MEANT] = { "slow-links", false, "connect the data ports" },
 	[UNSUPPORTED_RING] = { "unsupported", true, "connect the four to a switch, or make a ring of three" },
 	[UNSUPPORTED] = { "unsupported", true, "see the findings of \"gputune cluster discover\"" },
@@ -388,7 +388,8 @@ static const struct {
 	[OTHER_USER] = { "other-user", false, "launchers (mpirun, torchrun, Ray) expect one user on all nodes" },
 	[ADDRESS_IN_THE_WAY] = { "address-in-the-way", true, "remove that address where it is configured; gputune "
 				 "does not change other programs' files" },
-	[ADDRESS_BESIDES] = { "address-besides", false, "remove it where it is configured, unless you need it" },
+	[ADDRESS_BESIDES] = { "address-besides", false,
+			      "remove the address where it is configured, unless you need it" },
 	[SMALL_MTU] = { "small-mtu", false, "no action needed; RDMA then sends smaller packets" },
 	[INFINIBAND] = { "infiniband", false, "set it to Ethernet with mlxconfig; that requires a reboot and then a "
 			 "new plan" },

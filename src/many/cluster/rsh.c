@@ -256,7 +256,7 @@ static void hand_over(struct rsh *r, struct rsh_node *n, struct rsh_reply *out)
 		return;
 	}
 	out->failure = text && *text ? cluster_clean_text(r->a, text, SENTENCE_MAX)
-				     : "it refused without a message";
+				     : "the node refused without a message";
 	out->hint = hint && *hint ? cluster_clean_text(r->a, hint, SENTENCE_MAX) : NULL;
 }
 
@@ -298,7 +298,7 @@ int rsh_ask_all(struct rsh *r, const char *ask, const bool *which, json_t **with
 		sent[i] = code == 0;
 		replies[i] = (struct rsh_reply){ .out = code == -EPIPE };
 		replies[i].failure = r->nodes[i].failure ? r->nodes[i].failure
-				     : code == -EBUSY	 ? "it is busy with another request"
+				     : code == -EBUSY	 ? "the node is busy with another request"
 				     : code		 ? "the request is too long"
 							 : NULL;
 	}

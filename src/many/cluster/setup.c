@@ -23,7 +23,7 @@ static const struct setting for_mtu = { .id = "cluster.mtu",
 					.risk = RISK_SERVICE,
 					.effect = EFFECT_NOW };
 static const struct setting for_files = { .id = "cluster.files",
-					  .title = "Files that keep them for the next boot",
+					  .title = "Files that restore them at boot",
 					  .risk = RISK_SERVICE,
 					  .effect = EFFECT_NOW };
 static const struct setting for_names = { .id = "cluster.names",
@@ -134,7 +134,7 @@ int setup_want_check(struct arena *a, struct setup_want *out, struct err *e)
 static const struct {
 	const char *code, *fix;
 } refusals[] = {
-	[REFUSED_UNREADABLE] = { "unreadable", "an unreadable value could not be restored" },
+	[REFUSED_UNREADABLE] = { "unreadable", "a value that cannot be read could not be restored later" },
 	[REFUSED_NAME] = { "name", "rename the interface" },
 	[REFUSED_NO_PORT] = { "no-port", "run the discovery again" },
 	[REFUSED_OWN_LINK] = { "own-link", "reach the node over another interface (management, Wi-Fi)" },
@@ -363,11 +363,10 @@ void setup_make(struct arena *a, struct host *h, const struct machine *m,
 	if (out->trial.n)
 		setup_gates(a, h, m, want, out);
 	if (fact_or(&m->captured, 0))
-		setup_note(
-			a, out,
-			"A captured machine: addresses, MTU and files are written to a folder of "
-			"yours. Its programs are not run, no rollback timer is set, and nothing is "
-			"sent.");
+		setup_note(a, out,
+			   "This is a captured machine: addresses, MTU and files go to the overlay "
+			   "folder. No program is run, no rollback timer is set, and nothing is "
+			   "sent.");
 }
 
 /* Texts with their zeroes, so that no two lists of them are one. */

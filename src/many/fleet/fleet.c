@@ -120,10 +120,11 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 		err_set(e, -EINVAL, "no schema: not a result of gputune");
 	else if (kind >= FLEET_HOST)
 		err_set(e, -EINVAL,
-			"schema %.64s: compared are check/1, status/1, verify/1 and bench/1",
+			"schema %.64s cannot be compared; supported are check/1, status/1, "
+			"verify/1 and bench/1",
 			schema);
 	else if (kind != (int)st->kind)
-		err_set(e, -EINVAL, "its schema is not at its beginning");
+		err_set(e, -EINVAL, "its key \"schema\" is not the first one");
 	else if (!json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
 		err_set(e, -EINVAL, "its list of %s is missing",
 			kind == FLEET_CHECK ? "findings" : "rows");

@@ -295,7 +295,9 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 						   bad == 1 ? "needs" : "need")
 				    : "No machine was checked",
 			    NULL);
-	doc_text(d, "%s in %s: %s with equal findings, %s that differ, %s.",
+	doc_text(d,
+		 "%s in %s: %s of machines with equal findings, %s that differ between machines, "
+		 "%s.",
 		 plural(a, f->n, "machine"), plural(a, f->files, "file"),
 		 plural(a, f->n_groups, "group"), plural(a, f->n_differs, "setting"),
 		 plural(a, f->n_outliers, "outlier"));

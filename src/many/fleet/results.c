@@ -150,7 +150,7 @@ static const struct shape_row fleet_part_rows[] = {
 static const struct shape fleet_part_shape = SHAPE(fleet_part, fleet_part);
 
 #define ANSWER_ROWS                                                                            \
-	{ "mark", "The worst state of its parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
+	{ "mark", "The worst state of all parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
 	{ "text", NULL, SHAPE_TEXT(fleet_answer, text) },                                      \
 	{ "parts", "By target.", SHAPE_POINTERS(fleet_answer, parts, n_parts, fleet_part) }
 
@@ -209,7 +209,7 @@ static const struct shape_row fleet_outlier_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(fleet_machine, name) },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file) },
 	{ "group", NULL, SHAPE_COUNT(fleet_group, number), SHAPE_VIA(fleet_machine, group, fleet_group) },
-	{ "rare", "Answers of this machine that few of its peers share.", SHAPE_LIST(fleet_machine, rare, n_rare,
+	{ "rare", "Values of this machine that few of its peers have.", SHAPE_LIST(fleet_machine, rare, n_rare,
 	  fleet_rare) },
 };
 static const struct shape fleet_outlier_shape = SHAPE(fleet_machine, fleet_outlier);
@@ -259,8 +259,8 @@ static const struct shape_row fleet_value_rows[] = {
 	{ "value", NULL, SHAPE_REAL(fleet_value, value) },
 	{ "robust_z", NULL, SHAPE_REAL(fleet_value, z) },
 	{ "worse", NULL, SHAPE_FLAG(fleet_value, worse) },
-	{ "unlike_most", "Versions (driver, kernel, firmware, VBIOS) that differ from those of more than "
-	  "half of its peers.",
+	{ "unlike_most", "Versions (driver, kernel, firmware, VBIOS) of this machine that more than "
+	  "half of its peers do not have.",
 	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL },
 };
 static const struct shape fleet_value_shape = SHAPE(fleet_value, fleet_value);
@@ -273,7 +273,7 @@ static const struct shape_row fleet_state_rows[] = {
 };
 static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
 
-#define STATE_MEANING "Machines that differ in this direction, too many to be called outliers."
+#define STATE_MEANING "Machines that differ in this direction; they are too many to be outliers."
 static const struct shape_row fleet_bench_rows[] = {
 	{ "figure", NULL, "Measured", NULL, SHAPE_TEXT(fleet_bench, name), .style_of = shape_strong },
 	{ "unit", NULL, "Unit", NULL, SHAPE_TEXT(fleet_bench, unit) },

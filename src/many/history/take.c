@@ -222,7 +222,7 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	while (schema && i < DOCUMENTS && strcmp(schema, documents[i].schema) != 0)
 		i++;
 	if (!schema || i == DOCUMENTS)
-		return err_set(e, -EINVAL, "%.64s is not a result that this version adds",
+		return err_set(e, -EINVAL, "this version cannot add results of schema %.64s",
 			       schema ? schema : "JSON without a schema");
 	if (!json_object_get(j, documents[i].list))
 		return err_set(e, -EINVAL, "it has no %s", documents[i].list);

@@ -56,9 +56,9 @@ static const struct shape_row qualify_pair_rows[] = {
 	{ "network", NULL, SHAPE_TEXT(qualify_pair, network) },
 	{ "from", NULL, SHAPE_TEXT(qualify_pair, from) },
 	{ "to", NULL, SHAPE_TEXT(qualify_pair, to) },
-	{ "value", "The slower way: Gbit/s of tcp and rdma, GB/s of bus bandwidth of nccl.",
+	{ "value", "Rate in the slower direction: Gbit/s for tcp and rdma, GB/s of bus bandwidth for nccl.",
 	  SHAPE_REAL(qualify_pair, value), .unknown = SHAPE_NULL },
-	{ "bad", "Why; null: it was good.", SHAPE_TEXT(qualify_pair, why), .unknown = SHAPE_NULL },
+	{ "bad", "Why the test failed; null: it passed.", SHAPE_TEXT(qualify_pair, why), .unknown = SHAPE_NULL },
 };
 static const struct shape qualify_pair_shape = SHAPE(qualify_pair, qualify_pair);
 
@@ -90,15 +90,15 @@ static const struct shape_row qualify_rail_rows[] = {
 	  .title = "tests" },
 	{ "gbit_per_s", "Usual rate that a node sends while all nodes exchange data.",
 	  SHAPE_REAL(qualify_rail, gbit), .unknown = SHAPE_NULL, .title = "usual", .unit = "Gbit/s" },
-	{ "round_trip_us", "Usual, of TCP.", SHAPE_REAL(qualify_rail, rtt_us), .unknown = SHAPE_NULL,
+	{ "round_trip_us", "Usual for TCP between two nodes.", SHAPE_REAL(qualify_rail, rtt_us), .unknown = SHAPE_NULL,
 	  .title = "round trip", .unit = "us" },
 	{ "paths", "Number of pairs of nodes that were measured separately.", SHAPE_COUNT(qualify_rail, paths),
 	  .title = "paths" },
-	{ "tcp_lowest_gbit_per_s", "Of these.", SHAPE_REAL(qualify_rail, tcp), .unknown = SHAPE_NULL,
-	  .title = "lowest TCP", .unit = "Gbit/s" },
+	{ "tcp_lowest_gbit_per_s", "Lowest TCP rate of these pairs.", SHAPE_REAL(qualify_rail, tcp),
+	  .unknown = SHAPE_NULL, .title = "lowest TCP", .unit = "Gbit/s" },
 	{ "rdma_lowest_gbit_per_s", NULL, SHAPE_REAL(qualify_rail, rdma), .unknown = SHAPE_NULL,
 	  .title = "lowest RDMA", .unit = "Gbit/s" },
-	{ "pairs_untested", "Number of pairs of nodes that no passed group test contained.",
+	{ "pairs_untested", "Number of pairs of nodes that no passed group test covered.",
 	  SHAPE_COUNT(qualify_rail, pairs_untested), .title = "untested pairs" },
 	{ "complete", "false: time ran out before every result was certain.", SHAPE_FLAG(qualify_rail, whole) },
 };
@@ -109,7 +109,7 @@ static const struct shape_row qualify_rows[] = {
 	{ "interrupted", NULL, SHAPE_FLAG(qualify, interrupted) },
 	{ "drain", "Nodes to drain.", SHAPE_LIST_AS(qualify, nodes, n, qualify_node, drained_shape),
 	  .keeps = is_drained },
-	{ "faults", "Of links.", SHAPE_LIST(qualify, faults, n_faults, qualify_fault) },
+	{ "faults", "Faults of links.", SHAPE_LIST(qualify, faults, n_faults, qualify_fault) },
 	{ "nodes", NULL, SHAPE_LIST(qualify, nodes, n, qualify_node) },
 	{ "networks", NULL, SHAPE_LIST(qualify, rails, n_rails, qualify_rail) },
 	{ "pairs", "Nodes that were tested with one another.", SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) },
@@ -239,7 +239,7 @@ double qualify_wanted(struct arena *a, const struct qualify_node *x, const struc
 		if (strcmp(k->bench, bench) != 0 || strcmp(k->name, name) != 0 || !is_of(k, x) ||
 		    !is_of(k, y))
 			continue;
-		*by = arena_printf(a, "healthy ones carry %.4g to %.4g: %s, %s", k->low, k->high,
+		*by = arena_printf(a, "healthy links carry %.4g to %.4g: %s, %s", k->low, k->high,
 				   k->source, k->date);
 		return k->low;
 	}
