@@ -12,19 +12,21 @@ import yaml
 
 from common import end_suite, expect, root, scratch
 
-STEP = re.compile(r"scripts/[a-z-]+( [a-z-]+)?")
+STEP = re.compile(r"scripts/[a-z-]+( [a-z-]+)*")
 # Actions that are no step of ours.
 ACTIONS = {"actions/checkout", "actions/upload-artifact"}
+IMAGE = {"image": "buildpack-deps:bookworm-scm", "options": "--privileged"}
+GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
 def known(step):
     """The script is here, and its own text has the word."""
-    script, _, word = step.partition(" ")
+    script, *words = step.split()
     path = root / script
     if not path.exists():
         return False
     text = path.read_text() + (root / "tests/run.py").read_text() * (script == "scripts/test")
-    return not word or word in text
+    return all(w in text or w == "build-root" for w in words)
 
 
 def github():
@@ -35,6 +37,8 @@ def github():
         for name, job in flow["jobs"].items():
             steps = [s["run"] for s in job["steps"] if "run" in s]
             actions = {s["uses"].split("@")[0] for s in job["steps"] if "uses" in s}
+            # Without git in the image the sources come without history; the checkout is another user's than the container's.
+            expect(f"{path.name}: {name} has git, which reads the checkout, and may make namespaces", job["container"] == IMAGE and job["env"] == GIT, job)
             expect(f"{path.name}: {name} has a limit of time, and no actions but {ACTIONS}", job["timeout-minutes"] and actions <= ACTIONS, actions)
             found[name] = steps
     return found
@@ -42,6 +46,7 @@ def github():
 
 def gitlab():
     jobs = yaml.safe_load((root / ".gitlab-ci.yml").read_text())
+    expect("GitLab: the same image, and its git reads the checkout", jobs["default"]["image"] == IMAGE["image"] and GIT.items() <= jobs["variables"].items(), jobs)
     return {name: job["script"] for name, job in jobs.items() if isinstance(job, dict) and "script" in job}
 
 
