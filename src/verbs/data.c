@@ -294,7 +294,8 @@ static int keep(struct door *d, struct host *h, const char *folder, const struct
 		const struct data_package *next)
 {
 	struct arena *a = d->arena;
-	int code = door_folders(d, h, folder);
+	struct err e = { 0 };
+	int code = door_folders(d, h, folder, 0755, &e);
 
 	code = code ? code : host_lock(h, arena_printf(a, "%s/lock", folder));
 	if (!code && now->all)
@@ -303,6 +304,7 @@ static int keep(struct door *d, struct host *h, const char *folder, const struct
 	if (code)
 		return door_refuse(d, EXIT_NOT_APPLIED, "cannot write %s: %s", folder,
 				   code == -EWOULDBLOCK	   ? "another update is running"
+				   : *e.text		   ? e.text
 				   : code == HOST_NOT_OURS ? "other users can write to it"
 							   : strerror(-code));
 	return 0;

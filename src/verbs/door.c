@@ -128,19 +128,18 @@ const struct ask_shape machine_ask_shape = ASK_SHAPE(machine_ask, "Machine", mac
 
 const char *demo_overlay(struct arena *a, const struct machine_ask *from)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *state = getenv("XDG_STATE_HOME");
+	const bool set = state && *state == '/';
+	const char *top = set ? state : getenv("HOME");
 	char room[HOST_DEMO_MAX];
 	struct err ignored = { 0 };
 
 	/* None that is there has a name that leads elsewhere. */
 	if (from->overlay || !from->capture || !str_starts(from->capture, "demo:") ||
-	    !host_demo_file(from->capture, room, &ignored))
+	    !host_demo_file(from->capture, room, &ignored) || !top || *top != '/')
 		return from->overlay;
-	if (state && *state == '/')
-		return arena_printf(a, "%s/gputune/demo/%s", state, from->capture + 5);
-	return home && *home == '/'
-		       ? arena_printf(a, "%s/.local/state/gputune/demo/%s", home, from->capture + 5)
-		       : NULL;
+	return arena_printf(a, "%s%s/gputune/demo/%s", top, set ? "" : "/.local/state",
+			    from->capture + 5);
 }
 
 const char *door_overlay(struct arena *a, const struct machine_ask *from)
@@ -173,7 +172,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 			     from->overlay ? " --overlay " : "",
 			     from->overlay ? shell_word(d->arena, from->overlay) : "");
 	/* A capture without an overlay is read-only: its changes are made on the machine itself. */
-	h->id.options = demo_overlay(d->arena, from) ? h->id.reading : NULL;
+	h->id.options = from->overlay || str_starts(from->capture, "demo:") ? h->id.reading : NULL;
 	return h;
 }
 
@@ -383,30 +382,53 @@ struct store_where door_where(struct door *d, const struct state_ask *ask)
 	return w;
 }
 
-/* A user's own: folders above it that are missing are made; what is a link or another user's is
- * not written to, and so nothing below another user's HOME that sudo has kept. */
-static int own_state(struct door *d, struct host *h, const char *state, struct err *e)
+const char *door_config(struct door *d, struct host *h, const char *below)
 {
-	size_t n = strlen(state);
+	below = arena_printf(d->arena, "gputune/%s", below);
+	return geteuid() == 0 ? arena_printf(d->arena, "/etc/%s", below)
+			      : knowledge_home(d->arena, h, "XDG_CONFIG_HOME", "/.config", below);
+}
+
+int door_folders(struct door *d, struct host *h, const char *folder, unsigned mode, struct err *e)
+{
 	struct host_stat st;
 	int r = 0;
 
-	for (size_t i = 1; i <= n && r == 0; i++) {
-		const char *at = i < n ? arena_strndup(d->arena, state, i) : state;
+	for (const char *end = folder; *end && r == 0;) {
+		const char *at;
 
-		if (i < n && state[i] != '/')
-			continue;
-		if (host_stat(h, at, &st)) {
-			r = i < n ? host_own_dir(h, at) : 0;
-			if (r)
-				err_set(e, r, "cannot create %s: %s", at, strerror(-r));
-		} else if (i == n && st.kind != HOST_DIR) {
-			r = err_set(e, -ENOTDIR, "%s: not a folder", at);
-		} else if (st.uid != h->id.euid && (i == n || st.uid != 0)) {
+		end += 1 + strcspn(end + 1, "/");
+		at = arena_strndup(d->arena, folder, (size_t)(end - folder));
+		r = host_make_dir(h, at, mode);
+		if (r == 0 || r == -EEXIST) /* of a link, where it leads */
+			r = host_stat(h, arena_printf(d->arena, "%s/.", at), &st);
+		if (r)
+			err_set(e, r, "cannot create %s: %s", at, strerror(-r));
+		else if (st.uid != 0 && st.uid != h->id.euid)
 			r = err_set(e, -EACCES, "%s: belongs to user %lld", at, st.uid);
-		}
 	}
 	return r;
+}
+
+/* A user's own (NULL: no home): folders above it that are missing are made; what is a link or
+ * another user's is not written to, and so nothing below another user's HOME that sudo has kept. */
+static int own_state(struct door *d, struct host *h, const char *state, struct err *e)
+{
+	struct host_stat st;
+	int r;
+
+	if (!state)
+		return err_set(e, -EACCES, "neither XDG_STATE_HOME nor HOME is an absolute path");
+	r = door_folders(d, h,
+			 arena_strndup(d->arena, state, (size_t)(strrchr(state, '/') - state)),
+			 0700, e);
+	if (r || host_stat(h, state, &st))
+		return r;
+	if (st.kind != HOST_DIR)
+		return err_set(e, -ENOTDIR, "%s: not a folder", state);
+	return st.uid == h->id.euid
+		       ? 0
+		       : err_set(e, -EACCES, "%s: belongs to user %lld", state, st.uid);
 }
 
 int door_demo_ready(struct door *d, const struct machine_ask *from)
@@ -415,9 +437,8 @@ int door_demo_ready(struct door *d, const struct machine_ask *from)
 	HOST_AUTO *live = d->live(d->ctx);
 	struct err e = { 0 };
 	/* The folder of all that is kept, then the demo's. */
-	int r = own_state(d, live,
-			  arena_strndup(d->arena, path, strlen(path) - strlen(from->capture) - 1),
-			  &e);
+	size_t n = path ? strlen(path) - strlen(from->capture) - 1 : 0;
+	int r = own_state(d, live, path ? arena_strndup(d->arena, path, n) : NULL, &e);
 
 	r = r ? r : own_state(d, live, path, &e);
 	r = r ? r : host_own_dir(live, path);
@@ -433,10 +454,10 @@ int door_demo_ready(struct door *d, const struct machine_ask *from)
 int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask, struct err *e)
 {
 	struct store_where w = door_where(d, ask);
-	int r = w.beside ? own_state(d, h, w.state, e) : 0;
+	int r = ask->state || (!w.beside && h->id.euid == 0)
+			? 0
+			: own_state(d, h, w.beside ? w.state : NULL, e);
 
-	if (!w.beside && !ask->state && h->id.euid != 0)
-		r = err_set(e, -EACCES, "neither XDG_STATE_HOME nor HOME is an absolute path");
 	if (r)
 		err_hint(e, "--state DIR saves results in another folder, --json FILE in a file");
 	return r;

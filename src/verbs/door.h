@@ -155,6 +155,11 @@ extern const struct ask_shape state_ask_shape;
 /* Absolute; where nothing is given the usual one: of root the machine's, of others
  * $XDG_STATE_HOME/gputune. */
 const char *door_state(struct door *d, const struct state_ask *ask);
+/* Where things of that name are kept: of root the site's, else the user's own. NULL: no home. */
+const char *door_config(struct door *d, struct host *h, const char *below);
+/* Makes a folder and those above it. 0, or a negative errno and *e; -EACCES also: another user's.
+ */
+int door_folders(struct door *d, struct host *h, const char *folder, unsigned mode, struct err *e);
 struct store_where;
 /* The same, with the machine's where that is another. */
 struct store_where door_where(struct door *d, const struct state_ask *ask);

@@ -69,9 +69,7 @@ int list_profiles(struct door *d, const void *ask, void *answer)
 {
 	struct listing *out = answer;
 	HOST_AUTO *h = d->live(d->ctx);
-	const char *own = geteuid() ? knowledge_home(d->arena, h, "XDG_CONFIG_HOME", "/.config",
-						     "gputune/profiles")
-				    : NULL;
+	const char *own = geteuid() ? door_config(d, h, "profiles") : NULL;
 
 	(void)ask;
 	out->kind = "profiles";

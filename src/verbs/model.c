@@ -152,12 +152,11 @@ static int keep_row(struct door *d, struct host *h, struct model_added *out)
 	with_row(d, code ? "" : old, out->row, out, &text);
 	if (rows_read(d->arena, &model_table, text, strlen(text), out->path, &rows, &e) < 0)
 		return door_fail(d, EXIT_NOT_APPLIED, &e);
-	code = door_folders(d, h, folder);
+	code = door_folders(d, h, folder, 0755, &e);
 	code = code ? code : host_put(h, out->path, text, strlen(text), 0644);
 	if (code)
 		return door_refuse(d, EXIT_NOT_APPLIED, "cannot write %s: %s", out->path,
-				   code == HOST_NOT_OURS ? "other users can write to it"
-							 : strerror(-code));
+				   *e.text ? e.text : strerror(-code));
 	out->written = true;
 	return 0;
 }

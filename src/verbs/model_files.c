@@ -13,7 +13,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "machine/write/write.h"
 #include "models/inference/gguf.h"
 
 /* A safetensors header holds every tensor's name. */
@@ -60,22 +59,6 @@ char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool
 		return NULL;
 	*len = over ? most : t.len;
 	return arena_strndup(d->arena, t.s, *len);
-}
-
-/* Folders from the first one that is missing; the last is not for others to write to. */
-int door_folders(struct door *d, struct host *h, const char *folder)
-{
-	int code = 0;
-
-	for (const char *at = strchr(folder + 1, '/'); !code; at = strchr(at + 1, '/')) {
-		size_t n = at ? (size_t)(at - folder) : strlen(folder);
-
-		code = host_make_dir(h, arena_strndup(d->arena, folder, n), 0755);
-		code = code == -EEXIST ? 0 : code;
-		if (!at)
-			break;
-	}
-	return code;
 }
 
 /* One safetensors file: eight bytes of length, then the header. */

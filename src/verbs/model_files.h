@@ -9,8 +9,6 @@
 /* Everything in the file, ended by a NUL, in the arena; NULL: it was said why. At most most bytes
  * are taken; a longer file is refused, or with *cut told, cut there. */
 char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool *cut);
-/* Makes a folder and those above it. 0, or a negative errno. */
-int door_folders(struct door *d, struct host *h, const char *folder);
 /* A model as a file or folder: fills *f and returns 1; 0: it is a name; below 0 as answers. */
 int door_model_file(struct door *d, const char *path, struct model_file *f);
 

@@ -17,9 +17,7 @@
 #include "tune/txn/txn.h"
 #include "tune/watch/policy.h"
 #include "verbs/change.h"
-#include "verbs/model_files.h"
 
-#define SITE_PROFILES "/etc/gputune/profiles"
 #define NOTHING_WANTED "leave"
 
 struct profile_verb_ask {
@@ -384,22 +382,15 @@ static int profile_active_answer(struct door *d, const struct profile_verb_ask *
 
 /* --- new, edit -------------------------------------------------------------------------------- */
 
-/* Root's are the site's, a user's own are that user's. NULL: there is no home. */
-static const char *folder_of(struct door *d, struct host *live)
-{
-	return geteuid() == 0 ? SITE_PROFILES
-			      : knowledge_home(d->arena, live, "XDG_CONFIG_HOME", "/.config",
-					       "gputune/profiles");
-}
-
 static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask,
 			      struct profile_answer *out)
 {
 	const struct profile_ask base = { .profile = ask->base ? ask->base : "default" };
 	struct host *h = d->live(d->ctx);
-	const char *folder = folder_of(d, h), *path;
+	const char *folder = door_config(d, h, "profiles"), *path;
 	TEXT_AUTO text = { 0 };
 	struct profile p = { 0 };
+	struct err e = { 0 };
 	int code = door_profile(d, &base, &p), r;
 
 	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, "abcdefghijklmnopqrstuvwxyz"
@@ -427,11 +418,12 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 		return code;
 	}
 	path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
-	r = host_exists(h, path) ? -EEXIST : door_folders(d, h, folder);
+	r = host_exists(h, path) ? -EEXIST : door_folders(d, h, folder, 0755, &e);
 	r = r ? r : host_put(h, path, text.s, text.len, 0644);
 	host_close(h);
 	if (r)
-		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path, strerror(-r));
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path,
+				   *e.text ? e.text : strerror(-r));
 	out->result =
 		(struct profile_view){ .name = ask->name,
 				       .path = path,
@@ -467,7 +459,7 @@ static int profile_edit_answer(struct door *d, const struct profile_verb_ask *as
 			       struct profile_answer *out)
 {
 	struct host *h = d->live(d->ctx);
-	const char *folder = folder_of(d, h), *path = ask->name;
+	const char *folder = door_config(d, h, "profiles"), *path = ask->name;
 	int code;
 
 	if (!strchr(path, '/') && folder)

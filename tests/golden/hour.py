@@ -379,13 +379,28 @@ def bad(user, home):
         for argv in keeps:
             code, out, err = run(*argv, **dict(user, env={"PATH": os.environ["PATH"], **env}))
             expect(f"{what}: {argv[0]}", code in (2, 3, 5) and said in err and re.search("elsewhere|another folder|--overlay", err) and not out, (code, out, err))
+        refuses(f"{what}: a pair's changes", ["cluster", "plan", "--apply", "--yes", "--from", "demo:two-sparks"], 2, "XDG_STATE_HOME",
+                **dict(user, env={"PATH": os.environ["PATH"], **env}))
         expect(f"{what}: nothing is made", tree(home.parent) == before, set(tree(home.parent)) ^ set(before))
-        says(f"{what}: looking works", ["check", "--host", "demo:dgx-spark"], 1, "memory.guard", **dict(user, env={"PATH": os.environ["PATH"], **env}))
+        says(f"{what}: looking works", ["check", "--host", "demo:dgx-spark"], 1, "memory.guard", "--host demo:dgx-spark", **dict(user, env={"PATH": os.environ["PATH"], **env}))
     subprocess.run(["umount", read_only], check=True)
+    # What a user writes by himself: a link of his own is followed, but not to another user's.
+    (home / "config.json").write_text(SHAPE)
+    dots = fresh("dots")
+    (linked / "dots").symlink_to(dots)
+    for argv in (["profile", "new", "dotted"], ["model", "add", str(home / "config.json"), "--name", "acme"]):
+        for config in (others, linked, linked / "dots"):
+            before = tree(home.parent)
+            code, out, err = run(*argv, **dict(user, env={"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(config), "HOME": str(home)}))
+            if config.name == "dots":
+                expect(f"{argv[0]}: a link", code == 0 and len(tree(home.parent)) > len(before), (code, out, err))
+            else:
+                expect(f"{argv[0]}: {config.name}", code == 3 and "belongs to user 1" in err and tree(home.parent) == before, (code, out, err))
     # sudo that keeps HOME: root's things are root's, and nothing of root's comes to lie in that home.
     before = tree(home)
     kept_home = {"env": {**PLAIN, "HOME": str(home), "SUDO_UID": "65534"}}
     says("sudo with a kept HOME: a capture", ["capture", "--host", "demo:dgx-spark"], 0, "/var/lib/gputune/captures/", **kept_home)
+    refuses("a model", ["model", "add", str(home / "config.json"), "--name", "acme"], 3, "belongs to user 65534", **kept_home)
     refuses("a demo's changes", apply, 2, "belongs to user 65534", "--overlay", **kept_home)
     expect("nothing of root's is in that home", tree(home) == before, set(tree(home)) ^ set(before))
     # A full disk.
@@ -441,6 +456,8 @@ def bad(user, home):
         expect("said before anything is measured", argv[0] != "bench" or "cannot write in" in err, err)
 
 
+SHAPE = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+ "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192, "torch_dtype": "bfloat16"}"""
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 POLICY = """[profile]
 base = published
