@@ -115,7 +115,7 @@ def bench(work):
     expect("the figure and its limit are told", "limit 4800" in limit and "usual 4200 to 4400" in limit, limit[:800])
     for width in (40, 80, 200):
         out = at_terminal([gputune, "compare", one, two], width, {**PLAIN, "LC_ALL": "C", "NO_COLOR": "1", "TERM": "dumb"})
-        start = out.find("B over A, with its interval")
+        start = out.find("B relative to A, with its interval")
         strip = out[start:out.find("\n\n", start)].splitlines() if start >= 0 else []
         expect(f"compare draws intervals on {width} columns", len(strip) > 3 and all(len(x) <= width for x in strip)
                and any("worse" in x for x in strip) and any("same" in x for x in strip), out)

@@ -360,7 +360,7 @@ def check_source():
     # Without the measured all-reduce nothing is called measured.
     blind = ask(*SOURCE, "--on", "2x hgx-h100", "--claim", "136970")
     expect("nothing measured, nothing excluded by it", not {c["what"]: c for c in blind["judgement"]["causes"]}["link bandwidth"]["excluded"], blind["judgement"])
-    expect("then the headline excludes nothing either", "does not explain" not in blind["judgement"]["verdict"] and "bandwidth explains it only if the links reach" in blind["judgement"]["verdict"],
+    expect("then the headline excludes nothing either", "does not explain" not in blind["judgement"]["verdict"] and "bandwidth explains the loss only if the links reach" in blind["judgement"]["verdict"],
            blind["judgement"]["verdict"])
     never = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--claim", "1e9")
     most = never["tokens_per_s"]["value"] / never["mfu_ratio"]["value"]

@@ -337,7 +337,7 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("system.discovery/avahi", POSSIBLE), NULL, .signs = "{'avahi': 0}" },
 	{ IS("system.discovery/avahi", EXCLUDED), NULL, .signs = "{'avahi': 1}" },
 	/* --- ports */
-	{ IS("nic.half-speed-twin/list", CERTAIN), "leaves out rb", .facts = "{" TWINS("up") "}",
+	{ IS("nic.half-speed-twin/list", CERTAIN), "omits rb", .facts = "{" TWINS("up") "}",
 	  .signs = VAR("NCCL_IB_HCA", "=ra") },
 	{ IS("nic.half-speed-twin/list", EXCLUDED), NULL, .facts = "{" TWINS("up") "}",
 	  .signs = VAR("NCCL_IB_HCA", "=ra,rb") },
@@ -349,7 +349,7 @@ static const struct doctor_case doctor_rows[] = {
 	  .facts = "{" SPARK ", " HALVES("up", "t") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20000000000, 'received_words': 0}, "
 		   "{'name': 'rb/1', 'sent_words': 0, 'received_words': 0}]}" },
-	{ IS("nic.half-speed-twin/traffic", NOT_HERE), "two halves",
+	{ IS("nic.half-speed-twin/traffic", NOT_HERE), "two PCIe functions",
 	  .facts = "{" HALVES("up", "t") "}" },
 	{ IS("nic.half-speed-twin/traffic", EXCLUDED), NULL, .facts = "{" TWINS("up") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20000000000, 'received_words': 0}, "

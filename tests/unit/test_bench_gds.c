@@ -168,7 +168,7 @@ static void test_ways(void **state)
 	stub("gpus=1 memory=1000000000", "host silent");
 	expect("cufile:gpu0", NULL, "nvidia-fs is not loaded");
 	stub("gpus=1 memory=1000000000", "silent short");
-	expect("cufile:gpu0", NULL, "not counted");
+	expect("cufile:gpu0", NULL, "does not count");
 }
 
 /* Ctrl-C: what was measured until then is checked like the rest, and nothing is left. */

@@ -1066,7 +1066,7 @@ static void test_liars(void **state)
 		[LIE_TOTAL] = { -EPROTO, "were sent" },
 		[LIE_WRONG_DATA] = { -EILSEQ, "other data than was sent" },
 		[LIE_LINK] = { 0, "" }, /* both ends are loopback addresses: nobody asks */
-		[LIE_PROOF] = { -EKEYREJECTED, "pretends to know the token" },
+		[LIE_PROOF] = { -EKEYREJECTED, "could not prove that it has the token" },
 		[LIE_VERSION] = { -EPROTO, "version 3" },
 		[LIE_NOISE] = { -EBADMSG, "protocol" },
 		[LIE_SEAL] = { -EKEYREJECTED, "another program answered" },

@@ -154,7 +154,7 @@ static void test_pair(void **state)
 	refuse(b, &bytes, "vm.swappiness=1", -EINVAL, "alternative limit");
 	refuse(b, &bytes, "vm.dirty_ratio=1 2", -EINVAL, "alternative limit");
 	refuse(b, &bytes, "20%", -EINVAL, "alternative limit");
-	refuse(b, &bytes, "0", -EINVAL, "only while vm.dirty_ratio is set");
+	refuse(b, &bytes, "0", -EINVAL, "when vm.dirty_ratio is set");
 	/* Both zero: no one write leads back to that from bytes. */
 	memory_file(b->h, "/proc/sys/vm/dirty_ratio", "0\n");
 	assert_string_equal(get(b, &ratio), "0");
@@ -437,7 +437,7 @@ static const struct bounded bounded[] = {
 	{ { KNOB_SYSCTL, "vm.dirty_ratio", "" }, "vm.dirty_bytes=1048576", "1 to 90 %" },
 	{ { KNOB_SYSCTL, "vm.min_free_kbytes", "" },
 	  "1048576",
-	  "no new value; gputune only restores it" },
+	  "no new value; gputune can only restore the old one" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 6291456", NULL },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072", "three non-decreasing numbers" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" },
@@ -452,7 +452,9 @@ static const struct bounded bounded[] = {
 	{ { KNOB_BOOTARG, "nohz_full", "" }, "managed_irq,2", "list of CPUs" },
 	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "", NULL },
 	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "1", "no value" },
-	{ { KNOB_BOOTARG, "pci", "" }, "pcie_bus_perf", "no new value; gputune only restores it" },
+	{ { KNOB_BOOTARG, "pci", "" },
+	  "pcie_bus_perf",
+	  "no new value; gputune can only restore the old one" },
 	{ { KNOB_LINK, "mtu", "eth0" }, "9000", NULL },
 	{ { KNOB_LINK, "mtu", "eth0" }, "67", "68 to 65536" },
 	{ { KNOB_UNIT, "irqbalance.service", "" }, "disabled inactive", NULL },
@@ -838,12 +840,12 @@ static void test_arguments_refused(void **state)
 	struct bench *b = *state;
 	const char *value;
 
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
-	assert_non_null(strstr(b->e.hint, "to its own configuration"));
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "reads no drop-in files");
+	assert_non_null(strstr(b->e.hint, "to its configuration"));
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EOPNOTSUPP);
 	grub(b, true);
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "#!/bin/sh\n. /etc/default/grub\n");
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "reads no drop-in files");
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "for x in /etc/default/grub.d/*.cfg\n");
 	set(b, &nosmt, "");
 	/* Lines of somebody else in our file are not for us to lose. */
@@ -903,7 +905,7 @@ static void test_kernel_cmdline(void **state)
 	memory_file(b->h, "/etc/kernel/cmdline", "\n");
 	refuse(b, &nosmt, "", -EBADMSG, "no arguments");
 	memory_file(b->h, "/etc/kernel/cmdline", arena_printf(&b->a, "a=%02040d\n", 1));
-	refuse(b, &nosmt, "", -ENOSPC, "the kernel accepts no command line of 2063");
+	refuse(b, &nosmt, "", -ENOSPC, "a kernel command line cannot have 2063");
 }
 
 #define CONF "/boot/extlinux/extlinux.conf"
@@ -1011,10 +1013,10 @@ static void test_extlinux_refused(void **state)
 	memory_file(b->h, CONF, conf);
 	memory_folder(b->h, "/proc");
 	memory_file(b->h, "/proc/cmdline", arena_printf(&b->a, "a=%02030d\n", 1));
-	refuse(b, &isolcpus, "2-7", -ENOSPC, "the kernel accepts no command line of 2061");
+	refuse(b, &isolcpus, "2-7", -ENOSPC, "a kernel command line cannot have 2061");
 	memory_file(b->h, "/proc/cmdline", "ro\n");
 	memory_file(b->h, CONF, arena_printf(&b->a, "# by u-boot-update\n%s", conf));
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "reads no drop-in files");
 	assert_non_null(strstr(b->e.hint, "U_BOOT_PARAMETERS"));
 	memory_remove(b->h, CONF);
 	memory_link(b->h, CONF, "/boot/other.conf");

@@ -71,7 +71,7 @@ static void test_arc_limit(void **state)
 			       "the limit is restored; the parameter was 0 before, but shows the"));
 	assert_string_equal(knob_command(&b->a, &max, before), "printf %s 64000 > " ARC_MAX);
 	assert_int_equal(knob_set(b->h, &b->a, &max, "0", &b->e), -EOPNOTSUPP);
-	assert_non_null(strstr(b->e.text, "ZFS does not accept 0 again for"));
+	assert_non_null(strstr(b->e.text, "ZFS does not accept 0 for"));
 	/* An older journal says so of what was there: such an entry is one that can be read. */
 	assert_true(knob_valid(&max, "0", NULL));
 	assert_false(knob_valid(&max, "c_max=1;reboot", NULL));

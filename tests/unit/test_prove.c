@@ -243,7 +243,7 @@ static void test_breaks(void **state)
 	w.swap = 0.5;
 	w.breaks = true;
 	verdict_of(&w, RULING_HURTS);
-	assert_non_null(strstr(w.proof.why, "the measured work fails"));
+	assert_non_null(strstr(w.proof.why, "the workload fails"));
 	/* Without the setting the same says nothing of it. */
 	close_world(&w);
 	open_world(&w, 5);
@@ -268,7 +268,7 @@ static void test_flake(void **state)
 		prove(&w);
 		assert_int_not_equal(w.proof.verdict, RULING_HURTS);
 		assert_int_not_equal(w.proof.verdict, RULING_HELPS);
-		if (strstr(w.proof.why, "failed once with the setting, and not again")) {
+		if (strstr(w.proof.why, "failed once with the setting, but not when repeated")) {
 			with++;
 			assert_int_equal(w.proof.verdict, RULING_UNDECIDED);
 			assert_non_null(strstr(w.proof.why, "the cable"));
@@ -487,7 +487,7 @@ static void test_levels(void **state)
 	open_world(&w, 23);
 	w.breaks = true;
 	levels_of(&w, 0.1, 0.5, 1, RULING_HELPS);
-	assert_non_null(strstr(w.proof.members[0].fault, "breaks"));
+	assert_non_null(strstr(w.proof.members[0].fault, "the workload fails"));
 	close_world(&w);
 }
 

@@ -21,13 +21,13 @@ static const struct result_file_table check_tables[] = {
 static const struct result_file_table prove_tables[] = {
 	{ LIST("changes", "Switched settings", "id=Setting|target=On|before|after"),
 	  .must = true },
-	{ LIST("guards", "Guards", "figure=Guard|=After over before|veto=Worse") },
+	{ LIST("guards", "Guards", "figure=Guard|=Ratio after / before|veto=Worse") },
 	{ LIST("members", "Settings measured individually", "id=Setting|stays|screened|confirmed|fault") },
 };
 static const struct result_file_ratios prove_ratios[] = {
-	{ "", "After over before", { "what" }, "effect", "verdict", "interval of the proof", "worse",
+	{ "", "Ratio after / before", { "what" }, "effect", "verdict", "interval of the proof", "worse",
 	  "better" },
-	{ "guards", "Guards: after over before", { "figure" }, "", NULL, "90 % interval", "worse", "better" },
+	{ "guards", "Guards: ratio after / before", { "figure" }, "", NULL, "90 % interval", "worse", "better" },
 };
 
 static const struct result_file_table doctor_tables[] = {
@@ -45,13 +45,13 @@ static const struct result_file_table stack_tables[] = {
 };
 
 static const struct result_file_table compare_tables[] = {
-	{ LIST("rows", "Figures of both", "bench|case|figure|median_a|median_b|unit|=After over before|"
+	{ LIST("rows", "Figures of both", "bench|case|figure|median_a|median_b|unit|=Ratio after / before|"
 	  "verdict|reason"),
 	  .must = true },
 };
 /* B over A as it is: for a latency, left is better. */
 static const struct result_file_ratios compare_ratios[] = {
-	{ "rows", "After over before", { "bench", "case", "figure" }, "", "verdict",
+	{ "rows", "Ratio after / before", { "bench", "case", "figure" }, "", "verdict",
 	  "interval of the comparison", NULL, NULL },
 };
 
@@ -82,7 +82,7 @@ static const struct result_file_table advise_tables[] = {
 	{ LIST("changes", "Changes, best first", CHANGES),
 	  .must = true },
 	{ LIST("together", "Combined changes", CHANGES) },
-	{ LIST("settings", "Settings of the machine", "id|target|verdict|=After over before|text") },
+	{ LIST("settings", "Settings of the machine", "id|target|verdict|=Ratio after / before|text") },
 };
 static const struct result_file_ratios advise_ratios[] = {
 	{ "changes", "Predicted speed-up of an answer", { "change" }, "gain.answer", NULL,
@@ -107,7 +107,7 @@ const struct result_file_kind result_file_kinds[] = {
 	  GIVEN_TABLES(check_tables) },
 	{ .name = "prove", .verb = "prove", .part = "proofs",
 	  .says = "The figures were measured alternately with and without the setting.",
-	  .pairs = "what=Setting|verdict|why|effect=After over before|effect.pairs|"
+	  .pairs = "what=Setting|verdict|why|effect=Ratio after / before|effect.pairs|"
 	    "%effect.resolution=Smallest detectable effect|measured_with.name=Measured with|kept|took_s|trouble|"
 	    "foreign=Changed by others during the proof",
 	  GIVEN_TABLES(prove_tables), GIVEN_RATIOS(prove_ratios) },

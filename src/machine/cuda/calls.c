@@ -178,7 +178,7 @@ int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event 
 
 	*out = (double)ms / 1e3;
 	if (r == 0 && !(ms > 0 && isfinite(ms)))
-		return err_set(e, -ETIME, "GPU %s: no valid time between two events", g->pci);
+		return err_set(e, -ETIME, "GPU %s: invalid time between two CUDA events", g->pci);
 	return r;
 }
 

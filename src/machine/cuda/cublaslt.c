@@ -118,7 +118,7 @@ int cublaslt_load(struct cublaslt *l, struct err *e)
 		return r;
 	if (l->api.multiply == missing_multiply || l->api.heuristic == missing_heuristic) {
 		r = err_set(e, -ELIBACC,
-			    "%s has no cublasLtMatmul: not cuBLASLt of CUDA 11 or later",
+			    "%s lacks cublasLtMatmul: cuBLASLt of CUDA 11 or later is required",
 			    l->lib.path);
 		cuda_library_close(&l->lib);
 		return r;
@@ -178,11 +178,11 @@ static int set_scales(struct cublaslt_plan *p, const struct cublaslt_shape *s, s
 	int mode = s->scale_mode, r = 0;
 
 	if (mode != CUBLASLT_SCALE_ONE) {
-		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof(mode), "block scaling",
-			e);
+		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof(mode),
+			"setting the block scaling", e);
 		r = r ? r
 		      : set(p, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof(mode),
-			    "block scaling", e);
+			    "setting the block scaling", e);
 	}
 	if (r == 0 && s->a_scale)
 		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &s->a_scale, sizeof(s->a_scale),
@@ -202,7 +202,7 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 	/* What a call that failed left there is nothing to end; so below. */
 	if (made)
 		p->product = NULL;
-	r = cublaslt_status(made, e, "setting this arithmetic");
+	r = cublaslt_status(made, e, "setting the compute type");
 	r = r ? r
 	      : set(p, CUBLASLT_MATMUL_DESC_TRANSA, &turned_a, sizeof(turned_a), "transposing A",
 		    e);
@@ -229,10 +229,10 @@ static int describe_matrices(struct cublaslt_plan *p, const struct cublaslt_shap
 {
 	uint64_t a_rows = s->a_turned ? s->k : s->m, a_columns = s->a_turned ? s->m : s->k,
 		 b_rows = s->b_turned ? s->n : s->k, b_columns = s->b_turned ? s->k : s->n;
-	int r = describe_matrix(p, &p->a, s->a, a_rows, a_columns, "describing matrix A", e);
+	int r = describe_matrix(p, &p->a, s->a, a_rows, a_columns, "setting up matrix A", e);
 
-	r = r ? r : describe_matrix(p, &p->b, s->b, b_rows, b_columns, "describing matrix B", e);
-	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "describing matrix D", e);
+	r = r ? r : describe_matrix(p, &p->b, s->b, b_rows, b_columns, "setting up matrix B", e);
+	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "setting up matrix D", e);
 }
 
 static int cublaslt_start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *e)
@@ -289,7 +289,7 @@ int cublaslt_plan_search(struct cublaslt_plan *p, size_t workspace, struct cubla
 		return r;
 	r = cublaslt_status(p->lt->api.wish_set(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 						&workspace, sizeof(workspace)),
-			    e, "workspace size");
+			    e, "setting the workspace size");
 	r = r ? r
 	      : cublaslt_status(p->lt->api.heuristic(p->handle, p->product, p->a, p->b, p->d, p->d,
 						     wish, most, out, n),

@@ -73,7 +73,7 @@ static const char *cufile_sentence(int error)
 		int error;
 		const char *text;
 	} rows[] = {
-		{ 5001, "the kernel module nvidia-fs is not loaded, and the fallback is off" },
+		{ 5001, "nvidia-fs is not loaded, and compatibility mode is off" },
 		{ 5004, "nvidia-fs and the library have different versions" },
 		{ 5007, "not supported on this platform" },
 		{ 5008, "not supported for this type of file or file system" },
@@ -83,8 +83,8 @@ static const char *cufile_sentence(int error)
 		{ 5016, "exceeds the limit of pinned memory" },
 		{ 5018, "not supported for this type of file" },
 		{ 5019, "the file is open with unsupported flags" },
-		{ 5020, "the file is not open with O_DIRECT" },
-		{ 5027, "file's disk and file system not found in udev; in a container, mount "
+		{ 5020, "the file was opened without O_DIRECT" },
+		{ 5027, "udev does not list the file's disk or file system; in a container, mount "
 			"/run/udev" },
 		{ 5031, "cannot reopen the file by its name" },
 		{ 5033, "nvidia-fs did not start" },
@@ -164,9 +164,9 @@ const char *cufile_way(const struct cufile *c, const struct cufile_counts *from,
 	if (host)
 		return "compatibility mode: through host memory, not direct";
 	if (!c->module_major)
-		return "nvidia-fs is not loaded: compatibility mode, unless PCI peer-to-peer is "
-		       "on; not counted by this library";
-	return "nvidia-fs is loaded; direct reads are not counted by this library";
+		return "nvidia-fs is not loaded: reads go through host memory unless PCI "
+		       "peer-to-peer is on; this library does not count direct reads";
+	return "nvidia-fs is loaded; this library does not count direct reads";
 }
 
 int cufile_open(struct cufile *c, struct err *e)
@@ -182,7 +182,7 @@ int cufile_open(struct cufile *c, struct err *e)
 	if (r)
 		return r;
 	if (c->api.read == missing_read || c->api.file_add == missing_file_add)
-		r = err_set(e, -ELIBACC, "%s is not cuFile", c->lib.path);
+		r = err_set(e, -ELIBACC, "%s is not the cuFile library", c->lib.path);
 	/* Starting it says how many of a GPU's reads took which way from then on. */
 	if (r == 0 && !c->api.count_level(LEVEL).error)
 		c->counts = true;

@@ -134,17 +134,17 @@ static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparsel
 	r = r ? r
 	      : cusparselt_status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
 						   CUSPARSE_ORDER_COL, 0),
-				  e, "describing sparse matrix A");
+				  e, "setting up sparse matrix A");
 	p->have_a = r == 0;
 	r = r ? r
 	      : cusparselt_status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
 						  CUSPARSE_ORDER_COL),
-				  e, "describing matrix B");
+				  e, "setting up matrix B");
 	p->have_b = r == 0;
 	r = r ? r
 	      : cusparselt_status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d,
 						  CUSPARSE_ORDER_COL),
-				  e, "describing matrix D");
+				  e, "setting up matrix D");
 	p->have_d = r == 0;
 	r = r ? r
 	      : cusparselt_status(
@@ -152,7 +152,7 @@ static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparsel
 					  CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
 					  &p->d,
 					  s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
-			e, "describing this matrix product");
+			e, "creating the descriptor of the product");
 	r = r ? r
 	      : cusparselt_status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
 				  "selecting an algorithm");
@@ -175,7 +175,7 @@ static int cusparselt_take(struct cusparselt_plan *p, const struct cusparselt_ch
 			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
 					    sizeof(c->word[i]));
 		if (s && choice_words[i] == CUSPARSELT_MATMUL_ALG_CONFIG_ID)
-			return cusparselt_status(s, e, "restoring the algorithm found before");
+			return cusparselt_status(s, e, "selecting the algorithm found before");
 	}
 	return 0;
 }
@@ -242,12 +242,12 @@ static int cusparselt_fits(struct cusparselt_plan *p, size_t have, struct err *e
 {
 	size_t want = 0;
 	int r = cusparselt_status(p->lt->api.workspace(&p->handle, &p->plan, &want), e,
-				  "workspace size");
+				  "reading the workspace size");
 
 	if (r == 0 && want > have)
 		r = err_set(
 			e, -EOPNOTSUPP,
-			"cuSPARSELt: its algorithm requires %zu MiB of workspace, but only has %zu",
+			"cuSPARSELt requires %zu MiB of workspace, but only %zu MiB are allocated",
 			want >> 20, have >> 20);
 	return r;
 }

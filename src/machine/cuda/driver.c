@@ -271,11 +271,11 @@ static int open_guarded(struct cuda *c, struct err *e)
 		return -ELIBACC;
 	}
 	if (c->api.driver_version(&c->version) || c->version < VERSION_MIN)
-		return err_set(
-			e, -ELIBBAD,
-			"the NVIDIA driver is too old: it supports CUDA %d.%d, required is %d.%d",
-			c->version / 1000, c->version % 1000 / 10, VERSION_MIN / 1000,
-			VERSION_MIN % 1000 / 10);
+		return err_set(e, -ELIBBAD,
+			       "the NVIDIA driver is too old: it supports CUDA %d.%d; CUDA %d.%d "
+			       "is required",
+			       c->version / 1000, c->version % 1000 / 10, VERSION_MIN / 1000,
+			       VERSION_MIN % 1000 / 10);
 	return list_gpus(c, e);
 }
 

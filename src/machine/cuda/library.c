@@ -64,7 +64,7 @@ static bool library_open_file(struct search *s, const char *soname, const char *
 	char *real;
 
 	if (!vendor_literal(path)) {
-		library_report(s, "the loader would replace '$' in the path: %s", path);
+		library_report(s, "the dynamic loader would expand the '$' in this path: %s", path);
 		return false;
 	}
 	if (vendor_open(path, s->symbols, s->n, s->table, &s->out->handle)) {
@@ -107,7 +107,7 @@ static bool library_take_file(struct search *s, const char *soname, const char *
 	real = realpath(path, NULL);
 	taken = real && vendor_trusted(real);
 	if (real && !taken)
-		library_report(s, "it or a parent folder is writable by users other than root: %s",
+		library_report(s, "users other than root can write to it or a parent folder: %s",
 			       real);
 	taken = taken && is_file(s, real) && library_open_file(s, soname, real);
 	free(real);

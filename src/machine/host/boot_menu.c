@@ -18,8 +18,8 @@ static const struct {
 	const char *name, *file, *maker, *by_hand;
 } menus[BOOT_MENUS] = {
 	[BOOT_MENU_OTHER] = { "other", BOOT_DROP_IN, "update-grub",
-			      "this machine's boot loader has no drop-ins: add %s to its own "
-			      "configuration" },
+			      "the boot loader of this machine reads no drop-in files: add %s to "
+			      "its configuration" },
 	[BOOT_MENU_GRUB] = { "grub", BOOT_DROP_IN, "update-grub", NULL },
 	[BOOT_MENU_GRUBBY] = { "grubby", BOOT_DROP_IN, "grubby",
 			       "on this machine GRUB takes the arguments from its loader entries: "
@@ -28,9 +28,9 @@ static const struct {
 				       NULL },
 	[BOOT_MENU_NO_CMDLINE] = { "kernel-install-without-file", BOOT_DROP_IN,
 				   "kernel-install add-all",
-				   "kernel-install copies the running kernel's arguments here: "
-				   "write those of /proc/cmdline and %s to " BOOT_CMDLINE
-				   ", then run kernel-install add-all" },
+				   "on this machine kernel-install copies the arguments of the "
+				   "running kernel: write the contents of /proc/cmdline and %s "
+				   "to " BOOT_CMDLINE ", then run kernel-install add-all" },
 	[BOOT_MENU_EXTLINUX] = { "extlinux", EXTLINUX_CONF, NULL, NULL },
 	[BOOT_MENU_UBOOT_UPDATE] = { "u-boot-update", BOOT_DROP_IN, "u-boot-update",
 				     "u-boot-update writes " EXTLINUX_CONF

@@ -46,15 +46,14 @@ const char *host_demo_about(const char *name)
 		{ "cpu-256", "a server of 256 CPUs with ZFS and a slow USB disk, without a GPU" },
 		{ "dev-vm", "a small virtual machine without a GPU" },
 		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
-		{ "gx10", "a GB10 whose NIC lacks lanes, to form a cluster with dgx-spark" },
+		{ "gx10", "a GB10 whose NIC has too few lanes; a peer for dgx-spark" },
 		{ "hgx-b200", "DGX B200: eight GPUs and NVSwitch" },
 		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
 		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
-		{ "two-sparks",
-		  "two DGX Sparks and a cable: cluster discover, check, plan and undo "
-		  "take it as --from" },
+		{ "two-sparks", "two DGX Sparks and a cable; for --from of cluster discover, "
+				"check, plan and undo" },
 		{ "h200-x4", "four H200 in a virtual machine; captured from a machine in use" },
 	};
 

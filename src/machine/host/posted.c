@@ -24,8 +24,8 @@ struct posted *posted_open(struct arena *a)
 	struct posted *p = ARENA_NEW(a, struct posted);
 
 	p->arena = a;
-	p->record = record_posted(
-		"the input is pasted output of this machine; all other facts are unknown");
+	p->record = record_posted("gputune reads this text instead of the machine; facts that are "
+				  "not in it are unknown");
 	p->record->id = (struct host_identity){ .nodename = "posted",
 						.release = "unknown",
 						.version = "unknown",
@@ -334,7 +334,7 @@ static int bounded_file(struct err *e)
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0) {
 		if (fd >= 0)
 			close(fd);
-		return err_set(e, -ENOMEM, "out of memory for unpacking it");
+		return err_set(e, -ENOMEM, "not enough memory to unpack it");
 	}
 	return fd;
 }
@@ -509,13 +509,13 @@ struct host *host_open_capture(const char *path, struct err *e)
 	else if (why.code == -ENODATA && !str_ends(path, ".tar") && !store_is_packed(path)) {
 		*e = (struct err){ 0 };
 		err_set(e, -ENODATA, "%s: neither a capture nor output that gputune reads", path);
-		err_hint(e, "it reads captures (folder, tar, tar.zst), nvidia-bug-report.log.gz, "
-			    "a sosreport, and text of lspci, nvidia-smi, nvidia-smi -q (-x)");
+		err_hint(e, "it reads captures (folder, tar, tar.zst), nvidia-bug-report.log.gz, a "
+			    "sosreport, and text of lspci, nvidia-smi, nvidia-smi -q (-x)");
 	}
 	if (str_ends(path, "xz"))
 		err_hint(e,
-			 "a capture: \"xz -dk %s\", then --host FILE.tar; a sosreport: \"gputune "
-			 "capture --from %s -o FILE.tar\" before",
+			 "for a capture: \"xz -dk %s\", then --host FILE.tar; for a sosreport: "
+			 "first \"gputune capture --from %s -o FILE.tar\"",
 			 path, path);
 	return NULL;
 }

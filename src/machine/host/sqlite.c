@@ -108,7 +108,7 @@ static const char *sql_meaning(int code)
 	case SQLITE_IOERR:
 		return "cannot be read, written or locked; copy it to a local disk";
 	case SQLITE_CORRUPT:
-		return "damaged; move it away and add its sources again";
+		return "damaged; move the file away and add its sources again";
 	case SQLITE_NOTADB:
 		return "not a SQLite database";
 	case SQLITE_READONLY:

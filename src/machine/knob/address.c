@@ -90,8 +90,8 @@ static int knob_address_lost(struct host *h, struct arena *a, const struct knob 
 	if (!out.len)
 		return 0;
 	return err_set(e, r,
-		       "%s was removed from %s, but the kernel also removed %s, which others had "
-		       "set, and restoring failed (%s): run ip address add for each",
+		       "%s was removed from %s. The kernel also removed %s, and gputune could not "
+		       "restore it (%s): run ip address add for each",
 		       k->name, k->object, out.s, strerror(-r));
 }
 
@@ -131,7 +131,7 @@ static bool address_valid(const struct knob *k, const char *value, const char **
 	if (!is_address(k->name))
 		return knob_unsound(why, "expected an address such as 192.168.100.1/24");
 	if (!knob_is_word(k->object, IFNAMSIZ - 1, "_.-@"))
-		return knob_unsound(why, "the object is not an interface name");
+		return knob_unsound(why, "\"object\" is not an interface name");
 	if (value && strcmp(value, present) != 0 && strcmp(value, absent) != 0)
 		return knob_unsound(why, "an address must be present or absent");
 	return true;

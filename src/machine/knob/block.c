@@ -112,7 +112,7 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 
 static int broken_marks(const struct knob *k, struct err *e)
 {
-	return err_set(e, -EBADMSG, "could not set %s: gputune's marks in it do not match",
+	return err_set(e, -EBADMSG, "could not set %s: its marks of gputune's lines do not match",
 		       k->name);
 }
 
@@ -217,7 +217,7 @@ static bool block_valid(const struct knob *k, const char *value, const char **wh
 	if (i == n)
 		return knob_unsound(why, "gputune does not add lines to a file of that name");
 	if (*k->object)
-		return knob_unsound(why, "lines of a file cannot have an object");
+		return knob_unsound(why, "\"object\" must be empty for lines of a file");
 	if (value && strcmp(value, absent) != 0 && !lines_valid(value))
 		return knob_unsound(why,
 				    "expected \"absent\", or whole lines of printable characters");

@@ -121,8 +121,8 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 	if (menu == BOOT_MENU_GRUB)
 		return 0;
 	err_set(e, -EOPNOTSUPP,
-		"could not %s the kernel argument %s: this machine's boot loader has no drop-ins "
-		"(%s)",
+		"could not %s the kernel argument %s: the boot loader of this machine reads no "
+		"drop-in files (%s)",
 		verb, k->name, FOLDER);
 	err_hint(e, "%s", boot_menu_by_hand(&a, menu, k->name));
 	return -EOPNOTSUPP;
@@ -356,7 +356,7 @@ static const char *cmdline_unclear(struct arena *a, const char *text, size_t len
 	}
 	out->to = out->from;
 	if (!why && kernel_cmdline_parse(a, text, out))
-		why = "gputune's lines were edited, or it contains no arguments";
+		why = "gputune's lines were edited, or contain no arguments";
 	if (!why && out->file->menu == BOOT_MENU_EXTLINUX && !is_in_entry(out))
 		why = "gputune's arguments are in another LABEL entry, or are present twice";
 	return why;
@@ -600,13 +600,12 @@ static int kernel_cmdline_store(struct host *h, struct arena *a, const struct kn
 	text_add(&out, c->text + c->to);
 	length = arguments_length(c->file, out.s ? out.s : "") + filled_in(h, a, c);
 	if (adds && length >= KERNEL_MAX)
-		return err_set(
-			e, -ENOSPC,
-			"could not set %s: the kernel accepts no command line of %zu characters",
-			k->name, length);
+		return err_set(e, -ENOSPC,
+			       "could not set %s: a kernel command line cannot have %zu characters",
+			       k->name, length);
 	if (!is_as_meant(a, c, out.s ? out.s : "", out.len))
 		return err_set(e, -EBADMSG,
-			       "could not set %s: the boot loader would read %s differently",
+			       "could not set %s: the boot loader would misread the changed %s",
 			       k->name, path);
 	r = knob_check_links(h, e, k, path);
 	if (r)

@@ -205,15 +205,16 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	if (limit && behind(value, limit))
 		value = behind(value, limit);
 	else if (limit && strcmp(value, "0") == 0)
-		return err_set(e, -EOPNOTSUPP, "ZFS does not accept 0 again for %s", k->name);
+		return err_set(e, -EOPNOTSUPP, "ZFS does not accept 0 for %s after another value",
+			       k->name);
 	if (its) {
 		target.name = other;
 		value = its;
 	}
 	if (!its && strcmp(value, "0") == 0 && is_dirty_bytes(k->name))
 		return err_set(e, -EINVAL,
-			       "could not set %s to 0: it is 0 only while %s is set; set that one "
-			       "(%s=PERCENT)",
+			       "could not set %s to 0: the kernel makes it 0 when %s is set; set "
+			       "that instead (%s=PERCENT)",
 			       k->name, other, other);
 	path = knob_path(a, &target);
 	/* Without a newline, which text parameters of modules would keep; an empty text has no
@@ -410,7 +411,7 @@ static bool file_valid(const struct knob *k, const char *value, const char **why
 	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
 		return knob_unsound(why, "both limits are 0, which no single write can restore");
 	return knob_is_number(its ? its : value) ||
-	       knob_unsound(why, "neither a number nor a value of the alternative limit");
+	       knob_unsound(why, "neither a number nor NAME=NUMBER of the alternative limit");
 }
 
 const struct knob_ops knob_ops_file = {

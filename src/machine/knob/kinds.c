@@ -370,7 +370,7 @@ static const char *kinds_range_text(struct arena *a, const struct bound *b)
 	case FORM_MASK:
 		return "hexadecimal digits such as 00000000,000000ff";
 	default:
-		return "no new value; gputune only restores it";
+		return "no new value; gputune can only restore the old one";
 	}
 }
 
@@ -381,7 +381,7 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 	if (!knob_valid(k, value, why))
 		return false;
 	if (!knob_known(k))
-		return knob_unsound(why, arena_printf(a, "no setting may change %s", k->name));
+		return knob_unsound(why, arena_printf(a, "gputune does not change %s", k->name));
 	if (!b || is_within(b, value))
 		return true;
 	return knob_unsound(why, arena_printf(a, "%s takes %s, not \"%.60s\"", k->name,
@@ -405,7 +405,7 @@ static bool knob_form_valid(const struct knob *k, const char *value, const char 
 		       knob_unsound(why, "the value is not a single word");
 	if (b->form == FORM_THREE)
 		return (*value && strspn(value, "0123456789 -") == strlen(value)) ||
-		       knob_unsound(why, "the value is not a row of numbers");
+		       knob_unsound(why, "the value is not a list of numbers");
 	if (b->form == FORM_MASK)
 		return is_mask(value) || knob_unsound(why, "the value is not a CPU mask");
 	/* Of two that are one limit the other's value. */
@@ -427,10 +427,10 @@ bool knob_valid(const struct knob *k, const char *value, const char **why)
 	if (!k->name || !*k->name || !kinds_clean(k->name, NAME_MAX_LEN))
 		return knob_unsound(
 			why,
-			"its name is empty, too long, not UTF-8, or contains control characters");
+			"\"name\" is empty, too long, not UTF-8, or contains control characters");
 	if (!k->object || !kinds_clean(k->object, OBJECT_MAX))
 		return knob_unsound(
-			why, "its object is too long, not UTF-8, or contains control characters");
+			why, "\"object\" is too long, not UTF-8, or contains control characters");
 	if (value &&
 	    !kinds_clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
 									      : VALUE_MAX))

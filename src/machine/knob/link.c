@@ -268,9 +268,9 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 	long long v;
 
 	if (!f && !is_irq(k) && !is_pfc(k))
-		return knob_unsound(why, "a link has no setting of that name");
+		return knob_unsound(why, "unknown interface setting");
 	if (!is_interface(k->object))
-		return knob_unsound(why, "the object is not an interface name");
+		return knob_unsound(why, "\"object\" is not an interface name");
 	if (!value)
 		return true;
 	if (!f)
@@ -278,11 +278,11 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 	if (!knob_is_number(value) || parse_i64(value, &v))
 		return knob_unsound(why, "the value is not a number");
 	if (f->flag && v > 1)
-		return knob_unsound(why, "a switch must be 0 or 1");
+		return knob_unsound(why, "an on/off value must be 0 or 1");
 	if (!f->ask && (v < SMALLEST_MTU || v > LARGEST_MTU))
 		return knob_unsound(why, "an MTU must be 68 to 65536 bytes");
 	if (v > LARGEST)
-		return knob_unsound(why, "the number exceeds every driver's limit");
+		return knob_unsound(why, "the number is larger than any driver accepts");
 	return true;
 }
 

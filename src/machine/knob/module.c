@@ -63,7 +63,7 @@ static bool module_valid(const struct knob *k, const char *value, const char **w
 	if (!knob_is_word(k->name, 55, "_-"))
 		return knob_unsound(why, "invalid module name");
 	if (*k->object)
-		return knob_unsound(why, "a module takes no object");
+		return knob_unsound(why, "\"object\" must be empty for a module");
 	if (value && strcmp(value, loaded) != 0 && strcmp(value, absent) != 0)
 		return knob_unsound(why, "expected loaded or absent");
 	return true;

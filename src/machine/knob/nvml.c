@@ -248,7 +248,7 @@ static bool nvml_valid(const struct knob *k, const char *value, const char **why
 	if (!row)
 		return knob_unsound(why, "not a GPU setting that can be changed");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not a GPU's PCI address");
+		return knob_unsound(why, "\"object\" is not a GPU's PCI address");
 	return value ? value_is_valid(row, value, why) : true;
 }
 

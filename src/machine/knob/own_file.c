@@ -344,9 +344,9 @@ static bool value_valid(const char *name, const char *value)
 static bool own_file_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!usual_mode(k->name) || strstr(k->name, "/../") || strstr(k->name, "/./"))
-		return knob_unsound(why, "gputune does not own a file of that name");
+		return knob_unsound(why, "gputune writes no file of that name");
 	if (*k->object)
-		return knob_unsound(why, "a file takes no object");
+		return knob_unsound(why, "\"object\" must be empty for a file");
 	if (value && !value_valid(k->name, value))
 		return knob_unsound(why,
 				    "expected \"absent\", link:TARGET, or a file mode and text");

@@ -194,9 +194,9 @@ static bool cpuset_valid(const struct knob *k, const char *value, const char **w
 	bool list, first;
 
 	if (strcmp(k->name, "isolated") != 0)
-		return knob_unsound(why, "not a set of CPUs that can be changed");
+		return knob_unsound(why, "unknown CPU partition");
 	if (*k->object)
-		return knob_unsound(why, "it takes no object");
+		return knob_unsound(why, "\"object\" must be empty for a CPU partition");
 	if (!value || strcmp(value, none) == 0 || strcmp(value, none_off) == 0)
 		return true;
 	list = strspn(value, "0123456789,-") == strlen(value) &&

@@ -88,7 +88,7 @@ static int pci_fail(struct err *e, int r, const char *verb, const struct knob *k
 {
 	if (r == -ENODEV)
 		return err_set(e, r,
-			       "could not %s %s of %s: the device does not respond (all ones)",
+			       "could not %s %s of %s: the device is unreachable (reads all ones)",
 			       verb, k->name, k->object);
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r, "could not %s %s of %s: the function lacks this capability",
@@ -180,7 +180,7 @@ static int pci_set(struct host *h, struct arena *a, const struct knob *k, const 
 		return pci_fail(e, r, "set", k);
 	if (bits & ~p.mask)
 		return err_set(e, -ERANGE,
-			       "could not set %s of %s to %s: the function has only the bits 0x%x",
+			       "could not set %s of %s to %s: it supports only the bits 0x%x",
 			       k->name, k->object, value, p.mask);
 	now = (p.now & ~p.mask) | bits;
 	word[0] = (unsigned char)now;
@@ -196,7 +196,7 @@ static bool pci_valid(const struct knob *k, const char *value, const char **why)
 	if (!is_mrrs(k) && strcmp(k->name, "acs-control") != 0)
 		return knob_unsound(why, "configuration space has no field of that name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "the object is not a PCI address such as 0000:01:00.0");
+		return knob_unsound(why, "\"object\" is not a PCI address such as 0000:01:00.0");
 	if (!value)
 		return true;
 	if (!parse_word(value, &v))

@@ -38,7 +38,7 @@ static bool zprop_valid(const struct knob *k, const char *value, const char **wh
 	if (strcmp(k->name, "autotrim") != 0)
 		return knob_unsound(why, "not a pool property that can be changed");
 	if (!knob_is_word(k->object, 255, "._:-"))
-		return knob_unsound(why, "its object is not a pool name");
+		return knob_unsound(why, "\"object\" is not a pool name");
 	if (value && strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
 		return knob_unsound(why, "expected on or off");
 	return true;
@@ -99,7 +99,7 @@ static bool vboost_valid(const struct knob *k, const char *value, const char **w
 	if (strcmp(k->name, name) != 0)
 		return knob_unsound(why, "unknown switch name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not a GPU's PCI address");
+		return knob_unsound(why, "\"object\" is not a GPU's PCI address");
 	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
 		return knob_unsound(why, "expected a small whole number");
 	return true;
@@ -172,7 +172,7 @@ static bool helper_valid(const struct knob *k, const char *value, const char **w
 	if (!is_clocks(k))
 		return vboost_valid(k, value, why);
 	if (*k->object)
-		return knob_unsound(why, "machine clocks cannot have an object");
+		return knob_unsound(why, "\"object\" must be empty for machine clocks");
 	if (value && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return knob_unsound(why, "expected 0 or 1");
 	return true;
@@ -234,7 +234,7 @@ static bool power_valid(const struct knob *k, const char *value, const char **wh
 	if (strcmp(k->name, power_api) != 0)
 		return knob_unsound(why, "unknown power mode name");
 	if (*k->object)
-		return knob_unsound(why, "a machine's power mode cannot have an object");
+		return knob_unsound(why, "\"object\" must be empty for a power mode");
 	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
 		return knob_unsound(why, "expected a small whole number");
 	return true;
@@ -293,7 +293,7 @@ static bool firmware_valid(const struct knob *k, const char *value, const char *
 	if (strcmp(k->name, "LINK_TYPE_P1") != 0 && strcmp(k->name, "LINK_TYPE_P2") != 0)
 		return knob_unsound(why, "gputune does not set a parameter of that name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not an adapter's PCI address");
+		return knob_unsound(why, "\"object\" is not an adapter's PCI address");
 	if (value && (strlen(value) != 1 || *value < '1' || *value > '3'))
 		return knob_unsound(
 			why, "a link layer must be 1 (InfiniBand), 2 (Ethernet) or 3 (both)");

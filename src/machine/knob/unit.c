@@ -128,8 +128,8 @@ static int check_change(struct host *h, struct arena *a, const struct knob *k,
 	if (strcmp(now->enabled, "enabled") == 0 && strcmp(want->enabled, "disabled") == 0 &&
 	    unit_file_find(h, a, k->name, &path) == 0 && has_own_links(h, a, k->name, path) > 0)
 		return err_set(e, -EOPNOTSUPP,
-			       "could not disable %s: a link enables it that its unit file does "
-			       "not define, so undo could not restore that link",
+			       "could not disable %s: it is enabled by a link that its unit file "
+			       "does not define; undo could not restore that link",
 			       k->name);
 	return 0;
 }
@@ -190,7 +190,7 @@ static bool unit_valid(const struct knob *k, const char *value, const char **why
 	if (!unit_name_valid(k->name))
 		return knob_unsound(why, "invalid service name");
 	if (*k->object)
-		return knob_unsound(why, "a service takes no object");
+		return knob_unsound(why, "\"object\" must be empty for a service");
 	if (!value)
 		return true;
 	if (!parse(value, &s))

@@ -32,14 +32,14 @@ const struct shape gpu_xid_shape = SHAPE_OF(gpu_xid, gpu_xid,
 	FACT_NAME(gpu_xid, pci, "PCI"),
 	FACT_NUMBER(gpu_xid, index, "Xid"),
 	FACT(gpu_xid, count, "Lines", NULL),
-	FACT(gpu_xid, age_s, "Last ago", "s"));
+	FACT(gpu_xid, age_s, "Time since the last", "s"));
 
 const struct shape mig_slice_shape = SHAPE_OF(mig_slice, mig_slice,
 	FACT_NUMBER(mig_slice, index, "Index"),
 	FACT(mig_slice, profile, "Profile", NULL),
 	FACT(mig_slice, sm_count, "SM count", NULL),
 	FACT(mig_slice, memory_bytes, "Memory", "bytes"),
-	FACT(mig_slice, instance_slices, "Slices of its instance", NULL),
+	FACT(mig_slice, instance_slices, "Slices of the GPU instance", NULL),
 	FACT(mig_slice, compute_slices, "Compute slices", NULL));
 
 const struct shape gpu_shape = SHAPE_OF(gpu, gpu,

@@ -26,8 +26,8 @@ const struct shape config_shape = SHAPE_OF(config, config,
 const struct shape disagreement_shape = SHAPE_OF(disagreement, disagreement,
 	FACT_NAME(disagreement, name, "On"),
 	FACT_NAME(disagreement, fact, "Fact"),
-	FACT(disagreement, taken, "Taken", NULL),
-	FACT(disagreement, other, "Not taken", NULL));
+	FACT(disagreement, taken, "Value in use", NULL),
+	FACT(disagreement, other, "Other value", NULL));
 
 const struct shape machine_shape = SHAPE_OF(machine, machine,
 	FACT(machine, nodename, "Nodename", NULL),

@@ -437,8 +437,8 @@ static void uplink(struct finder *d, const struct pci_function *f)
 	if (most > way)
 		narrow_add(d, NARROW_UPLINK, f, arena_printf(d->a, "switch %s", f->name), way, most,
 			   arena_printf(d->a,
-					"its uplink carries %s each way, %s below it supports %s: "
-					"traffic through the switch shares the uplink",
+					"its uplink carries %s each way, but %s below it supports "
+					"%s: traffic through the switch shares the uplink",
 					rate(d->a, way), who, rate(d->a, most)));
 }
 

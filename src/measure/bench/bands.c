@@ -118,6 +118,6 @@ struct bench_limit limit_frequency(const struct bench_env *env, const struct ids
 			.source = "unknown: no cpufreq policy reports a maximum frequency here"
 		};
 	return (struct bench_limit){ true, (double)khz / 1e3,
-				     "read: cpuinfo_max_freq, the maximum of a single core; lower "
-				     "if all cores are active" };
+				     "read: cpuinfo_max_freq, the maximum of a single active core; "
+				     "all cores together run slower" };
 }

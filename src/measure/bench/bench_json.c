@@ -276,8 +276,8 @@ static const struct shape record_shape = SHAPE(record, record);
 
 const struct result_shape bench_result = {
 	.name = "bench", .title = "gputune bench",
-	.meaning = "A measurement: every sample, its conditions, the machine and its settings. Keys of figures "
-	  "end in the figure's unit.",
+	.meaning = "A measurement: every sample, its conditions, the machine and its settings. Keys of figures end "
+		"in the figure's unit.",
 	.shape = &record_shape, .list = "cases",
 	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
@@ -352,7 +352,7 @@ static const struct shape compare_shape = SHAPE(compare, compare);
 
 const struct result_shape compare_result = {
 	.name = "compare", .title = "gputune compare",
-	.meaning = "Two measurements: ratio of medians, B over A, with its interval.",
+	.meaning = "Two measurements: ratio of medians, B relative to A, with its interval.",
 	.shape = &compare_shape, .list = "rows", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

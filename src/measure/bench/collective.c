@@ -263,10 +263,11 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	(void)env;
 	if (arg->bytes < LATENCY_BELOW)
 		return (struct bench_limit){
-			.source = "unknown: below 1 MiB latency limits, not the links"
+			.source = "unknown: below 1 MiB the limit is latency, not the links"
 		};
 	if (arg->shared->world && world_machines(arg->shared->world) > 1)
-		return (struct bench_limit){ .source = "unknown: it runs between machines" };
+		return (struct bench_limit){ .source =
+						     "unknown: the ranks are on several machines" };
 	for (size_t i = 0; i < on->n; i++) {
 		double sum = 0;
 
@@ -295,14 +296,15 @@ static const struct bench_figure figures[] = {
 const struct bench bench_collectives = {
 	.name = "collectives",
 	.title = "bandwidth and time of collectives between GPUs",
-	.method = "NCCL on all GPUs of this machine in one process, or in all participating "
-		  "processes; operations are queued back to back and timed by GPU events; the "
-		  "slowest rank counts. Small operations are queued by one thread per GPU or one "
-		  "for all, whichever is faster here. The size is the total: the result of an "
-		  "all-gather, or the input of a reduce-scatter. Bus bandwidth uses the usual "
-		  "factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and "
-		  "all-to-all, 1 for the others. It is the load on each link of a ring; where "
-		  "switches reduce, it can exceed the link. 32-bit floats, checked exactly.",
+	.method =
+		"NCCL on all GPUs of this machine in one process, or in all participating "
+		"processes; operations are queued back to back and timed by GPU events; the "
+		"slowest rank counts. Small operations are queued by one thread per GPU or one "
+		"for all, whichever is faster here. The size is the total: the result of an "
+		"all-gather, or the input of a reduce-scatter. Bus bandwidth uses the usual "
+		"factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and "
+		"all-to-all, 1 for the others. It is the load on each link of a ring; if switches "
+		"do the reduction, it can exceed the link's speed. 32-bit floats, checked exactly.",
 	.version = 2,
 	FIGURES(figures),
 	.brief = "all-reduce:1GiB",

@@ -223,7 +223,7 @@ static int grouped(struct collective_rank *r, struct err *e)
 		s = collective_work_pairs(r, (r->index + 1) % n, (r->index + n - 1) % n, 0, 0, e);
 	for (size_t i = 0; r->run->arg->op == COLLECTIVE_ALL_TO_ALL && i < n && s == 0; i++)
 		s = collective_work_pairs(r, i, i, i * segment, i * segment, e);
-	end = nccl_check(r->place->gpu, api->group_end(), e, "the end of a group");
+	end = nccl_check(r->place->gpu, api->group_end(), e, "ending an NCCL group");
 	return s ? s : end;
 }
 
@@ -285,7 +285,7 @@ static void rank_end(struct collective_rank *r)
 	if (cuda_use(g, &r->e))
 		return;
 	if (r->stream)
-		cuda_wait_stream(g, r->stream, SLOWEST_S, "the last collective", &r->e);
+		cuda_wait_stream(g, r->stream, SLOWEST_S, "finishing the last collective", &r->e);
 	cuda_free(g, r->memory[0]);
 	cuda_free(g, r->memory[1]);
 	cuda_free(g, r->result);
@@ -302,7 +302,8 @@ static int collective_work_room(const struct collective_run *run, struct gpu_pla
 	uint64_t need = run->sizes.to + (run->arg->in_place ? 0 : run->sizes.from) + (512ull << 20);
 	long long host = fact_or(&run->env->m->memory.available_kb, -1) * 1024;
 	size_t left = 0, all = 0;
-	int r = cuda_check(p->gpu, p->gpu->api->memory_info(&left, &all), e, "its free memory");
+	int r = cuda_check(p->gpu, p->gpu->api->memory_info(&left, &all), e,
+			   "reading its free memory");
 
 	if (r)
 		return r;
@@ -314,8 +315,8 @@ static int collective_work_room(const struct collective_run *run, struct gpu_pla
 	/* Shared memory that runs out freezes the whole machine. */
 	if (p->gpu->integrated && (host < 0 || (uint64_t)host < 3 * need))
 		return err_set(e, -ENOMEM,
-			       "GPU %u shares the machine's memory: %lld MiB are available; three "
-			       "times the required %llu MiB are needed",
+			       "GPU %u shares the machine's memory: %lld MiB are available, three "
+			       "times %llu MiB are required",
 			       p->index, host / (1 << 20), (unsigned long long)(need >> 20));
 	return 0;
 }
@@ -387,7 +388,7 @@ static void collective_work_plant(struct collective_rank *r)
 	word ^= 1ull << 20;
 	if (r->r == 0)
 		r->r = cuda_check(g, g->api->copy_in(at, &word, sizeof(word), r->stream), &r->e,
-				  "an injected fault");
+				  "injecting a bit flip");
 	if (r->r == 0 && collective_check(r, &ignored) != -EILSEQ)
 		r->r = err_set(
 			&r->e, -EILSEQ,
@@ -530,7 +531,7 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 		collective_work_drop(run);
 		return 0;
 	default:
-		return err_set(e, -EINVAL, "not a step of a collective");
+		return err_set(e, -EINVAL, "unknown step of a collective");
 	}
 }
 

@@ -189,7 +189,7 @@ static int window_buffered(struct disk_load *s, struct err *e)
 			bench_disk_put(s, 0, clock_mono_ns());
 	}
 	if (r == 0 && s->arg->write && fdatasync(s->file->fd))
-		r = err_set(e, -errno, "written data does not reach the device: %s",
+		r = err_set(e, -errno, "flushing written data to the device failed: %s",
 			    strerror(errno));
 	s->at_ns = clock_mono_ns() - s->skipped_ns;
 	return r;

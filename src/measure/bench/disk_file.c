@@ -74,8 +74,9 @@ int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *
 	if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	path[0] = '\0';
-	err_set(e, -EOPNOTSUPP, "the file system of %.200s cannot name an unnamed file", dir);
-	err_hint(e, "--files takes existing files");
+	err_set(e, -EOPNOTSUPP, "the file system of %.200s cannot link an unnamed file (O_TMPFILE)",
+		dir);
+	err_hint(e, "use existing files: --files PATH");
 	return -EOPNOTSUPP;
 }
 
@@ -272,7 +273,7 @@ int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool di
 		return made.fd;
 	made.turns = heap_array(bytes / DISK_PAGE, sizeof(*made.turns));
 	if (getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
-		r = err_set(e, -EIO, "no random number for the file's pages");
+		r = err_set(e, -EIO, "the kernel provided no random number for the file's content");
 	else
 		r = disk_file_write_all(&made, dir, direct, stop, e);
 	r = r ? r : disk_file_drop(&made, e);
@@ -292,7 +293,7 @@ int disk_file_mode(struct disk_file *f, bool direct, struct err *e)
 int disk_file_drop(const struct disk_file *f, struct err *e)
 {
 	if (fdatasync(f->fd))
-		return err_set(e, -errno, "written data does not reach the device: %s",
+		return err_set(e, -errno, "flushing written data to the device failed: %s",
 			       strerror(errno));
 	page_cache_drop(f->fd);
 	return 0;

@@ -264,7 +264,7 @@ static int frequency_setup(const struct bench_env *env, const struct bench_case 
 	*variant = s->calibrated > 0
 			   ? arena_printf(env->a, "%.2f cycles per addition, by the cycle counter",
 					  s->calibrated)
-			   : "one cycle per addition: the cycle counter is not readable";
+			   : "one cycle per addition is assumed: the cycle counter is not readable";
 	return 0;
 }
 
@@ -278,7 +278,7 @@ static int frequency_run(void *state, struct bench_sample *out, struct err *e)
 		if (s->counts[i])
 			s->sorted[n++] = s->cores[i].mhz;
 	if (!n)
-		return err_set(e, -EINVAL, "no core is included");
+		return err_set(e, -EINVAL, "no core is selected");
 	out->value[0] = stat_median_in_place(s->sorted, n);
 	out->value[1] = out->value[0];
 	for (size_t i = 0; i < n; i++)

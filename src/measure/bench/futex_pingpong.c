@@ -140,7 +140,7 @@ static int hand_run(void *state, struct bench_sample *out, struct err *e)
 	s->given += 2 * s->arg->turns;
 	s->taken += n;
 	if (!n)
-		return err_set(e, -EAGAIN, "no thread was asleep when it was to be woken");
+		return err_set(e, -EAGAIN, "no thread was asleep at its wake-up call");
 	bench_times(out, s->all_us, n);
 	return 0;
 }

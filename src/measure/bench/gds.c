@@ -89,7 +89,8 @@ static int gds_take_one(struct gds_files *f, const struct cufile *c, int fd, con
 		return r;
 	r = file.file.fd = open_anew(fd, path, e);
 	if (r >= 0)
-		r = cufile_check(c->api.file_add(&f->handle[f->n], &file), e, "taking a file");
+		r = cufile_check(c->api.file_add(&f->handle[f->n], &file), e,
+				 "registering a file with cuFile");
 	if (own_dir)
 		unlink(path);
 	if (r == 0)
@@ -299,7 +300,7 @@ static void *gds_member_main(void *arg)
 		m->error = t->handles ? straight(m, &p) : through_host(m, &p, turn);
 	if (m->error == 0 && !t->handles)
 		m->error = cuda_wait_stream(t->place->gpu, t->lane[m->index].stream, COPY_MOST_S,
-					    "the last copies", &m->e);
+					    "finishing the last copies", &m->e);
 	if (m->error) {
 		pthread_mutex_lock(&m->team->lock);
 		m->team->over = true;
@@ -386,8 +387,8 @@ static int gds_plant(struct gds_target *t, const struct piece *p, char *far, cha
 	int r;
 
 	far[p->bytes / 2] ^= 16;
-	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "an injected fault");
-	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "an injected fault", e);
+	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "injecting a bit flip");
+	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "injecting a bit flip", e);
 	if (r == 0 && gds_compare(t, p, far, near, &ignored) != -EILSEQ)
 		r = err_set(
 			e, -EILSEQ,

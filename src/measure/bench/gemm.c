@@ -163,8 +163,8 @@ static void gemm_teardown(void *state)
 	if (s->arg->n > 1 && s->variant && low > 0 && low < INFINITY) {
 		size_t at = strlen(s->variant);
 
-		snprintf(s->variant + at, VARIANT_MAX - at, "; GPUs from %.1f to %.1f TFLOP/s", low,
-			 high);
+		snprintf(s->variant + at, VARIANT_MAX - at,
+			 "; slowest GPU %.1f, fastest %.1f TFLOP/s", low, high);
 	}
 	free(s->lanes);
 }
@@ -362,8 +362,8 @@ static const struct bench_figure figures[] = {
 	[GEMM_POWER] = { "power", "power under load, from NVML", "w", "W", BENCH_LOWER },
 	[GEMM_TEMPERATURE] = { "temperature", "temperature under load, from NVML", "c", "C",
 			       BENCH_LOWER },
-	[GEMM_SHARE] = { "share", "share of the peak that all multiprocessors reach at this clock",
-			 "percent", "%", BENCH_HIGHER },
+	[GEMM_SHARE] = { "share", "share of the GPU's peak at this clock", "percent", "%",
+			 BENCH_HIGHER },
 };
 
 const struct bench bench_gemm = {
@@ -493,7 +493,7 @@ const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm
 			 unsigned cc)
 {
 	if (cc && cc < t->cc_min)
-		return arena_printf(a, "%s; this chip has %u.%u", t->why, cc / 10, cc % 10);
+		return arena_printf(a, "%s; this GPU has %u.%u", t->why, cc / 10, cc % 10);
 	if (d.m % t->multiple || d.n % t->multiple || d.k % t->multiple)
 		return arena_printf(a, "%s requires sizes that are multiples of %u", t->name,
 				    t->multiple);

@@ -369,8 +369,8 @@ static int gemm_search_search(struct gemm_search *s, struct err *e)
 	r = s->n ? first_look(s, e) : 0;
 	if (r == 0 && !gemm_search_sort(s, 1))
 		return err_set(e, -EOPNOTSUPP,
-			       "GPU %s: cuBLASLt %d.%d.%d has no algorithm for %s here (%zu were "
-			       "proposed)",
+			       "GPU %s: cuBLASLt %d.%d.%d has no usable algorithm for %s (it "
+			       "proposed %zu)",
 			       s->u->gpu->pci, s->u->lt->version[0], s->u->lt->version[1],
 			       s->u->lt->version[2], s->u->type->name, s->n);
 	r = r ? r : gemm_unit_clock(s->u, &cold_mhz, e);

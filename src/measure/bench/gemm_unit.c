@@ -199,7 +199,7 @@ static int multiply(struct gemm_unit *u, struct err *e)
 	if (s == CUBLAS_STATUS_SUCCESS)
 		return 0;
 	return err_set(e, s == CUBLAS_STATUS_NOT_SUPPORTED ? -EOPNOTSUPP : -EIO,
-		       "GPU %s: the product: %s", u->gpu->pci, cublaslt_status_name(s));
+		       "GPU %s: computing the product: %s", u->gpu->pci, cublaslt_status_name(s));
 }
 
 int gemm_unit_start(struct gemm_unit *u, size_t n, struct err *e)
@@ -279,10 +279,9 @@ int gemm_unit_repeat(struct gemm_unit *u, struct err *e)
 			       "GPU %s: %llu elements of the product are NaN or were never written",
 			       g->pci, (unsigned long long)out[1]);
 	if (u->have_sum && out[0] != u->sum)
-		return err_set(
-			e, -EILSEQ,
-			"GPU %s: the same product gave different bits, after %zu identical ones",
-			g->pci, u->n_checked);
+		return err_set(e, -EILSEQ,
+			       "GPU %s: a repeated product differs, after %zu identical ones",
+			       g->pci, u->n_checked);
 	u->have_sum = true;
 	u->sum = out[0];
 	u->n_checked++;
@@ -384,7 +383,7 @@ static int prune(struct gemm_unit *u, struct err *e)
 	int r = count_fours(u, words, &wrong, e);
 
 	if (r == 0 && wrong < words / 2)
-		return err_set(e, -EILSEQ, "GPU %s: counting zeros does not work", g->pci);
+		return err_set(e, -EILSEQ, "GPU %s: the zero counter counted wrong", g->pci);
 	r = r ? r : cuda_launch(g, u->prune, gemm_blocks(g), GEMM_THREADS, u->stream, args, e);
 	r = r ? r : count_fours(u, words, &wrong, e);
 	if (r == 0 && wrong)
@@ -438,12 +437,13 @@ static int gemm_unit_check(struct gemm_unit *u, struct err *e)
 	r = r ? r : cusparselt_check(u->sparse, u->a, u->out, u->stream, e);
 	r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
 	if (r == 0 && (uint32_t)out[0])
-		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt does not find zeros in A", g->pci);
+		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt reports sparse matrix A as dense",
+			       g->pci);
 	if (r == 0 && u->dims.m <= u->dims.n) {
 		r = cusparselt_check(u->sparse, u->b, u->out, u->stream, e);
 		r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
 		if (r == 0 && !(uint32_t)out[0])
-			r = err_set(e, -EILSEQ, "GPU %s: cuSPARSELt finds zeros in dense data",
+			r = err_set(e, -EILSEQ, "GPU %s: cuSPARSELt reports dense data as sparse",
 				    g->pci);
 	}
 	return r;
@@ -640,7 +640,8 @@ int gemm_unit_plant(struct gemm_unit *u, struct err *e)
 	r = r ? r : cuda_wait_stream(g, u->stream, GEMM_WAIT_S, "an element", e);
 	code ^= 1;
 	r = r ? r
-	      : cuda_check(g, g->api->copy_in(at, &code, bytes, u->stream), e, "an injected fault");
+	      : cuda_check(g, g->api->copy_in(at, &code, bytes, u->stream), e,
+			   "injecting a bit flip");
 	r = r ? r : gemm_unit_scan(u, out, e);
 	if (r == 0 && out[0] == u->sum)
 		return err_set(e, -EILSEQ,

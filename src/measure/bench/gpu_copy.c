@@ -606,7 +606,7 @@ static struct bench_limit copy_limit(const struct bench_env *env, const struct b
 	if (arg->job[0].other == arg->job[0].place)
 		return (struct bench_limit){
 			.source =
-				"unknown: within a GPU its memory limits, which gpu-memory measures"
+				"unknown: the limit is the GPU's memory, which gpu-memory measures"
 		};
 	return arg->job[0].other ? nvlink_limit(env, arg) : pcie_limit(env, arg);
 }

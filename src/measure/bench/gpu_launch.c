@@ -57,7 +57,7 @@ static int gpu_launch_await(struct launch *s, unsigned v, struct err *e)
 			end = now_us() + ANSWER_MOST_NS / 1e3;
 		else if (now_us() > end)
 			return cuda_lose(s->arg->place->gpu, e,
-					 "the word that a kernel writes did not arrive");
+					 "the word written by a kernel did not arrive");
 	}
 	s->done++;
 	return 0;
@@ -285,7 +285,7 @@ static int launch_verify(void *state, struct err *e)
 	struct launch *s = state;
 
 	if (!s->done)
-		return err_set(e, -EILSEQ, "nothing was started");
+		return err_set(e, -EILSEQ, "no kernel was started");
 	if (s->arg->way == SEEN && atomic_load(word(s, 32)) != s->said)
 		return err_set(e, -EILSEQ, "the last kernel wrote %u, not %u",
 			       atomic_load(word(s, 32)), s->said);

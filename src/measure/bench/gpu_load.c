@@ -417,7 +417,7 @@ const struct gpu_load_limit gpu_load_limits[] = {
 	  "5870 GB/s)",
 	  "2025" },
 	{ "NVIDIA GB10", 55, 150, 900, 35,
-	  "owners' figures: 62 to 97 TFLOP/s by library, copies 161 GB/s; the latch at 500 to "
+	  "figures from users: 62 to 97 TFLOP/s by library, copies 161 GB/s; the latch at 500 to "
 	  "850 MHz or 15 to 30 W (NVIDIA's DGX Spark forum)",
 	  "2026" },
 	{ "NVIDIA RTX 6000 Ada Generation", 200, 600, 900, 120,

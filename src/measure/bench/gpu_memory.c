@@ -118,7 +118,7 @@ static int gpu_memory_choose(struct streaming *s, struct err *e)
 		r = gpu_memory_tune(s, best, e);
 	found = *best;
 	if (r == 0 && !found)
-		r = err_set(e, -EOPNOTSUPP, "no kernel fits %zu bytes", s->arg->bytes);
+		r = err_set(e, -EOPNOTSUPP, "no kernel handles arrays of %zu bytes", s->arg->bytes);
 	if (r || !found)
 		return r;
 	r = use_shape(s, found, e);

@@ -208,10 +208,10 @@ static int load_make_cold(const struct load_set *set, bool *seen, struct err *e)
 	}
 	left /= (double)set->bytes;
 	if (left > PAGE_CACHE_COLD)
-		return err_set(e, -EBUSY,
-			       "%.0f %% of the files stay in the page cache: another program uses "
-			       "them",
-			       100 * left);
+		return err_set(
+			e, -EBUSY,
+			"%.0f %% of the files stay in the page cache: another program uses them",
+			100 * left);
 	return 0;
 }
 
@@ -495,9 +495,8 @@ static int model_load_none(const struct load_set *set, uint64_t least, struct er
 	if (set->left_out)
 		err_set(e, -ENODATA,
 			"%.200s contains no file of %llu KiB or more, only %zu links to files "
-			"outside "
-			"this folder, which are not followed; give a folder that also contains "
-			"their targets",
+			"outside this folder, which are not followed; give a folder that also "
+			"contains their targets",
 			set->path, (unsigned long long)(least >> 10), set->left_out);
 	return -ENODATA;
 }

@@ -170,7 +170,7 @@ static struct cell state_cell(const struct record_case *c, const struct record_s
 	if (s->s.modes.found)
 		return cell_as(STYLE_WARN, s->s.modes.step ? "level changed" : "two states");
 	if (!c->steady)
-		return cell_as(STYLE_WARN, "never steady");
+		return cell_as(STYLE_WARN, "not steady");
 	if (s->s.drift.found)
 		return cell_as(STYLE_WARN, "drifts");
 	return cell_as(STYLE_GOOD, c->stop == STOP_INTERRUPTED ? "interrupted" : "verified");
@@ -494,10 +494,9 @@ static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_r
 
 	/* Samples that scatter hide a difference. */
 	if (r->verdict == COMPARE_SAME && least_seen(r) > COARSE_PERCENT)
-		return least_seen(r) > 100
-			       ? cell_as(STYLE_UNKNOWN, "cannot tell")
-			       : cell_printf(d, STYLE_UNKNOWN, "cannot tell below %.0f %%",
-					     least_seen(r));
+		return least_seen(r) > 100 ? cell_as(STYLE_UNKNOWN, "cannot tell")
+					   : cell_printf(d, STYLE_UNKNOWN,
+							 "undecided below %.0f %%", least_seen(r));
 	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
 }
 
@@ -559,7 +558,7 @@ static const char *seen_text(struct arena *a, const struct compare_row *r)
 		return compare_verdict_name(r->verdict);
 	if (least_seen(r) > 100)
 		return "low resolution";
-	return arena_printf(a, "sees %.1f %%", least_seen(r));
+	return arena_printf(a, "detects %.1f %%", least_seen(r));
 }
 
 /* All intervals below each other. */
@@ -567,7 +566,7 @@ static void bench_page_plot(struct doc *d, const struct compare *c)
 {
 	static const enum style styles[] = { STYLE_GOOD, STYLE_BAD, STYLE_PLAIN, STYLE_UNKNOWN };
 	struct chart_ratio *rows = arena_array(d->arena, c->n ? c->n : 1, sizeof(*rows));
-	struct chart_ratios all = { .title = "B over A, with its interval",
+	struct chart_ratios all = { .title = "B relative to A, with its interval",
 				    .interval = "99 % interval",
 				    .threshold = c->threshold > 0 ? c->threshold : NAN,
 				    .rows = rows };

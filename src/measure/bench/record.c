@@ -130,7 +130,7 @@ static void judge_series(struct arena *a, struct record *r, const struct record_
 	if (m->found && m->step)
 		record_note(a, r,
 			    "%s %s: the level changed once, from about %.4g to %.4g %s; the median "
-			    "represents neither",
+			    "represents neither level",
 			    c->bench, c->name, s->x[0] > m->split ? m->high : m->low,
 			    s->x[0] > m->split ? m->low : m->high, s->unit_text);
 	else if (m->found)
@@ -240,7 +240,8 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	if (i->low > 1 - COMPARE_THRESHOLD && i->high < 1 + COMPARE_THRESHOLD)
 		row->reason = "a difference of 1 % would have been detected";
 	else if (up || i->high < 1)
-		row->reason = "there is a difference, but probably below the 1 % that counts";
+		row->reason =
+			"there is a difference, but probably below 1 %, the smallest that counts";
 	else
 		row->reason = arena_printf(
 			a, "differences below %.1f %% cannot be detected here",

@@ -222,7 +222,7 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 	const char *bios = fact_text(&e->m->platform.bios_version, NULL);
 
 	if (!is_spark(e))
-		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark");
+		verdict_set(e, out, CAUSE_NOT_HERE, "a known fault of DGX Spark only");
 	else if (verdict_set_unseen(e, out, &e->m->platform.bios_version.f, "firmware version"))
 		return;
 	else if (strncmp(bios, good, strlen("5.36_0ACUM")) != 0)

@@ -17,7 +17,7 @@ static void one_thread(const struct rule_facts *e, struct judged *out)
 	double v;
 
 	if (!is_spark(e)) {
-		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark");
+		verdict_set(e, out, CAUSE_NOT_HERE, "a known fault of DGX Spark only");
 		return;
 	}
 	if (test_missing(e, TEST_MEMORY_ONE, out))
@@ -150,7 +150,7 @@ static void no_huge(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "memory.thp-enabled", CAUSE_LIKELY, out);
 	if (out->likelihood == CAUSE_LIKELY && figure_of(c, "latency", &ns))
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s: a load from 64 MiB with huge pages requested takes %.1f ns (%s)",
+			    "%s: a load from 64 MiB on requested huge pages takes %.1f ns (%s)",
 			    out->text, ns, c->variant);
 }
 
@@ -163,10 +163,10 @@ static void not_granted(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	if (fact_is(&e->m->memory.thp_enabled, "never"))
-		verdict_set(e, out, CAUSE_NOT_HERE, "they are off");
+		verdict_set(e, out, CAUSE_NOT_HERE, "transparent huge pages are off");
 	else
 		verdict_set(e, out, strtod(c->variant, NULL) < 50 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "64 MiB with huge pages requested are %s", c->variant);
+			    "a region of 64 MiB that requests huge pages is %s", c->variant);
 }
 
 /* A target value that is not met is no cause alone: only where pages move. */
@@ -179,10 +179,11 @@ static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood != CAUSE_LIKELY)
 		return;
 	if (!e->earlier || !grows(e, &e->earlier->numa_moved, &e->signs->numa_moved, &rate))
-		verdict_set(e, out, CAUSE_POSSIBLE, "it is on; page migration was not measured");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "NUMA balancing is on; page migration was not measured");
 	else
 		verdict_set(e, out, rate > WORTH_PAGES_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-			    "it is on, and %.0f pages/s migrate", rate);
+			    "NUMA balancing is on, and %.0f pages/s migrate", rate);
 }
 
 /* A program allocates on the node that it runs on. */

@@ -156,7 +156,7 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 	const struct observed_var *v = var_of(e, "NCCL_ALGO");
 
 	if (!is_spark(e))
-		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark without a switch");
+		verdict_set(e, out, CAUSE_NOT_HERE, "a fault of DGX Spark without a switch only");
 	else if (v && strcasecmp(fact_text(&v->value, ""), "ring") == 0)
 		verdict_set(
 			e, out, CAUSE_UNSEEN,

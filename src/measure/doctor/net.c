@@ -141,8 +141,9 @@ static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 		return;
 	else if (!e->signs->ip_forward.v)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "two cables and ip_forward is 0: packets are not forwarded between "
-			    "them. A ring of four needs that, a ring of three does not");
+			    "two cables, but ip_forward is 0: this machine does not forward "
+			    "packets between them. A ring of four requires forwarding, a ring of "
+			    "three does not");
 	else if (service_active(e->m, "docker.service"))
 		verdict_set(e, out, CAUSE_POSSIBLE,
 			    "Docker runs, which by default drops packets forwarded between other "
@@ -246,8 +247,9 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	if (test_missing(e, TEST_TCP_IDLE, &test) || !figure_of(c, "share", &share)) {
-		verdict_set(e, out, on ? CAUSE_POSSIBLE : CAUSE_EXCLUDED, "it is %s%s%s",
-			    f->v.current, on ? "; " : "", on ? test.text : "");
+		verdict_set(e, out, on ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			    "tcp_slow_start_after_idle is %s%s%s", f->v.current, on ? "; " : "",
+			    on ? test.text : "");
 		return;
 	}
 	verdict_set(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,

@@ -31,7 +31,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 {
 	bool twins = false;
 
-	verdict_set(e, out, CAUSE_NOT_HERE, "no port of this machine has two halves");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no port of this machine has two PCIe functions");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = port_twin(e->m, n, NULL);
 		double mine = traffic_of(e, n), other = t ? traffic_of(e, t) : -1;
@@ -51,7 +51,8 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 			    mine < 10		? CAUSE_POSSIBLE
 			    : other < mine / 10 ? CAUSE_LIKELY
 						: CAUSE_EXCLUDED,
-			    "RDMA transferred %.1f GB on %s and %.1f GB on its other half %s%s",
+			    "RDMA transferred %.1f GB on %s and %.1f GB on its port's other "
+			    "function %s%s",
 			    mine, n->name, other, t->name,
 			    mine < 10 ? ": too little for a verdict" : "");
 		if (out->likelihood == CAUSE_LIKELY)
@@ -70,7 +71,7 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	list = fact_text(&v->value, "");
-	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both halves of each port, or none",
+	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both PCIe functions of each port, or none",
 		    var_text(e, v));
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = port_twin(e->m, n, NULL);
@@ -79,8 +80,8 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 		if (p && q && *list != '^' && var_list_names(list, p->device) &&
 		    !var_list_names(list, q->device))
 			verdict_set(e, out, CAUSE_CERTAIN,
-				    "%s leaves out %s, the other half of %s's port", var_text(e, v),
-				    q->device, p->device);
+				    "%s omits %s, the other PCIe function of %s's port",
+				    var_text(e, v), q->device, p->device);
 	}
 }
 

@@ -52,7 +52,7 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 		if (found && r->c->fix)
 			node_more(d, list, "by hand", cell(r->step));
 		else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
-			node_more(d, list, "if so", cell(r->step));
+			node_more(d, list, "if it applies", cell(r->step));
 	}
 }
 

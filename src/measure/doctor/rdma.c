@@ -74,7 +74,7 @@ static void translated(const struct rule_facts *e, struct judged *out)
 	const char *value = kernel_arg_value(k, "iommu.passthrough");
 
 	if (!is_spark(e))
-		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark");
+		verdict_set(e, out, CAUSE_NOT_HERE, "a known fault of DGX Spark only");
 	else if (verdict_set_unseen(e, out, &k->iommu.f, "the IOMMU's mode"))
 		return;
 	else

@@ -76,10 +76,9 @@ static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not contain home folders");
 	else if (!verdict_set_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
 		verdict_set(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY,
-			    "~/.ssh is %s",
-			    e->signs->ssh_folder.v
-				    ? "there"
-				    : "the folder is missing: scripts that write keys fail");
+			    "~/.ssh %s",
+			    e->signs->ssh_folder.v ? "exists"
+						   : "is missing: scripts that write keys fail");
 }
 
 static void avahi(const struct rule_facts *e, struct judged *out)

@@ -73,8 +73,8 @@ static int medians(struct window *w, struct window_reading *out, struct err *e)
 	for (size_t i = 0; i < w->n_figures; i++) {
 		out->value[i] = stat_median_in_place(s->x[i], s->n);
 		if (out->value[i] <= 0 && i == w->main)
-			return err_set(e, -EDOM, "%s: no ratio can be formed with %g %s", w->name,
-				       out->value[i], w->figures[i].unit_text);
+			return err_set(e, -EDOM, "%s: a ratio requires positive figures, not %g %s",
+				       w->name, out->value[i], w->figures[i].unit_text);
 	}
 	return 0;
 }

@@ -117,9 +117,9 @@ int engine_leaves(struct prove_engine *g, struct proof_member *x, int code, cons
 {
 	if (code != -EBADMSG && code != -ECANCELED)
 		return code;
-	x->fault = arena_printf(
-		g->a, "%s: %s",
-		code == -EBADMSG ? "breaks the measured work" : "cannot be set here", e->text);
+	x->fault = arena_printf(g->a, "%s: %s",
+				code == -EBADMSG ? "the workload fails" : "cannot be set here",
+				e->text);
 	return 0;
 }
 
@@ -146,17 +146,18 @@ static void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		p->why = arena_printf(g->a, "interrupted after %zu pairs", p->compared.pairs.n);
 		return;
 	case -EBADMSG:
-		p->why = arena_printf(g->a, "with the setting, the measured work fails: %s",
-				      e->text);
+		p->why = arena_printf(g->a, "the workload fails with the setting: %s", e->text);
 		return;
 	case -EAGAIN:
 		p->why = arena_printf(
-			g->a, "the measured work failed once with the setting, and not again: %s",
+			g->a,
+			"the workload failed once with the setting, but not when repeated: %s",
 			e->text);
 		return;
 	case -ENODATA:
 		p->why = arena_printf(
-			g->a, "the work cannot be measured, even without a change: %s", e->text);
+			g->a, "the workload cannot be measured, even without the change: %s",
+			e->text);
 		return;
 	case -ESTALE:
 		p->why = arena_printf(
@@ -168,13 +169,13 @@ static void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		return;
 	case -EUCLEAN:
 		p->trouble = arena_printf(g->a, "%s: %s", e->text, e->hint);
-		p->why = "the machine could not be restored between two windows";
+		p->why = "gputune could not restore the machine between two measurements";
 		return;
 	case -ETIME:
 		p->why = arena_printf(g->a, "%s; %s does", e->text, e->hint);
 		return;
 	default:
-		p->why = arena_printf(g->a, "the work cannot be measured: %s", e->text);
+		p->why = arena_printf(g->a, "the workload cannot be measured: %s", e->text);
 		return;
 	}
 }

@@ -140,7 +140,7 @@ int switch_keep(struct switcher *s, const bool *on, const char *profile, unsigne
 	if (r == 0)
 		r = forth(s, on, "apply", &report, e);
 	if (r == 0 && s->is_original)
-		return err_set(e, -ENOENT, "nothing to keep");
+		return err_set(e, -ENOENT, "no change to keep");
 	if (r == 0)
 		r = txn_trial_keep(s->trial, e);
 	if (r == 0) {

@@ -402,9 +402,9 @@ static const char *ledger_unsound(const struct ledger_row *r)
 		const char *text = row->kind == SHAPE_KIND_TEXT ? shape_text(row, r) : "";
 
 		if (!text && row->unknown == SHAPE_KNOWN)
-			return "a text is missing";
+			return "a text field is missing";
 		if (text && strlen(text) > LEDGER_TEXT_MAX)
-			return "a text is too long";
+			return "a text field is too long";
 	}
 	if (strlen(r->seed) > SEED_MAX || r->seed[strspn(r->seed, "0123456789abcdefABCDEF")])
 		return "invalid seed";

@@ -302,12 +302,12 @@ static const struct shape_row judged_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(finding, v.why), OF_FINDING },
 	{ "source", NULL, SHAPE_TEXT(setting, source), OF(judged) },
 	{ "read_from", NULL, SHAPE_TEXT(finding, read_from), OF_FINDING, .unknown = SHAPE_NULL },
-	{ "disagree", "What two sources of its fact say, if they differ.", SHAPE_TEXT(finding, v.disagree),
+	{ "disagree", "Values from two sources of its fact, if they differ.", SHAPE_TEXT(finding, v.disagree),
 	  OF_FINDING, .absent = true, .unknown = SHAPE_NULL },
 	RISK_ROW(judged),
 	EFFECT_ROW(judged),
-	{ "measured", "The newest verdict on this machine; null: not measured. Omitted if the setting "
-	  "cannot be written.",
+	{ "measured", "The newest verdict on this machine; null: not measured. Omitted if the setting cannot be "
+		"written.",
 	  SHAPE_POINTER(judged, measured, ledger_answer), SHAPE_WHEN(judged, provable),
 	  .absent = true, .unknown = SHAPE_NULL },
 };
@@ -327,7 +327,7 @@ static const struct shape_row findings_rows[] = {
 	{ "score", "0 to 100: the lower one of health and tuning; null: nothing could be judged.",
 	  SHAPE_COUNT(findings, score), .unknown = SHAPE_NEGATIVE },
 	{ "health", "0 to 100: passed health checks, weighted by severity. At most 79 with a failure of high "
-	  "severity, 49 with a critical one; null: none was judged.",
+		"severity, 49 with a critical one; null: none was judged.",
 	  SHAPE_COUNT(findings, health), .unknown = SHAPE_NEGATIVE },
 	{ "tuning", "0 to 100: other settings that pass, weighted by severity; null: none was judged.",
 	  SHAPE_COUNT(findings, tuning), .unknown = SHAPE_NEGATIVE },

@@ -145,7 +145,7 @@ static void levels_none(const struct levels *l)
 	p->why = arena_printf(
 		l->g->a, "no value is better by a relevant amount: %s",
 		isfinite(most) ? arena_printf(l->g->a, "at most %s", proof_percent(l->g->a, most))
-			       : "more pairs could find one");
+			       : "more pairs may find a better value");
 }
 
 static int levels_prove(struct levels *l, size_t *best, struct err *e)

@@ -54,7 +54,7 @@ static bool newest(const struct ledger *l, size_t i)
 void figures_ledger(struct doc *d, const struct ledger *l)
 {
 	struct chart_ratio *rows;
-	struct chart_ratios c = { .title = "After over before, of each proof",
+	struct chart_ratios c = { .title = "Ratio after / before of each proof",
 				  .left = "worse with the setting",
 				  .right = "better",
 				  .interval = "interval of the proof",
@@ -124,8 +124,8 @@ static void figures_proof(struct doc *d, const struct proof *p)
 {
 	struct chart_ratio *rows =
 		arena_array(d->arena, 1 + WINDOW_FIGURES + p->n_members, sizeof(*rows));
-	struct chart_ratios c = { .title = "After over before",
-				  .left = "worse with it",
+	struct chart_ratios c = { .title = "Ratio after / before",
+				  .left = "worse with the setting",
 				  .right = "better",
 				  .interval = "interval of the proof; guards: 90 %",
 				  .threshold = p->rule.min_effect,
@@ -274,10 +274,10 @@ static const char *prove_page_text(const struct proof_member *m)
 
 static void prove_page_members(struct doc *d, const struct proof *p)
 {
-	struct node *t =
-		p->many ? DOC_TABLE(d, NULL, "~Setting", ">Among mixtures", ">Lost without it", "~")
-		: p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Estimate", ">", "~")
-			       : NULL;
+	struct node *t = p->many	? DOC_TABLE(d, NULL, "~Setting", ">Gain in mixtures",
+						    ">Loss without it", "~")
+			 : p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Estimate", ">", "~")
+					: NULL;
 
 	for (size_t i = 0; t && i < p->n_members; i++) {
 		const struct proof_member *m = &p->members[i];
@@ -293,7 +293,7 @@ static void prove_page_members(struct doc *d, const struct proof *p)
 		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED,
 			       p->many || m->fault	  ? prove_page_text(m)
 			       : m->state == MEMBER_SHOWN ? "the best: helps"
-			       : m->state == MEMBER_TRIED ? "best candidate: not shown to help"
+			       : m->state == MEMBER_TRIED ? "best candidate: not proven to help"
 							  : "");
 	}
 }
@@ -317,9 +317,8 @@ static void grounds(struct doc *d, const struct proof *p)
 			   effect_text(a, p->same.ratio, p->same.low, p->same.high),
 			   p->same_pairs.n, share_text(a, p->same.resolution));
 	if (!p->warm)
-		node_pair(d, pairs, "Warm-up", cell_as(STYLE_WARN, "never steady"));
-	node_pairf(d, pairs, "Smallest effect",
-		   "%s or more; at most %.0f of 100 verdicts are wrong",
+		node_pair(d, pairs, "Warm-up", cell_as(STYLE_WARN, "not steady"));
+	node_pairf(d, pairs, "Smallest effect", "%s; at most %.0f of 100 verdicts are wrong",
 		   share_text(a, p->rule.min_effect), p->rule.alpha * 100);
 	node_pairf(d, pairs, "Time", "%.0f s of %.0f s, %.3g s after each of %zu switches",
 		   p->took_s, p->budget_s, p->settle_s, p->switches);
@@ -524,10 +523,11 @@ static const struct shape_row proof_member_rows[] = {
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
 	{ "shown", "true: its own share of the set's gain was proven, in mixtures or as the only setting of the set.",
 	  SHAPE_FLAG_OF(member_shown) },
-	{ "fault", "Reason why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
+	{ "fault", "Reason why the setting could not be measured.", SHAPE_TEXT(proof_member, fault),
+	  .unknown = SHAPE_NULL },
 	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
 	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
-	{ "confirmed", "Result of the set divided by that of the set without it, and without those left out with it.",
+	{ "confirmed", "Result of the whole set divided by the result without this setting and those left out with it.",
 	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
 	{ "left_out", "Number of settings left out together, itself included.", SHAPE_COUNT(proof_member, of),
 	  SHAPE_WHEN(proof_member, confirmed), .later = true },
@@ -590,7 +590,7 @@ const struct shape proof_shape = SHAPE(proof, proof);
 
 const struct result_shape prove_result = {
 	.name = "prove", .title = "gputune prove",
-	.meaning = "Effect of changed settings on this machine: the verdict, and every window in the order "
-	  "of measurement.",
+	.meaning = "Effect of changed settings on this machine: the verdict, and every window in the order of "
+		"measurement.",
 	.shape = &proof_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };

@@ -107,7 +107,7 @@ static int meter_counted(struct meter *m, struct window_reading *out, double *jo
 		return err_set(e, -ENODATA, "a GPU's energy counter could not be read");
 	if (after <= before)
 		return err_set(e, -ENODATA, "a GPU's energy counter %s",
-			       after < before ? "is older than the previous one"
+			       after < before ? "returned an older value than before"
 					      : "did not advance");
 	*joules = after - before;
 	return 0;

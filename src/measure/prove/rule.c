@@ -132,7 +132,7 @@ static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 	else if (out->high < 1)
 		out->why = "worse, but perhaps by an irrelevant amount";
 	else
-		out->why = "noise hides relevant effects";
+		out->why = "noise may hide a relevant effect";
 	goal = size >= matters ? size : matters - size;
 	n = (double)out->pairs * (half / goal) * (half / goal) * 1.1;
 	if (n < 10000)

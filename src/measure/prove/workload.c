@@ -431,8 +431,8 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 	if (code)
 		return code;
 	if (!isfinite(out->value[0]) || out->value[0] <= 0)
-		return err_set(e, -EDOM, "%s: no ratio can be formed with %g", s->w.metric,
-			       out->value[0]);
+		return err_set(e, -EDOM, "%s: a ratio requires positive figures, not %g",
+			       s->w.metric, out->value[0]);
 	return 0;
 }
 
@@ -506,12 +506,12 @@ int window_command(struct arena *a, const struct workload *w, struct window *out
 				.measure = workload_measure,
 				.close = close_it,
 				.state = s };
-	out->figures[0] =
-		(struct bench_figure){ .key = wall ? "wall" : "metric",
-				       .title = wall ? "time from start to end" : "its output",
-				       .unit = wall ? "s" : "",
-				       .unit_text = wall ? "s" : "",
-				       .better = wall ? BENCH_LOWER : w->better };
+	out->figures[0] = (struct bench_figure){ .key = wall ? "wall" : "metric",
+						 .title = wall ? "time from start to end"
+							       : "the workload's output",
+						 .unit = wall ? "s" : "",
+						 .unit_text = wall ? "s" : "",
+						 .better = wall ? BENCH_LOWER : w->better };
 	return 0;
 }
 

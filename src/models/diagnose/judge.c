@@ -122,9 +122,8 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
-		add_missing(v,
-			    "what the rest of a step does: log the missing values of optimizer_s, "
-			    "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
+		add_missing(v, "for the rest of a step: log the missing ones of optimizer_s, "
+			       "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
 	if (why && (!v->main || r->impossible || mostly_unexplained(&r->split)))
 		add_missing(v,
 			    r->live ? "the job's log with each step's time: gputune diagnose "
@@ -183,10 +182,10 @@ static void other_work(const struct judging *j, struct judged_cause *c)
 	if (!work || c->how > IS_POSSIBLE)
 		return;
 	if (strcmp(c->row->id, "small-batch") == 0 || strcmp(c->row->id, "launch") == 0)
-		c->against = arena_printf(j->a, "this is %s: its purpose determines the batch",
+		c->against = arena_printf(j->a, "this is %s: the task determines the batch size",
 					  work->text);
 	else if (strcmp(c->row->id, "sync") == 0 && strstr(work->text, "generat"))
-		c->against = arena_printf(j->a, "this is %s: each token is fetched before the next",
+		c->against = arena_printf(j->a, "this is %s: it fetches each token before the next",
 					  work->text);
 	else
 		return;
@@ -378,10 +377,10 @@ static void launch_by_host(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
 	if (!(idle > WATCHED_IDLE) || !(works > 0.5))
 		return;
-	judged_set_text(j, out, IS_LIKELY, fmin(idle - waits, works),
-			"the main thread computes for %.0f %% of the time, and no kernel runs for "
-			"%.0f %%",
-			100 * works, 100 * idle);
+	judged_set_text(
+		j, out, IS_LIKELY, fmin(idle - waits, works),
+		"the main thread computes for %.0f %% of the time, and no kernel runs for %.0f %%",
+		100 * works, 100 * idle);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	judged_cite_sum(j, out, FIGURE_COMPUTE_S);
 	judging_places(j, "spinning: ", out);
@@ -443,8 +442,8 @@ static void rule_accumulation(const struct judging *j, struct judged_cause *out)
 				j->r->accumulation, 100 * comm);
 	else
 		judged_set_text(j, out, IS_POSSIBLE, comm / 2,
-				"each micro-batch is a step: two micro-batches per step, at twice "
-				"the global batch%s, halve the communication",
+				"a step has one micro-batch: two per step, at twice the global "
+				"batch%s, halve the communication",
 				room < 0.5 ? " or a larger micro-batch, for which there is memory,"
 					   : "");
 }
@@ -457,10 +456,10 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 		return;
 	judged_cite_sum(j, out, FIGURE_STEP_S);
 	if (d < 0.1)
-		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
-				"steps of the last quarter take %+.1f %% of time compared with the "
-				"first quarter",
-				100 * d);
+		judged_set_text(
+			j, out, IS_EXCLUDED, fmax(d, 0),
+			"the step time changes by %+.1f %% from the first to the last quarter",
+			100 * d);
 	else
 		judged_set_text(
 			j, out, IS_POSSIBLE, d / (1 + d) / 2,
@@ -486,14 +485,13 @@ const struct cause_row cause_rows[CAUSES] = {
 	  TRACE, NULL },
 	{ "checkpoint", "checkpoints are saved inside the training loop", rule_checkpoint,
 	  "save less often, asynchronously (torch.distributed.checkpoint async_save), or to a "
-	  "local "
-	  "disk first",
+	  "local disk first",
 	  "log lines with the checkpoint time", NULL },
 	{ "compile", "graphs are compiled again and again", NULL,
 	  "pad or bucket lengths, or mark_dynamic(); TORCH_LOGS=recompiles says why", RECORD,
 	  NULL },
 	{ "host", "the program does other work in the loop", NULL,
-	  "do it less often, or leave it out: the line is named", RECORD, NULL },
+	  "run it less often or remove it; the evidence names the line", RECORD, NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
 	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",
@@ -518,7 +516,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), run no "
 	  "other jobs",
 	  "logs or traces of every rank, each with its rank number", NULL },
-	{ "scaling", "poor scaling to more GPUs", rule_scaling, "see the measurements named above",
+	{ "scaling", "poor scaling to more GPUs", rule_scaling, "make the measurements named above",
 	  NULL, NULL },
 	{ "socket", "NCCL uses TCP sockets", rule_socket,
 	  "let NCCL use the RDMA ports: unset NCCL_IB_DISABLE, install libibverbs in the "
@@ -528,9 +526,10 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "unset NCCL_P2P_DISABLE, turn IOMMU and ACS off, and give one container all GPUs; see "
 	  "gputune check",
 	  NCCL_LOG, NULL },
-	{ "forced", "a variable overrides a better choice of NCCL", rule_forced,
+	{ "forced", "a variable overrides NCCL's choice", rule_forced,
 	  "unset the variable and measure again: gputune bench collectives", NULL, NULL },
-	{ "nccl-warning", "NCCL complains", rule_warning, "see the quoted line", NULL, NULL },
+	{ "nccl-warning", "NCCL logs a warning", rule_warning, "see the quoted log line", NULL,
+	  NULL },
 	{ "throttled", "the GPU is throttled by power or heat", rule_throttled,
 	  "check cooling and power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD,
 	  NULL },
@@ -714,8 +713,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	}
 	if (!traced && idle < WATCHED_IDLE && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
-		out->against = "gaps between launches add up to as much in a healthy run; gputune "
-			       "record --trace tells them from waiting";
+		out->against = "in a healthy run, gaps between launches can take as long; gputune "
+			       "record --trace distinguishes them from waiting";
 	}
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;

@@ -217,7 +217,7 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 	if (judging_alone(j))
 		return;
 	if (!slow || !isfinite(share)) {
-		judged_set_text(j, out, IS_UNSEEN, NAN, "ranks are not distinguishable");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "the files do not name their ranks");
 		return;
 	}
 	judged_cite(j, out, slow->at,
@@ -449,7 +449,7 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 		}
 	if (*list)
 		judged_set_text(j, out, IS_POSSIBLE, comm_share(j),
-				"set by hand for all message sizes: %s", list);
+				"a variable sets it for all message sizes: %s", list);
 }
 
 void rule_warning(const struct judging *j, struct judged_cause *out)

@@ -75,7 +75,7 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 	if (isfinite(idle) && idle > IDLE_MUCH && cpus < CPUS_ASLEEP)
 		judged_set_text(j, out, isfinite(gaps) ? IS_CERTAIN : IS_LIKELY, idle,
 				"the GPUs idle for %.0f %% of the time, and so do the CPUs (%.2f "
-				"busy per GPU): the job waits for data, or for something outside",
+				"busy per GPU): the job waits for data or another service",
 				100 * idle, cpus);
 	else if (isfinite(idle) && idle > WATCHED_IDLE && cpus > CPUS_BESIDE)
 		judged_set_text(j, out, IS_LIKELY, idle,
@@ -105,9 +105,10 @@ void watched_checkpoint(const struct judging *j, struct judged_cause *out)
 		waits > WRITTEN_BYTES
 			? arena_printf(j->a, ", while %.2g GB wait for writeback", waits / 1e9)
 		: saves > 2 * DIAGNOSE_WORTH
-			? arena_printf(j->a,
-				       ", and %.0f %% of the main thread's stack samples save",
-				       100 * saves)
+			? arena_printf(
+				  j->a,
+				  ", and %.0f %% of the main thread's stack samples are saving",
+				  100 * saves)
 		: disk->n && disk->high > WRITTEN_GBS
 			? arena_printf(j->a, ", and a disk writes at up to %.2g GB/s", disk->high)
 			: NULL;
@@ -151,11 +152,11 @@ void watched_precision(const struct judging *j, struct judged_cause *out)
 	/* Of what bandwidth limits the operations say nothing. */
 	if (over > 1.1)
 		judged_set_text(j, out, IS_EXCLUDED, 0,
-				"%.1f times the rate that is possible without tensor cores", over);
+				"the rate is %.1f times the peak without tensor cores", over);
 	else if (over > 0.3 && busy > 0.8 && !(memory > 0.5))
 		judged_set_text(j, out, IS_LIKELY, busy * 7 / 8,
 				"the GPUs are busy %.0f %% of the time at an MFU of %.1f %%, which "
-				"is %.0f %% of what units without tensor cores can do",
+				"is %.0f %% of the peak without tensor cores",
 				100 * busy, 100 * r->mfu, 100 * over);
 	else
 		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has the number format");

@@ -566,7 +566,7 @@ static void analyze_attributes(const struct run_evidence *ev, struct run_summary
 	r->nodes = trait_number(r, TRAIT_NODES);
 	if (!isfinite(gpus) && !(r->nodes > 1) && r->traits[TRAIT_COMMAND]) {
 		r->gpus = gpus_watched(ev, r);
-		r->gpus_from = isfinite(r->gpus) ? "that the recording saw busy" : NULL;
+		r->gpus_from = isfinite(r->gpus) ? "that were busy in the recording" : NULL;
 	}
 	r->global_batch = trait_number(r, TRAIT_GLOBAL_BATCH);
 	r->micro_batch = trait_number(r, TRAIT_MICRO_BATCH);

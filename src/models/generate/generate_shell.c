@@ -76,15 +76,15 @@ static void job(FILE *out, struct arena *a, const struct generate_view *v,
 	fprintf(out,
 		"#!/bin/bash\n#SBATCH --nodes=%zu\n#SBATCH --ntasks-per-node=1\n"
 		"#SBATCH --gpus-per-node=%zu\n#SBATCH --exclusive\n"
-		"# One task a machine: torchrun starts the processes of its GPUs. More tasks would "
-		"start each of them again.\n",
+		"# One task per machine: torchrun starts a process for each GPU. More tasks would "
+		"start all of them again.\n",
 		cl->n, cl->nodes[0].gpus);
 	exports(out, a, c->env, "");
 	reasons(out, a, c, "");
 	fprintf(out,
-		"# The first machine of the job is where all meet.\n"
+		"# The first machine of the job runs the rendezvous.\n"
 		"head=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
-		"# A step gets one CPU a task unless it is told more, and data loaders starve.\n"
+		"# By default srun gives a task one CPU, which is too few for data loaders.\n"
 		"exec srun --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" \\\n"
 		"    %s %s %s --rdzv-id=\"$SLURM_JOB_ID\" --rdzv-backend=c10d "
 		"--rdzv-endpoint=\"$head:%d\"",
@@ -98,8 +98,8 @@ static void job(FILE *out, struct arena *a, const struct generate_view *v,
 /* The part of the machine that runs it: by its name, or by the first argument. */
 static void begin_case(FILE *out)
 {
-	fputs("# Runs the part of this machine, by its name; or of the one that the argument "
-	      "names.\nnode=${1:-$(uname -n)}\ncase \"$node\" in\n",
+	fputs("# Runs the commands of this machine (by its name), or of the machine named as the "
+	      "argument.\nnode=${1:-$(uname -n)}\ncase \"$node\" in\n",
 	      out);
 }
 
@@ -260,7 +260,7 @@ static void generate_shell_environment(FILE *out, const struct generate_view *v,
 		fputc('\n', out);
 	}
 	if (v->model_cache)
-		fprintf(out, "      # where models are kept that are fetched\n      %s: \"%s\"\n",
+		fprintf(out, "      # folder for downloaded models\n      %s: \"%s\"\n",
 			v->model_cache, models_inside);
 }
 

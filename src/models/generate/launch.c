@@ -175,7 +175,7 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 					    "lead to different neighbours" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
-				  .reason = "the image's plug-in can lack support for subnets" });
+				  .reason = "the plug-in in the image may not support subnets" });
 	env_add(a, out,
 		(struct gen_var){
 			"NCCL_CROSS_NIC", "1",

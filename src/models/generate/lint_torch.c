@@ -325,7 +325,7 @@ static void lint_torch_judge_twin(struct lint *l, const struct lint_var *v)
 				 arena_printf(l->a, "%s,%s", v->value, twin->device),
 				 "NVIDIA, DGX Spark: connect multiple Sparks (cables)",
 				 "%s and %s share cage %s, but only one is listed: half of the "
-				 "cable's bandwidth",
+				 "cable's bandwidth is lost",
 				 p->device, twin->device, p->cage);
 		}
 }

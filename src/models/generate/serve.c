@@ -248,7 +248,7 @@ static int gen_serve_choose(struct arena *a, const struct serve_ask *ask,
 	if (r < 0)
 		return r;
 	out->kv = asked && *asked && strcmp(asked, "auto") != 0 ? asked : "";
-	out->kv_why = *out->kv ? "as requested" : "as in the model";
+	out->kv_why = *out->kv ? "as requested" : "in the model's number format";
 	if (out->tries[best].fits || (asked && *asked))
 		return 0;
 	r = try_all(a, ask, place, fits, smaller_cache(ask->engine), out, &best, err);

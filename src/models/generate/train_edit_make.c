@@ -268,8 +268,8 @@ static void train_edit_make_trainer(struct train_edit *e, const struct train_set
 		train_edit_leave(
 			e, 0, "deepspeed, fsdp",
 			arena_printf(e->a,
-				     "neither is on, and %s: generate the file to name here with "
-				     "\"gputune generate %s\"",
+				     "neither is set, and %s: generate its file with \"gputune "
+				     "generate %s\" and name it here",
 				     s->why, s->target == TARGET_DEEPSPEED ? "deepspeed" : "fsdp"));
 }
 

@@ -64,7 +64,7 @@ static const char *train_edit_place_shared(const struct markup_node *n)
 	}
 	if (!n)
 		return NULL;
-	return n->tagged ? "has a tag" : n->block ? "a multi-line text" : NULL;
+	return n->tagged ? "it has a YAML tag" : n->block ? "a multi-line text" : NULL;
 }
 
 static bool train_edit_place_same(const struct markup_node *n, const char *value, bool text)
@@ -316,7 +316,7 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 		to = line_behind(e, n->end);
 		/* "- key: value" of a list keeps its dash. */
 		if (strchr(arena_strndup(e->a, e->m.text + from, n->key->begin - from), '-')) {
-			train_edit_leave(e, n->line, what, "begins a list entry");
+			train_edit_leave(e, n->line, what, "it is the first key of a list entry");
 			return;
 		}
 	}

@@ -106,7 +106,7 @@ static void predict_again(struct train_edit *e, const struct train_edit *now, in
 	s->gain = train_ratio(&s->after->q, &s->before->q);
 	if (q->way == s->before->q.way && q->micro_batch == s->before->q.micro_batch &&
 	    q->recompute == s->before->q.recompute)
-		s->why = "no other change in this file is predicted to be 2 % faster";
+		s->why = "no other change in this file is predicted to gain 2 %";
 	if (!s->after->memory.fits && s->fits) {
 		s->fits = false;
 		s->fits_why =

@@ -281,7 +281,7 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 	fsdp_add(a, out, *prefix ? arena_printf(a, "%soffload_params", prefix) : "cpu_offload",
 		 offload ? "true" : "false",
 		 offload   ? s->offload.why
-		 : s->fits ? "it fits without"
+		 : s->fits ? "training fits without it"
 			   : "no effect: CPU and GPU share one memory");
 	fsdp_add(a, out, arena_printf(a, "%scpu_ram_efficient_loading", prefix), "true",
 		 "one rank per machine reads the weights instead of all ranks");

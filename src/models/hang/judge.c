@@ -166,7 +166,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 		set_kind(p, "spinning", p->moves ? "computes on the CPU" : "spins on the CPU",
 			 "that line is an endless loop, or takes long");
 	else
-		set_kind(p, "unknown", "waits for something unknown",
+		set_kind(p, "unknown", "waits for an unknown event",
 			 "run as root to see kernel functions and other users' processes");
 }
 

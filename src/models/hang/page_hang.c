@@ -73,7 +73,7 @@ static const struct shape hang_shape = SHAPE(hang_view, hang);
 
 const struct result_shape hang_result = {
 	.name = "hang", .title = "gputune diagnose hang",
-	.meaning = "Where each process of a job waits, and which one the others wait for.",
+	.meaning = "The place where each process of a job waits, and the process that the others wait for.",
 	.shape = &hang_shape, .list = "processes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

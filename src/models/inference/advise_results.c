@@ -118,8 +118,8 @@ static const struct shape advise_shape = SHAPE(advise_page, advise);
 const struct result_shape advise_result = {
 	.name = "advise",
 	.title = "gputune advise",
-	.meaning = "Changes to a serving setup, ranked for a goal. Gains are ratios: before / after for times, "
-	  "after / before for rates; 1 is no gain, null is unknown.",
+	.meaning = "Changes to a serving setup, ranked for a goal. Gains are ratios: before / after for times, after "
+		"/ before for rates; 1 is no gain, null is unknown.",
 	.shape = &advise_shape,
 	.list = "changes",
 	.exit_codes = 1u << 0 | 1u << 1,
@@ -178,8 +178,8 @@ static const struct shape sweep_shape = SHAPE(sweep_page, sweep);
 const struct result_shape sweep_result = {
 	.name = "sweep",
 	.title = "gputune advise --sweep",
-	.meaning = "The Pareto front of configurations in latency, throughput and memory in use, for each "
-	  "request shape, fastest first.",
+	.meaning = "The Pareto front of configurations in latency, throughput and memory in use, for each request "
+		"shape, fastest first.",
 	.shape = &sweep_shape,
 	.list = "fronts.points",
 	.exit_codes = 1u << 0 | 1u << 1,

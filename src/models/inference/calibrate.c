@@ -249,9 +249,9 @@ static void infer_calibrate_judge(struct arena *a, struct calibrate_group *g)
 	if (g->why)
 		return;
 	if (!g->runs)
-		g->why = "no result of this engine";
+		g->why = "no usable run of this engine";
 	else if (!fitted)
-		g->why = "the results determine no constant";
+		g->why = "no constant can be fitted to these runs";
 	else if (!g->tried)
 		g->why = arena_printf(a, "%s; fitted on one run, so no run is left to test it",
 				      scope(a, g));

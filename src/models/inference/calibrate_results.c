@@ -147,8 +147,8 @@ static const struct shape calibrate_shape = SHAPE(calibrate_page, calibrate);
 const struct result_shape calibrate_result = {
 	.name = "calibrate",
 	.title = "gputune calibrate",
-	.meaning = "Prediction constants fitted to measurements: each run with predictions before, after, "
-	  "and with a fit that excludes it; each constant with its state.",
+	.meaning = "Prediction constants fitted to measurements: each run with predictions before, after, and with a "
+		"fit that excludes it; each constant with its state.",
 	.shape = &calibrate_shape,
 	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1,

@@ -113,9 +113,8 @@ static void predict_explain(struct arena *a, struct prediction *p)
 	explain_add(
 		a, p,
 		"prompt of %.0f tokens in %.0f chunk%s: matrix multiplications %.3g operations "
-		"%.1f ms (%.1f TFLOP/s) + reading weights %.1f + attention %.3g operations "
-		"%.1f + linear attention %.1f + links %.1f, overlapped with launches of %.1f ms: "
-		"%.1f ms",
+		"%.1f ms (%.1f TFLOP/s) + reading weights %.1f + attention %.3g operations %.1f + "
+		"linear attention %.1f + links %.1f, overlapped with launches of %.1f ms: %.1f ms",
 		q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops,
 		r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
 		r->attention_ops, r->attention, r->scan, r->link, r->launch, r->total);

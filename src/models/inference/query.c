@@ -278,13 +278,12 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 			       q->arch.layers);
 	needed = (double)k->tp * k->pp * k->dp * k->decodes + apart;
 	if (needed > k->place.gpus)
-		return err_set(
-			e, -EINVAL,
-			"tensor parallelism %d x %d stages%s requires %.0f GPUs, but only %d "
-			"available",
-			k->tp, k->pp,
-			needed > k->tp * k->pp ? " x data parallelism and workers" : "", needed,
-			k->place.gpus);
+		return err_set(e, -EINVAL,
+			       "tensor parallelism %d x %d stages%s requires %.0f GPUs, but only "
+			       "%d available",
+			       k->tp, k->pp,
+			       needed > k->tp * k->pp ? " x data parallelism and workers" : "",
+			       needed, k->place.gpus);
 	if (k->prefills > 0)
 		note(q, arena_printf(a, "prompts: %d workers of %d GPUs; decoding: %d of %d",
 				     k->prefills, k->prefill_tp * k->prefill_dp, k->decodes,
@@ -354,8 +353,8 @@ static void query_numbers(struct arena *a, const struct infer_options *w, struct
 	k->depth = w->depth;
 	if (q->arch.trained && k->depth + k->prompt + k->output > q->arch.trained)
 		note(q, arena_printf(a,
-				     "%.0f tokens exceed the model's %d: engines refuse this by "
-				     "default, and answers get worse",
+				     "%.0f tokens exceed the model's context length of %d: engines "
+				     "refuse this by default, and answers get worse",
 				     k->depth + k->prompt + k->output, q->arch.trained));
 	k->cached = w->cached;
 	k->eager = w->eager;

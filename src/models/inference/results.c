@@ -93,8 +93,8 @@ static const struct shape roofline_shape = SHAPE(roofline_page, roofline);
 const struct result_shape roofline_result = {
 	.name = "roofline",
 	.title = "gputune roofline",
-	.meaning = "Measured work on a GPU's roofline, longest first (bench results: farthest below its roof "
-	  "first). null: not counted or unknown.",
+	.meaning = "Measured work on a GPU's roofline, longest first (bench results: farthest below its roof first). "
+		"null: not counted or unknown.",
 	.shape = &roofline_shape,
 	.list = "points",
 	.exit_codes = 1u << 0,

@@ -65,8 +65,8 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 	switch (p->bound) {
 	case BOUND_MEMORY:
 		if (p->cache_share >= near_roof && p->memory_share < near_roof)
-			return "caches, not DRAM: wider loads, fewer bank conflicts, keep reused "
-			       "data in registers; ncu --set full shows the level";
+			return "the caches are the limit: use wider loads, avoid bank conflicts, "
+			       "keep reused data in registers; ncu --set full shows which cache";
 		return "read and write less: fuse it with neighboring kernels, keep reused data in "
 		       "shared memory or L2, use a narrower format; bytes per launch must fall in "
 		       "the next measurement";
@@ -80,7 +80,7 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 		return each_us(p) > 0 && each_us(p) < short_us
 			       ? "launch less: fuse small kernels, use CUDA graphs; the number of "
 				 "launches must fall in the next measurement"
-			       : "more parallel work: a larger batch, more blocks (split-K), more "
+			       : "add parallel work: a larger batch, more blocks (split-K), more "
 				 "loads in flight; ncu --set full shows occupancy and stall "
 				 "reasons";
 	case BOUND_COPY:
@@ -169,8 +169,8 @@ static void judge_time(struct arena *a, const struct roof *r, struct roof_point 
 	} else {
 		p->bound = BOUND_UNKNOWN;
 		p->why = p->counted ? p->counted
-				    : "operations and bytes are not counted, and the kernel's name "
-				      "does not tell them";
+				    : "operations and bytes are not counted, and cannot be derived "
+				      "from the kernel's name";
 	}
 }
 

@@ -246,13 +246,13 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 
 	i->limit = u.most > 0 ? u.most : o->gpu ? sheet_limit(s->figure, o) : 0;
 	if (known) {
-		i->why = "only the least value is known: the usual one depends on the network";
+		i->why = "only a lower limit is known: the usual value depends on the network";
 		i->low = u.low;
 		i->high = u.high;
 		i->n = u.n;
 		i->source = u.source;
 	} else if (u.from > 0) {
-		i->why = arena_printf(a, "reference values start at %.3g MB: measure larger sizes",
+		i->why = arena_printf(a, "reference values begin at %.3g MB: measure larger sizes",
 				      u.from / 1e6);
 	} else {
 		i->why = arena_printf(a, "no reference value for %s on %s", i->title, i->hardware);

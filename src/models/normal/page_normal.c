@@ -39,7 +39,7 @@ static const struct shape normal_shape = SHAPE(normal_page, normal);
 
 const struct result_shape normal_result = {
 	.name = "normal", .title = "gputune normal",
-	.meaning = "Figures in other programs' output compared with usual values for the hardware, worst first.",
+	.meaning = "Figures printed by other programs, compared with usual values for the hardware, worst first.",
 	.shape = &normal_shape, .list = "figures", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

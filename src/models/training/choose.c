@@ -73,13 +73,14 @@ static void choose_way(struct arena *a, const struct train_options *w, struct tr
 	if (!w->way && q->dp * q->cp > 1)
 		train_note(q, arena_printf(a, "%s: %s (--parallel)", train_way_names[q->way],
 					   done ? "the least sharding that fits"
-						: "does not fit even so"));
+						: "does not fit even with this"));
 	if (!w->recompute)
-		train_note(q, arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
-					   train_recompute_names[q->recompute],
-					   q->recompute == TRAIN_KEEP_ALL ? "it fits without"
-					   : done ? "less sharding does not fit"
-						  : "does not fit even with this"));
+		train_note(q,
+			   arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
+					train_recompute_names[q->recompute],
+					q->recompute == TRAIN_KEEP_ALL ? "training fits without it"
+					: done ? "less sharding does not fit"
+					       : "does not fit even with this"));
 }
 
 bool train_interleave_divides(const struct train_config *q)
@@ -192,7 +193,7 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_conf
 {
 	if (most < 1) {
 		q->micro_batch = 1;
-		train_note(q, "micro-batch 1, which does not fit either (--micro-batch)");
+		train_note(q, "micro-batch 1, and not even that fits (--micro-batch)");
 	} else if (most > MOST_CHOSEN && !held) {
 		q->micro_batch = MOST_CHOSEN;
 		train_note(q, arena_printf(a,
@@ -259,11 +260,10 @@ static void note_defaults(struct arena *a, const struct train_options *w, struct
 		train_note(q,
 			   arena_printf(a, "sequence length %d tokens (--sequence)", q->sequence));
 	if (!w->precision)
-		train_note(q,
-			   q->precision == TRAIN_BF16
-				   ? "BF16 multiplications, FP32 master weights (--precision)"
-				   : "FP16 multiplications with loss scaling, FP32 master weights: "
-				     "this GPU has no BF16 (--precision)");
+		train_note(q, q->precision == TRAIN_BF16
+				      ? "BF16 multiplications, FP32 master weights (--precision)"
+				      : "FP16 multiplications with loss scaling, FP32 master "
+					"weights: this GPU has no BF16 (--precision)");
 	if (!w->attention)
 		train_note(q, "flash attention kernel, PyTorch's default (--attention)");
 	if (!q->compile)
@@ -519,9 +519,9 @@ int train_config_make(struct arena *a, const struct train_options *w, struct tra
 			       q->trained / 1e9, arch_parts(&q->arch).total / 1e9,
 			       q->arch.name && *q->arch.name ? q->arch.name : "the model");
 	if (q->frozen_bits > 0 && !train_adapters(q))
-		return err_set(e, -EINVAL,
-			       "--frozen %s needs adapters (--lora, or --trained with their "
-			       "parameters)",
-			       w->frozen);
+		return err_set(
+			e, -EINVAL,
+			"--frozen %s needs adapters (--lora, or --trained with their parameters)",
+			w->frozen);
 	return train_choose(a, w, q, e);
 }

@@ -47,7 +47,7 @@ static void by_link(struct state *s)
 		       .excluded = gone && s->curves,
 		       .why = arena_printf(a,
 					   "even without overlap, the step's %s GB of traffic "
-					   "explain it only at %s GB/s; %s %s GB/s%s",
+					   "explain the loss only at %s GB/s; %s %s GB/s%s",
 					   train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
 					   s->curves ? "measured:" : "such links reach",
 					   train_plain(a, s->known, 4),
@@ -156,10 +156,10 @@ static const char *by_bandwidth(const struct state *s)
 	if (s->bus <= 0 || need >= FAR * s->known)
 		return "";
 	return arena_printf(s->a,
-			    s->curves ? "; bandwidth does not explain it: %s GB/s would, but %s "
-					"GB/s were measured"
-				      : "; bandwidth explains it only if the links reach %s GB/s "
-					"instead of the data sheet's %s GB/s: measure them",
+			    s->curves ? "; bandwidth does not explain the loss: %s GB/s would, but "
+					"%s GB/s were measured"
+				      : "; bandwidth explains the loss only if the links reach %s "
+					"GB/s instead of the data sheet's %s GB/s: measure them",
 			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
 }
 

@@ -67,8 +67,8 @@ static void train_page_memory_pairs(struct doc *d, const struct train_memory *m,
 	if (m->shown > 0) {
 		node_pair(d, n, "for training", cell(gb(a, m->limit)));
 		node_pairf(d, n, "reserved", "%s: %s", gb(a, m->shown - m->limit),
-			   unified ? "the system, loaders, the page cache"
-				   : "measured runs needed up to so much more");
+			   unified ? "for the system, data loaders and page cache"
+				   : "margin: measured runs needed up to this much more");
 	}
 }
 

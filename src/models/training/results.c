@@ -209,8 +209,8 @@ static const struct shape train_page_shape = SHAPE(train_page, train_page);
 const struct result_shape train_result = {
 	.name = "train",
 	.title = "gputune predict training",
-	.meaning = "Predicted cost of a training step: memory and time by part, communication, rates, and "
-	  "possible changes.",
+	.meaning = "Predicted cost of a training step: memory and time by part, communication, rates, and possible "
+		"changes.",
 	.shape = &train_page_shape,
 	.exit_codes = 1u << 0 | 1u << 1,
 };

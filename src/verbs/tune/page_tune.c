@@ -88,10 +88,11 @@ static struct cell effect_cell(struct doc *d, bool known, double ratio, double l
 
 static void tried(struct doc *d, const struct tuning *t, bool kept)
 {
-	struct node *table = kept ? DOC_TABLE(d, "Kept", "~Setting", "~Value", "~From",
-					      ">Among mixtures", ">Lost without it", ">Interaction")
-				  : DOC_TABLE(d, "Tried, but not kept", "~Setting", "~Value",
-					      "~From", ">Among mixtures", ">Lost without it", "~");
+	struct node *table =
+		kept ? DOC_TABLE(d, "Kept", "~Setting", "~Value", "~From", ">Gain in mixtures",
+				 ">Loss without it", ">Interaction")
+		     : DOC_TABLE(d, "Tried, but not kept", "~Setting", "~Value", "~From",
+				 ">Gain in mixtures", ">Loss without it", "~");
 
 	for (size_t i = 0; i < t->n_items; i++) {
 		const struct tune_item *x = &t->items[i];

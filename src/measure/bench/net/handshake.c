@@ -66,7 +66,7 @@ static int handshake_prove(int fd, const char *who, const struct token *t, const
 	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
 	if (theirs.kind != OPENING_PROOF || sodium_memcmp(want, theirs.secret, WIRE_SECRET))
 		return err_set(e, -EKEYREJECTED,
-			       "%s pretends to know the token but does not; nothing was measured",
+			       "%s could not prove that it has the token; nothing was measured",
 			       who);
 	return 0;
 }

@@ -354,12 +354,13 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_rdma = {
 	.name = "rdma",
-	.title = "RDMA bandwidth to another machine and back",
+	.title = "RDMA bandwidth to and from another machine",
 	.method =
 		"Writes, reads and messages on one reliable connection, with as many in flight as "
 		"fit, counted on completion in windows of 100 ms. Every message carries its "
 		"number. The destination compares numbers and a sample of whole messages; for "
-		"writes, those present at the end. The ports must have carried 90 % of the bytes.",
+		"writes, those in memory at the end. The ports must have carried 90 % of the "
+		"bytes.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "write:64KiB",

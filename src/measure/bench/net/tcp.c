@@ -217,7 +217,7 @@ static int rate_verify(void *state, struct err *e)
 		r = net_line_check(payload, 8e6, sending(s),
 				   &(struct net_carried){ s->first.link, &s->first.peer.c },
 				   &(struct net_carried){ end.link, &end.peer.c }, s->link.name,
-				   "interface: the data took another path", e);
+				   "the interface: the data took another path", e);
 	again = sending(s) ? end.own.retransmits : end.peer.c.retransmits;
 	if (r == 0 && again)
 		snprintf(s->variant + n, VARIANT_MAX - n,
@@ -298,7 +298,7 @@ static const struct bench_figure figures[] = {
 
 const struct bench bench_tcp = {
 	.name = "tcp",
-	.title = "TCP bandwidth to another machine and back",
+	.title = "TCP bandwidth to and from another machine",
 	.method = "Threads send and receive without pause, at most one per two CPUs, each with its "
 		  "share of the connections. A sample is the receiver's count in 100 ms by its own "
 		  "clock, which must agree with the sender's. CPU is user and system time of the "
@@ -536,7 +536,7 @@ static int tcp_idle_setup(const struct bench_env *env, const struct bench_case *
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s, slow start after idle %s", text,
-				slow < 0 ? "not seen"
+				slow < 0 ? "unknown"
 				: slow	 ? "on"
 					 : "off");
 	return 0;
@@ -601,7 +601,7 @@ static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 	}
 	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
-		return err_set(e, r, "%s reports another number of received bytes than were sent",
+		return err_set(e, r, "%s received another number of bytes than were sent",
 			       s->c.peer.address.text);
 	if (r)
 		return peer_fail(&s->c.peer, r, "sending a burst", e);
@@ -662,5 +662,5 @@ const struct bench bench_tcp_idle = {
 	.run = tcp_idle_run,
 	.verify = tcp_idle_verify,
 	.teardown = tcp_idle_teardown,
-	.no_limit = "unknown: it depends on the length of the path",
+	.no_limit = "unknown: it depends on the path's round-trip time",
 };

@@ -242,7 +242,7 @@ int world_next(struct world *w, struct frame_order *out, struct err *e)
 	if (f.kind == FRAME_ERROR)
 		return err_set(e, -ECANCELED, "%s says: %s", lead->name, f.error.text);
 	if (f.kind != FRAME_ORDER)
-		return err_set(e, -EBADMSG, "%s sent a message that only other ranks send",
+		return err_set(e, -EBADMSG, "%s sent a message that rank 0 never sends",
 			       lead->name);
 	*out = f.order;
 	return 0;
