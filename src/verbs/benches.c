@@ -72,8 +72,8 @@ static int place_check(const char *path, struct err *e)
 }
 
 static const struct ask_row bench_ask_rows[] = {
-	{ "gpus", "run only on these GPUs: 0-3", ASK_TEXT(bench_ask, gpus), .arg = "LIST",
-	  .check = gpus_check },
+	{ "gpus", "run only on these GPUs (0-3), or on one MIG slice (its UUID)",
+	  ASK_TEXT(bench_ask, gpus), .arg = "LIST", .check = gpus_check },
 	{ "dir", "disk: folder for the test file", ASK_TEXT(bench_ask, dir), .arg = "DIR",
 	  .files = true, .check = place_check },
 	{ "files", "model-load: read this file, or the files in this folder",

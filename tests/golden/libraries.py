@@ -128,6 +128,34 @@ def asked_once():
     return None
 
 
+def one_slice():
+    """A bench of one MIG slice: CUDA sees that slice, and the result names the others."""
+    if why := no_namespaces("mount"):
+        return skip("a bench of a MIG slice", why)
+    uuid = [f"MIG-{b * 4}-{b * 2}-{b * 2}-{b * 2}-{b * 6}" for b in ("10", "20")]
+    slices = {"nvmlDeviceGetMigMode.current": 1, "nvmlDeviceGetMaxMigDeviceCount": 7}
+    for i, u in enumerate(uuid):
+        slices |= {f"nvmlDeviceGetMigDevice({i})": "16 9984 1 1 NVIDIA H100 80GB HBM3 MIG 1g.10gb", f"nvmlDeviceGetMigDeviceUUID({i})": u}
+    answers = json.loads((machines / "hgx-h100/api/nvml.json").read_text())
+    with tempfile.TemporaryDirectory() as d:
+        told = pathlib.Path(d) / "nvml.json"
+        told.write_text(json.dumps(answers | {"0": answers["0"] | slices}))
+        env = {"GPUTUNE_STUB": str(told), "GPUTUNE_STUB_CUDA": "mig=1,gpus=1", "HOME": d, "LD_LIBRARY_PATH": f"{built}/tests/stub/device:{STUB}"}
+
+        def bench(*words):
+            return as_live(machines / "hgx-h100", gputune, "bench", "launch/hand-over", "--runs", "3", "--for", "20ms", "--state", d, "--format", "json", *words, **env)
+
+        p = as_live(machines / "hgx-h100", gputune, "show", "gpu", "--format", "json", **env)
+        expect("each slice has its UUID", [s["uuid"]["value"] for s in json.loads(p.stdout)["facts"]["gpus"][0]["slices"]] == uuid, p.stdout[:500])
+        p = bench("--gpus", uuid[0])
+        j = json.loads(p.stdout or "{}")
+        notes = " ".join(j.get("notes", []))
+        expect("one slice is measured", p.returncode == 0 and uuid[1] in notes and uuid[0] not in notes, (p.returncode, notes, p.stderr))
+        p = bench("--gpus", ",".join(uuid))
+        expect("two slices are refused", p.returncode == 2 and "one MIG slice" in p.stderr, (p.returncode, p.stderr))
+    return None
+
+
 MPS = ("mount -t tmpfs none /tmp && mkdir /tmp/nvidia-mps && touch /tmp/nvidia-mps/control && "
        '{ env CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30 SECRET=hidden sleep 30 & } && echo $! >/tmp/nvidia-mps/nvidia-cuda-mps-control.pid && '
        '"$1" explain gpu.mps-limits && kill $!')
@@ -145,6 +173,7 @@ def mps_daemon():
 who_opens()
 asked_once()
 mps_daemon()
+one_slice()
 with tempfile.TemporaryDirectory() as made:
     without(pathlib.Path(made))
     work_per_joule(pathlib.Path(made))

@@ -164,13 +164,16 @@ int stub_is_slice(const struct nvml_device *d)
 
 static int get_text(struct nvml_device *d, const char *name, char *text, unsigned size)
 {
-	char object[16], question[128];
+	char object[16], question[128], rest[16] = "";
 	unsigned long long v[4];
 	int r;
 
 	if (d && d->slice && strcmp(name, "nvmlDeviceGetName") == 0)
 		return stub_slice(d, v, text, size);
-	r = stub_enter(d, name, "", object, question);
+	if (d && d->slice)
+		snprintf(rest, sizeof(rest), "(%d)", d->slice - 1);
+	r = stub_enter(d, d && d->slice ? "nvmlDeviceGetMigDeviceUUID" : name, rest, object,
+		       question);
 	return r ? r : stub_text(object, question, text, size);
 }
 

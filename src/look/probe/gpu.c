@@ -293,6 +293,8 @@ static void probe_slice(struct probe *p, struct gpu *g, const char *object, unsi
 	s->memory_bytes = fact_int_of(mib << 20, said.f.dir, said.f.leaf);
 	s->instance_slices = fact_int_of(instance, said.f.dir, said.f.leaf);
 	s->compute_slices = fact_int_of(compute, said.f.dir, said.f.leaf);
+	s->uuid = probe_ask_str(p, "nvml", object,
+				arena_printf(p->a, "nvmlDeviceGetMigDeviceUUID(%u)", index));
 	name = strstr(said.v, " MIG ");
 	s->profile = name ? fact_str_of(name + strlen(" MIG "), said.f.dir, said.f.leaf)
 			  : (struct fact_str){ .f = fact_unseen(-EPROTO, said.f.dir, said.f.leaf) };

@@ -228,6 +228,14 @@ static int text_mig(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
 	return r;
 }
 
+static int text_mig_uuid(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
+{
+	struct nvml_device *slice = NULL;
+	int r = g->nvml->api.nvmlDeviceGetMigDeviceHandleByIndex(g->dev, arg, &slice);
+
+	return r ? r : g->nvml->api.nvmlDeviceGetUUID(slice, buf, (unsigned)size);
+}
+
 static int read_link_error(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
 {
 	unsigned long long n = 0;
@@ -335,6 +343,7 @@ const struct nvml_question nvml_questions[] = {
 	{ "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
 	  .members = { "requested", "enforced" }, READ(read_power_profiles) },
 	{ "nvmlDeviceGetMigDevice", &nvml_args_mig, READ_TEXT(text_mig) },
+	{ "nvmlDeviceGetMigDeviceUUID", &nvml_args_mig, READ_TEXT(text_mig_uuid) },
 	{ "nvmlDeviceGetNvLinkErrorCounter", &nvml_args_link_error, READ(read_link_error) },
 	{ "nvmlDeviceGetNvLinkRemotePciInfo",
 	  &nvml_args_link,

@@ -42,6 +42,7 @@ struct gpu_process {
 struct mig_slice {
 	unsigned index;
 	struct fact_str profile; /* "1g.10gb", as NVML names it */
+	struct fact_str uuid;	 /* "MIG-...", as CUDA_VISIBLE_DEVICES takes it */
 	struct fact_int sm_count, memory_bytes;
 	struct fact_int instance_slices; /* of the GPU instance that it is part of */
 	struct fact_int compute_slices;	 /* its own, of the GPU's 7 */

@@ -246,6 +246,35 @@ static struct gpu_preinit *begin_preinit(const struct measuring *g)
 	return b && b->ahead ? b->ahead(&g->frame.env.ask, slash ? slash + 1 : NULL) : NULL;
 }
 
+/* CUDA gives a process one slice of MIG: that of its environment. */
+static int choose_slice(struct measuring *g)
+{
+	const char *gpus = g->frame.env.ask.gpus;
+
+	if (!gpus || !str_starts(gpus, "MIG-"))
+		return 0;
+	if (strchr(gpus, ','))
+		return door_refuse(g->d, EXIT_USAGE,
+				   "--gpus: a run can measure one MIG slice; name one of them");
+	setenv("CUDA_VISIBLE_DEVICES", gpus, 1);
+	return 0;
+}
+
+/* Which slices a run on one of them left out. */
+static void note_slices(struct measuring *g)
+{
+	const char *own = getenv("CUDA_VISIBLE_DEVICES");
+
+	if (!g->frame.env.ahead)
+		return;
+	LIST_FOR_EACH (const struct gpu, gpu, &g->m->gpu.gpus)
+		LIST_FOR_EACH (const struct mig_slice, s, &gpu->slices)
+			if (seen_ok(&s->uuid.f) && (!own || strcmp(own, s->uuid.v) != 0))
+				record_note(g->d->arena, g->record,
+					    "not measured: MIG slice %s of GPU %u; use --gpus %s",
+					    fact_text(&s->profile, "?"), gpu->index, s->uuid.v);
+}
+
 /* What cannot be kept is not measured for minutes first, unless the result goes to a file. */
 static int check_folder(struct measuring *g)
 {
@@ -285,6 +314,7 @@ static int bench_all(struct measuring *g)
 	rec->time_s = fact_or(&g->m->time_s, 0);
 	record_fingerprint(a, g->h, g->m, rec);
 	note_settings(g);
+	note_slices(g);
 	rec->id = store_new_id(a, g->h, door_state(g->d, &g->ask->state), rec->time_s,
 			       id_word(a, &g->ask->names));
 	code = bench_measure(g);
@@ -309,6 +339,9 @@ static int bench_answer(struct door *d, const struct bench_verb_ask *ask, struct
 						   .cpus = door_cpus(d, ask->cpus) } } };
 	int code = take_names(d, &ask->names, &own.names);
 
+	if (code)
+		return code;
+	code = choose_slice(&g);
 	if (code)
 		return code;
 	g.h = d->live(d->ctx);

@@ -196,7 +196,8 @@ int stub_device_name(char *text, int size, int device)
 	if (stub_number("gb10", 0))
 		snprintf(text, (size_t)size, "NVIDIA GB10");
 	else
-		snprintf(text, (size_t)size, "Stub GPU %d", device);
+		snprintf(text, (size_t)size, "Stub GPU %d%s", device,
+			 stub_number("mig", 0) ? " MIG 1g.10gb" : "");
 	return 0;
 }
 
