@@ -140,6 +140,10 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : txn_exit_code(out->applied);
 	if (code == EXIT_CLEAN && is_blind(p, &e))
 		code = EXIT_BLIND;
+	if (code == EXIT_CLEAN && !p->plan.n && p->plan.n_advice && !anything_is_so(&p->findings)) {
+		code = EXIT_NOT_APPLIED;
+		err_set(&e, -EPERM, "nothing was changed: this needs work by hand");
+	}
 	out->result = outcome_answer_of(d->arena, &out->report, &e);
 	out->plan = plan_answer_of(&p->plan);
 	if (code)
@@ -343,7 +347,8 @@ const struct verb apply_verb = {
 		 "without it a new plan is made. Old values are journaled before each write, new "
 		 "values are read back; if one fails, all are rolled back. Refused changes are "
 		 "skipped and listed.",
-	.exits = "3: all changes were refused or rolled back; 4: a rollback is incomplete",
+	.exits = "3: nothing is as requested: refused, rolled back, or work by hand; 4: a rollback "
+		 "is incomplete",
 	.words = "fix set improve change configure",
 	.examples =
 		EXAMPLES({ "apply --dry-run", "preview first" },

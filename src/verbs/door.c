@@ -164,6 +164,8 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 	capture = door_saved(d, from->capture);
 	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h) {
+		if (!e.hint[0] && access(capture, F_OK) != 0)
+			err_hint(&e, "\"gputune demo\" lists machines to try");
 		door_fail(d, EXIT_USAGE, &e);
 		return NULL;
 	}

@@ -36,12 +36,14 @@ static const char *const listed_names[] = { "settings",	    "facts",	      "prof
 struct list_ask {
 	enum listed what;
 	struct narrow_ask settings;
+	const char *part;
 	bool facts;
 };
 
 /* clang-format off */
 static const struct ask_row list_ask_rows[] = {
 	{ "WHAT", "the names to list", ASK_CHOICE(list_ask, what, listed_names), .argument = true },
+	{ "PART", "only names that contain this", ASK_TEXT(list_ask, part), .argument = true },
 	{ ASK_PART(list_ask, settings, narrow_ask) },
 	{ "facts", "same as \"list facts\"", ASK_FLAG(list_ask, facts) },
 };
@@ -90,7 +92,8 @@ static void list_models(struct door *d, struct listing *out)
 		if (!(total > 0))
 			model_sizes(m->name, &total, &active);
 		list_name(d->arena, out, m->name,
-			  total > 0 ? arena_printf(d->arena, "%.3g B parameters%s", total / 1e9,
+			  total > 0 ? arena_printf(d->arena, "%.*g B parameters%s",
+						   total < 1e12 ? 3 : 4, total / 1e9,
 						   m->moe_layers ? ", mixture of experts" : "")
 				    : m->source);
 	}
@@ -125,8 +128,9 @@ void list_demos(struct door *d, struct listing *out)
 	}
 }
 
-static int list_names(struct door *d, enum listed what, struct listing *out)
+static int list_names(struct door *d, enum listed what, const char *part, struct listing *out)
 {
+	size_t n = 0;
 	const struct store_where w = door_where(d, &(struct state_ask){ 0 });
 	const char *const saved[] = { w.state, w.beside };
 	bool results = what == LISTED_RESULTS;
@@ -150,6 +154,13 @@ static int list_names(struct door *d, enum listed what, struct listing *out)
 		list_name(d->arena, out, engine_names[i], "a value of --engine");
 	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)
 		list_name(d->arena, out, benches[i]->name, benches[i]->title);
+	for (size_t i = 0; part && i < out->n_names; i++)
+		if (strcasestr(out->names[i].name, part) || strcasestr(out->names[i].what, part))
+			out->names[n++] = out->names[i];
+	out->n_names = part ? n : out->n_names;
+	if (what == LISTED_MACHINES)
+		door_note(d, "Names for --on: gputune predict inference --model Qwen3-8B --on "
+			     "gb10. For --host: gputune demo");
 	return EXIT_CLEAN;
 }
 
@@ -166,7 +177,7 @@ static int list_answer(struct door *d, const struct list_ask *ask, struct listin
 		return door_refuse(d, EXIT_USAGE, "--only and --skip filter settings, not %s",
 				   listed_names[what]);
 	if (what > LISTED_FACTS)
-		return list_names(d, what, out);
+		return list_names(d, what, ask->part, out);
 	code = door_profile(d, &settings, &p);
 	if (code)
 		return code;
@@ -203,12 +214,13 @@ const struct verb list_verb = {
 	.name = "list",
 	.group = VERB_LOOK,
 	.summary = "names to use: settings, profiles, models, machines, engines, benches",
-	.about = "Lists names that other verbs take: settings (default), facts, profiles, models, "
-		 "machines, engines, benches, demos (captured machines to try things on), or your "
-		 "saved captures, recordings and results.",
+	.about = "Lists names that other verbs take: settings (default), facts, profiles, models "
+		 "(--model), machines (--on), engines, benches, demos (captured machines for "
+		 "--host), "
+		 "or your saved captures, recordings and results.",
 	.words = "ls names ids catalog catalogue",
 	.examples = EXAMPLES({ "list", "all settings" },
-			     { "list models", "models that predict supports by name" },
+			     { "list models qwen3", "models that predict supports by name" },
 			     { "list profiles", "profiles for check" },
 			     { "list results", "what bench saved, for compare" },
 			     { "list facts --format json", "paths of all facts, for a script" }),

@@ -213,6 +213,8 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 			       const struct findings *f, const struct check_view *how)
 {
 	struct node *line = doc_paragraph(d);
+	/* A part of the settings has no score. */
+	bool scored = f->score >= 0 && !(how->whole && how->whole->n);
 
 	node_span(d, line,
 		  cellf(d, "Profile %s: %zu to fix, %zu OK, %zu not applicable, %zu unknown.",
@@ -220,11 +222,11 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 			f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
 	if (f->score < 0)
 		node_span(d, line, cell(" No score: nothing could be judged."));
-	else
+	if (scored)
 		node_span(d, line, cellf(d, " Score %d of 100", f->score));
-	if (f->health >= 0 && f->tuning >= 0)
+	if (scored && f->health >= 0 && f->tuning >= 0)
 		node_span(d, line, cellf(d, ": health %d, tuning %d", f->health, f->tuning));
-	if (f->score >= 0)
+	if (scored)
 		node_span(d, line,
 			  f->capped_by ? cellf(d, ", limited by %s.", f->capped_by) : cell("."));
 	if (m->disagreements.n)

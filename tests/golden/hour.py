@@ -122,13 +122,25 @@ def demo(user, home):
     says("no such transaction", ["undo", "77", "--yes", *on], 3, "no transaction 77", **user)
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     hgx = ["--host", str(common.built / "machines/hgx-h100.tar"), "--overlay", str(home / "hgx")]
-    says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 0, "Nothing was changed: the finding above needs work by hand", **user)
+    says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 3, "To do by hand", "nothing was changed: this needs work by hand", **user)
     says("another program sets it at boot", ["apply", "cpu.governor", "--yes", *hgx], 0, "also set at boot by another program or file", **user)
-    says("and wins", ["persist", "install", "--yes", *hgx], 0, "Not kept: cpu.governor.", **user)
+    says("and wins", ["persist", "install", "--yes", *hgx], 1, "Not kept: cpu.governor.", **user)
     run("undo", "1", "--yes", *hgx, **user)
     says("what comes again at boot is said", ["status", *hgx], 0, "Set again at the next boot: cpu.governor.", **user)
     says("a dry run names its options", ["apply", "--only", "memory", "--dry-run", *on], 0, f'"gputune apply --only memory {" ".join(on)}" makes 2 changes,', **user)
     refuses("a demo's name alone", ["check", "--host", "dgx-spark"], 2, 'did you mean "demo:dgx-spark"?', **dict(user, cwd=home))
+    mine, its = os.openpty()  # on a terminal
+    run("report", "--host", "demo:dgx-spark", **dict(user, cwd=home, stdout=its))
+    os.close(its), os.close(mine)
+    page = home / "gputune-report-dgx-spark.html"
+    expect("a demo's report has a name and commands of its own", page.exists() and " --host demo:dgx-spark</code>" in page.read_text() and
+           "sudo gputune" not in page.read_text())
+    says("whose clock, and what an undo is", ["history", *on], 0, "complete", "captured machine's clock", **user)
+    says("part of the settings has no score", ["check", "memory.swappiness", *on], 1, "1 to fix", **user)
+    expect("none at all", "Score" not in run("check", "memory.swappiness", *on, **user)[1] and "Score" in run("check", *on, **user)[1])
+    says("models of a family", ["list", "models", "qwen3.5"], 0, "Qwen3.5-9B", **user)
+    expect("and no other, in plain figures", "Llama" not in run("list", "models", "qwen3.5", **user)[1] and "e+0" not in run("list", "models", **user)[1])
+    refuses("a machine's name is no capture", ["show", "--host", "gb10"], 2, '"gputune demo" lists', **dict(user, cwd=home))
     says("a capture has a name by itself", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))
     says("a second one another", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))
     expect("both are there", len(list((home / ".local/state/gputune/captures").glob("gputune-20*.tar"))) == 2)

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import lzma
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -211,6 +212,20 @@ def check_measured():
         expect(f"runs on {on} are known", (on in known) != any("using constants fitted on" in n for n in notes), notes)
 
 
+def check_pooled():
+    """An interval of a GPU that was never measured is of GPUs left out of the fit, and says so; it is wider than that of GPUs which were measured.
+    The parts of TTFT add up."""
+    for on in ("rtx 6000 ada", "a100", "thor", "rtx pro 6000"):
+        for users, figures in (("1", ("tpot_ms", "ttft_ms")), ("8", ("throughput_tok_s",))):
+            mine, gb10 = (ask("--model", "llama-3.1-8b", "--on", x, "--batch", users) for x in (on, "gb10"))
+            for f in figures:
+                expect(f"{on}, {users}: {f} is of GPUs left out", "not measured on this GPU" in mine[f]["measured_on"], mine[f])
+                expect(f"{on}, {users}: {f} is wider", mine[f]["high"] / mine[f]["low"] > gb10[f]["high"] / gb10[f]["low"], (mine[f], gb10[f]))
+        page = run("--model", "llama-3.1-8b", "--on", on).out.split("TTFT of one prompt")[1].split("\n\n")[0]
+        parts = [float(x) for x in re.findall(r"  +([\d.]+) (?:of [\d.]+ )?ms", page)]
+        expect(f"{on}: parts of TTFT add up", len(parts) >= 6 and abs(sum(parts[:-1]) / parts[-1] - 1) < .01, page)
+
+
 def check_places():
     """One card has one size, whoever asks; what is named twice is refused."""
     capture = machines / "h200-x4"
@@ -319,6 +334,7 @@ check_speedups()
 check_published()
 check_capacity()
 check_measured()
+check_pooled()
 check_places()
 check_files()
 check_usage()

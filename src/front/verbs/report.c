@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune report: all that is known of a machine, or of many, on one page that needs no other file.
  */
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "front/verbs/report.h"
@@ -356,8 +358,9 @@ static int verb_report_look(struct reporting *g, const struct report_source *fro
 		return EXIT_USAGE;
 	if (door_plan(&g->run.door, g->h, NULL, &g->p))
 		return EXIT_USAGE;
-	/* The page's commands are typed at the machine itself. */
-	g->p.m->options = NULL;
+	/* The page's commands are typed at the machine itself, which a demo does not have. */
+	if (!g->from.capture || !str_starts(g->from.capture, "demo:"))
+		g->p.m->options = NULL;
 	return 0;
 }
 
@@ -573,6 +576,18 @@ static int may_hash(const struct page *p)
 	return complain(EXIT_BLIND, &e);
 }
 
+const char *report_name(struct run *r)
+{
+	const struct report_ask *ask = r->ask;
+	const char *of = ask->files.n ? ask->files.items[0] : ask->machine.capture;
+	struct utsname u;
+
+	of = of ? of : uname(&u) == 0 ? u.nodename : "machine";
+	of = basename(arena_strdup(&r->arena, of));
+	of += str_starts(of, "demo:") ? 5 : 0;
+	return arena_printf(&r->arena, "gputune-report-%.*s.html", (int)strcspn(of, "."), of);
+}
+
 static int verb_report(struct run *r)
 {
 	struct page p = { .r = r };
@@ -619,8 +634,8 @@ const struct verb report_verb = {
 	.summary = "one HTML page about one or more machines",
 	.about = "Writes one self-contained HTML file: findings with their fixes, the machine, "
 		 "changes, measurements and predictions. Each FILE is a capture, a recording or a "
-		 "JSON result; several machines share a page. A file that is not a report is "
-		 "replaced only with --force.",
+		 "JSON result. On a terminal the file is gputune-report-MACHINE.html. A file that "
+		 "is not a report is replaced only with --force.",
 	.exits =
 		"1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
 	.words = "html page pdf summary",

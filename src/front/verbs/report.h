@@ -71,6 +71,8 @@ int report_sources(struct run *r, struct report_result_file *out);
 void report_sources_free(struct report_result_file *g);
 /* Whether -o may be written: 0, or EXIT_USAGE after complaining. */
 int report_may_write(const struct run *r);
+/* A file named after the machine, for a terminal that got no -o. */
+const char *report_name(struct run *r);
 /* The whole text at once: what was there stays until it is on disk. 0, or an exit code. */
 int report_write(struct run *r, const char *text, size_t len);
 

@@ -36,7 +36,7 @@ struct way *adviser_ask(const struct adviser *v, const struct infer_options *wor
 /* As wide as the kind that was predicted worst. */
 static struct range unpaired(const struct adviser *v, int measure)
 {
-	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	enum hardware h = measured_class(v->out->base->q.ask.place.gpu);
 	const struct spread *s = v->out->before.spread[measure];
 	struct range r = { 1, 1 };
 
@@ -55,7 +55,7 @@ static struct range unpaired(const struct adviser *v, int measure)
 
 static struct range range_of_kind(const struct adviser *v, enum change_kind kind, int measure)
 {
-	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	enum hardware h = measured_class(v->out->base->q.ask.place.gpu);
 	const struct change_spread *s = change_spread_of(kind, h, measure);
 
 	/* A rate of all requests is a time of each of them. */
@@ -129,7 +129,7 @@ static void widen(struct figure *f, const struct figure *end)
 
 static void sureness(const struct adviser *v, const struct trial *t, struct serve_change *c)
 {
-	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	enum hardware h = measured_class(v->out->base->q.ask.place.gpu);
 	int measure = v->out->goal == GOAL_FIRST	? MEASURE_TTFT
 		      : v->out->goal == GOAL_THROUGHPUT ? MEASURE_THROUGHPUT
 							: MEASURE_TPOT;

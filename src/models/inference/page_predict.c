@@ -128,14 +128,18 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	if (s->link > 0)
 		node_pairf(d, n, "between GPUs", "%.2f ms (%d all-reduces of %.0f us)", s->link,
 			   s->reduces, s->reduce_us);
-	n = doc_pairs(d, "Prefill of one prompt");
+	n = doc_pairs(d, "TTFT of one prompt");
 	node_pairf(d, n, "multiplying", "%.1f ms", r->multiply);
 	node_pairf(d, n, "reading weights", "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
 		   r->chunks < 2 ? "" : "s");
 	node_pairf(d, n, "attention", "%.1f ms", r->attention + r->scan);
 	if (r->link > 0)
 		node_pairf(d, n, "between GPUs", "%.1f ms", r->link);
-	node_pairf(d, n, "launches, overlapped", "%.1f ms", r->launch);
+	node_pairf(d, n, "launches, not overlapped", "%.1f of %.1f ms",
+		   r->total - r->multiply - r->weights - r->attention - r->scan - r->link,
+		   r->launch);
+	node_pairf(d, n, "engine, queueing", "%.1f ms", p->ttft.value - r->total);
+	node_pair(d, n, "TTFT", cell(figure_ms(a, p->ttft.value)));
 }
 
 static void curve_table(struct doc *d, const struct prediction *p)

@@ -136,7 +136,10 @@ const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth",
 /* Whose runs the constants of a class of hardware are of. */
 static const char *measured_on(enum hardware h)
 {
-	static const char *const on[] = { "GB10", "H100 and H200", "B200, B300 and GB200" };
+	static const char *const on[] = {
+		"GB10", "H100 and H200", "B200, B300 and GB200",
+		"other GPUs left out of the fit (not measured on this GPU)"
+	};
 
 	return on[h];
 }
@@ -153,7 +156,7 @@ static const char *spread_source(struct arena *a, const struct spread *s)
 static const struct spread *infer_predict_spread_of(const struct ask *q, int measure)
 {
 	const struct spread *best = NULL;
-	enum hardware h = hardware_of(q->place.gpu);
+	enum hardware h = measured_class(q->place.gpu);
 	enum users users = q->dp > 1 || q->prefills > 0	 ? USERS_APART
 			   : q->batch > 1 || q->rate > 0 ? USERS_MANY
 							 : USERS_ONE;

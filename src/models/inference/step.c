@@ -117,6 +117,11 @@ enum hardware hardware_of(const struct gpu_kind *g)
 	return !g->server ? HARDWARE_UNIFIED : g->fp4 > 0 ? HARDWARE_BLACKWELL : HARDWARE_SERVER;
 }
 
+enum hardware measured_class(const struct gpu_kind *g)
+{
+	return g->measured ? hardware_of(g) : HARDWARES;
+}
+
 double weights_by_format(const struct ask *q)
 {
 	struct arch_parts p = arch_parts(q->arch);

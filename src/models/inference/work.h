@@ -113,5 +113,8 @@ void memory_use(const struct ask *q, struct memory_footprint *out);
 /* Bytes a second that a part of the model is read with, given its bytes a parameter. */
 double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each);
 enum hardware hardware_of(const struct gpu_kind *g);
+/* Whose errors count: HARDWARES, of GPUs left out of the fit, where none of its own was measured.
+ */
+enum hardware measured_class(const struct gpu_kind *g);
 
 #endif

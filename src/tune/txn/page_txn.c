@@ -350,9 +350,11 @@ static enum style txn_page_state_style(enum transaction_state s)
 	}
 }
 
-/* An open transaction of the journal is what a crash left. */
+/* An open transaction of the journal is what a crash left; an undo is never undone itself. */
 static const char *state_text(const struct transaction *t)
 {
+	if (t->state == TRANSACTION_UNDONE && !transaction_holds(t))
+		return "complete";
 	return t->state == TRANSACTION_OPEN ? "interrupted" : transaction_state_name(t->state);
 }
 
@@ -441,6 +443,10 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 		overview(d, j);
 	else if (!j->bad_lines)
 		doc_text(d, "gputune has changed nothing on this machine.");
+	if (j->n && m && fact_or(&m->captured, 0))
+		doc_text(
+			d,
+			"Times are of the captured machine's clock, which stopped at the capture.");
 	if (j->bad_lines)
 		doc_text(d, "%zu unreadable line%s in the journal: the history may be incomplete.",
 			 j->bad_lines, PLURAL(j->bad_lines));

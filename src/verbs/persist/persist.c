@@ -29,11 +29,12 @@ static int refuse(struct persisting *s, size_t others)
 	return EXIT_NOT_APPLIED;
 }
 
-/* Something that was asked for and that no file can hold is a finding. */
+/* Something that was asked for and that no file can hold, or that another sets later, is a finding.
+ */
 static int persist_exit_code(const struct persisting *s)
 {
 	for (size_t i = 0; i < s->p.n; i++)
-		if (s->p.rows[i].refusal)
+		if (s->p.rows[i].refusal || s->p.rows[i].loses)
 			return EXIT_FINDINGS;
 	return EXIT_CLEAN;
 }
@@ -286,6 +287,7 @@ static const struct verb install_verb = {
 	.about = "Keeps what apply changed, or what --profile and --only select. Writes gputune's "
 		 "own files: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link files, a "
 		 "boot unit. Other files are not touched.",
+	.exits = "1: a value is not kept: no file can hold it, or another program sets it later",
 	.examples = EXAMPLES({ "persist install --dry-run", "preview first" },
 			     { "sudo persist install", "the applied settings" },
 			     { "sudo persist install --only memory --yes",
