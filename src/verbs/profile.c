@@ -7,18 +7,20 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "knowledge/package.h"
 #include "look/probe/probe.h"
 #include "look/settings/findings.h"
 #include "look/settings/site.h"
 #include "machine/write/write.h"
+#include "render/figure.h"
 #include "render/shape_page.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
 #include "tune/watch/policy.h"
 #include "verbs/change.h"
+#include "verbs/page_check.h"
 
 #define NOTHING_WANTED "leave"
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
 struct profile_verb_ask {
 	const char *name, *other, *base, *from;
@@ -27,7 +29,7 @@ struct profile_verb_ask {
 
 /* What a profile wants of a setting here; with two profiles, what each wants. */
 struct profile_row {
-	const char *id, *target, *now, *wanted, *other, *verdict;
+	const char *id, *target, *now, *wanted, *other, *verdict, *unit;
 };
 
 struct profile_view {
@@ -99,12 +101,13 @@ static void fill_rows(struct door *d, const struct findings *a, const struct fin
 		if (f->s->health || (!b && !f->v.wanted) ||
 		    (b && (!g || strcmp(wanted_of(f), wanted_of(g)) == 0)))
 			continue;
-		out->rows[out->n++] = (struct profile_row){ .id = f->s->id,
-							    .target = f->target,
-							    .now = f->v.current,
-							    .wanted = wanted_of(f),
-							    .other = g ? wanted_of(g) : NULL,
-							    .verdict = verdict_name(f->v.kind) };
+		out->rows[out->n++] = (struct profile_row){ f->s->id,
+							    f->target,
+							    f->v.current,
+							    wanted_of(f),
+							    g ? wanted_of(g) : NULL,
+							    verdict_name(f->v.kind),
+							    setting_unit(f->s) };
 	}
 }
 
@@ -242,7 +245,7 @@ static int look(struct door *d, const struct profile_verb_ask *ask, struct profi
 	const struct profile_ask one = { .profile = ask->name }, two = { .profile = ask->other };
 	struct findings a = { 0 }, b = { 0 };
 	struct profile p, q;
-	struct host *h;
+	HOST_AUTO *h = NULL;
 	int code = door_profile(d, &one, &p);
 
 	code = code ? code : both ? door_profile(d, &two, &q) : 0;
@@ -261,7 +264,6 @@ static int look(struct door *d, const struct profile_verb_ask *ask, struct profi
 	fill_rows(d, &a, both ? &b : NULL, &out->result);
 	if (!both)
 		out->tuned = profile_to_tuned(d, h, out->m, &p, &a);
-	host_close(h);
 	return both && out->result.n ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
@@ -270,12 +272,11 @@ static int profile_check_answer(struct door *d, const struct profile_verb_ask *a
 				struct profile_answer *out)
 {
 	const struct profile_ask one = { .profile = ask->name };
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	long long now = h->id.time_s, end;
 	struct profile p;
 	int code = door_profile(d, &one, &p);
 
-	host_close(h);
 	if (code)
 		return code;
 	out->result = (struct profile_view){ .name = p.name, .why = "the file is valid" };
@@ -293,7 +294,7 @@ static int profile_check_answer(struct door *d, const struct profile_verb_ask *a
 static int profile_policy_answer(struct door *d, const struct profile_verb_ask *ask,
 				 struct profile_answer *out)
 {
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	const char *user = ask->name ? ask->name : site_caller(d->arena);
 	struct policy watch;
 	struct site site;
@@ -303,7 +304,6 @@ static int profile_policy_answer(struct door *d, const struct profile_verb_ask *
 
 	if (h && !code)
 		code = site_load(h, d->arena, &site, &e);
-	host_close(h);
 	if (code)
 		return h ? door_fail(d, EXIT_USAGE, &e) : code;
 	named = strcmp(user, "root") == 0 || (site.apply.users && site_lets_user(&site, user));
@@ -327,7 +327,7 @@ static int profile_policy_answer(struct door *d, const struct profile_verb_ask *
 static int profile_recommend_answer(struct door *d, const struct profile_verb_ask *ask,
 				    struct profile_answer *out)
 {
-	struct host *h = door_host(d, &ask->machine);
+	HOST_AUTO *h = door_host(d, &ask->machine);
 	size_t gpus;
 	bool slurm;
 
@@ -345,7 +345,6 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 				"if you know it"
 			      : "no GPU was found on this machine",
 	};
-	host_close(h);
 	return EXIT_CLEAN;
 }
 
@@ -366,16 +365,16 @@ static int profile_active_answer(struct door *d, const struct profile_verb_ask *
 		out->result.rows = arena_array(d->arena, n, sizeof(*out->result.rows));
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (rows[i].t->profile && *rows[i].t->profile) {
-			out->result.name = rows[i].t->profile;
-			out->result.why = arena_printf(d->arena, "applied by transaction %lu",
-						       rows[i].t->txn);
+		const struct hold_row *r = &rows[i];
+
+		if (r->t->profile && *r->t->profile) {
+			out->result.name = r->t->profile;
+			out->result.why =
+				arena_printf(d->arena, "applied by transaction %lu", r->t->txn);
 		}
 		out->result.rows[out->result.n++] =
-			(struct profile_row){ .id = rows[i].e->id,
-					      .target = rows[i].e->target,
-					      .now = rows[i].now,
-					      .wanted = rows[i].e->after };
+			(struct profile_row){ r->e->id, r->e->target, r->now, r->e->after,
+					      .unit = knob_unit(&r->e->knob) };
 	}
 	return code;
 }
@@ -386,15 +385,14 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 			      struct profile_answer *out)
 {
 	const struct profile_ask base = { .profile = ask->base ? ask->base : "default" };
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	const char *folder = door_config(d, h, "profiles"), *path;
 	TEXT_AUTO text = { 0 };
 	struct profile p = { 0 };
 	struct err e = { 0 };
 	int code = door_profile(d, &base, &p), r;
 
-	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, "abcdefghijklmnopqrstuvwxyz"
-								     "0123456789-_")]))
+	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, NAME_LETTERS)]))
 		code = door_refuse(d, EXIT_USAGE,
 				   "%s: a name may only contain a to z, 0 to 9, - and _",
 				   ask->name);
@@ -409,18 +407,15 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 		    ask->name, profile_name(p.base));
 	if (!ask->from)
 		text_add(&text, ";[memory.swappiness]\n;want = <= 10\n;\n"
-				";[gpu.persistence]\n;waive = by decision of the site\n"
+				";[gpu.persistence-mode]\n;waive = by decision of the site\n"
 				";expires = 2027-01-31\n");
 	else if (code == 0)
 		code = profile_from_tuned(d, h, ask->from + strlen("tuned:"), &text);
-	if (code) {
-		host_close(h);
+	if (code)
 		return code;
-	}
 	path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
 	r = host_exists(h, path) ? -EEXIST : door_folders(d, h, folder, 0755, &e);
 	r = r ? r : host_put(h, path, text.s, text.len, 0644);
-	host_close(h);
 	if (r)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path,
 				   *e.text ? e.text : strerror(-r));
@@ -431,20 +426,23 @@ static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask
 	return EXIT_CLEAN;
 }
 
-/* The user's own program, by the user's own PATH, on the user's own terminal. */
+/* The user's own program ("code --wait" too), by the user's own PATH, on the user's own terminal.
+ */
 static int run_editor(struct door *d, const char *path)
 {
 	const char *editor = getenv("VISUAL") ? getenv("VISUAL") : getenv("EDITOR");
-	char *words[] = { arena_strdup(d->arena, editor && *editor ? editor : "vi"),
-			  arena_strdup(d->arena, path), NULL };
+	char *text = arena_strdup(d->arena, editor && *editor ? editor : "vi"), *rest,
+	     *words[18] = { NULL };
+	size_t n = 0;
 	int status = 0;
 	pid_t pid;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return door_refuse(d, EXIT_USAGE,
-				   "not a terminal; edit %s, then \"gputune profile "
-				   "check\"",
-				   path);
+				   "not a terminal; edit %s, then \"gputune profile check\"", path);
+	for (char *w = strtok_r(text, " ", &rest); w && n < 16; w = strtok_r(NULL, " ", &rest))
+		words[n++] = w;
+	words[n] = arena_strdup(d->arena, path);
 	pid = fork();
 	if (pid == 0) {
 		execvp(words[0], words);
@@ -458,7 +456,7 @@ static int run_editor(struct door *d, const char *path)
 static int profile_edit_answer(struct door *d, const struct profile_verb_ask *ask,
 			       struct profile_answer *out)
 {
-	struct host *h = d->live(d->ctx);
+	HOST_AUTO *h = d->live(d->ctx);
 	const char *folder = door_config(d, h, "profiles"), *path = ask->name;
 	int code;
 
@@ -469,7 +467,6 @@ static int profile_edit_answer(struct door *d, const struct profile_verb_ask *as
 		       : door_refuse(d, EXIT_USAGE,
 				     "%s: not found; \"gputune profile new %s\" creates it", path,
 				     ask->name);
-	host_close(h);
 	if (code)
 		return code;
 	return profile_check_answer(d, &(struct profile_verb_ask){ .name = path }, out);
@@ -496,14 +493,17 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 	t = v->other ? DOC_TABLE(d, NULL, "!Setting", "!On", "Now", v->name, v->other)
 		     : DOC_TABLE(d, NULL, "!Setting", "!On", "Now", "Wanted");
 	for (size_t i = 0; i < v->n; i++) {
-		const struct profile_row *r = &v->rows[i];
-		const char *now = r->now ? r->now : "unknown";
+		struct profile_row r = v->rows[i];
 
+		r.now = r.now ? r.now : "unknown";
+		figure_values(a, r.unit, &r.wanted, v->other ? &r.other : &r.now);
+		figure_values(a, r.unit, v->other ? &r.now : &(const char *){ NULL },
+			      &(const char *){ NULL });
 		if (v->other)
-			NODE_ROW(d, t, cell(r->id), cell(r->target), cell(now), cell(r->wanted),
-				 cell(r->other));
+			NODE_ROW(d, t, cell(r.id), cell(r.target), cell(r.now), cell(r.wanted),
+				 cell(r.other));
 		else
-			NODE_ROW(d, t, cell(r->id), cell(r->target), cell(now), cell(r->wanted));
+			NODE_ROW(d, t, cell(r.id), cell(r.target), cell(r.now), cell(r.wanted));
 	}
 	return d;
 }

@@ -89,7 +89,7 @@ def demo(user, home):
     on = ["--host", "demo:dgx-spark"]
     says("apply on a demo", ["apply", "--yes", *on], 0, "changes made", **user)
     says("status sees it", ["status", *on], 0, "in effect", **user)
-    says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", **user)
+    says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", "4 GiB", **user)
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)
     # Words whose option is left out; verbs whose usual part is.
@@ -236,8 +236,21 @@ def exported(user, home):
            and wants.get("memory.thp-enabled") == "madvise" and wants.get("boot.init-on-alloc") == "0", wants)
 
 
+def edited(user, editor, name):
+    """Exit code and text of profile edit on a terminal."""
+    read, write = os.openpty()
+    p = subprocess.run([user["program"], "profile", "edit", name], stdin=write, stdout=write, stderr=write, check=False,
+                       **{**{k: v for k, v in user.items() if k != "program"}, "env": {**user["env"], "EDITOR": editor}})
+    os.close(write)
+    try:
+        return p.returncode, os.read(read, 65536).decode()
+    finally:
+        os.close(read)
+
+
 def profiles(user, home):
     says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
+    says("sizes have their unit", ["profile", "diff", "default", "published", "--host", "demo:dgx-spark"], 1, "<= 4 GiB", "208 KiB", ">= 16 MiB")
     says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "same target values")
     says("what one wants", ["profile", "show", "published", "--host", "demo:dgx-spark"], 0, "memory.dirty-ratio", "40 %")
     says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "the use of this machine is unknown")
@@ -253,6 +266,14 @@ def profiles(user, home):
     says("a waiver that is over is said", ["profile", "check", "mine"], 1, "expired on 2020-01-01", **user)
     path.write_text("[nonsense]\nx = 1\n")
     refuses("an error has its line", ["profile", "check", "mine"], 2, "mine.ini:2", **user)
+    says("a template", ["profile", "new", "lines"], 0, **user)
+    lines = path.with_name("lines.ini")
+    lines.write_text(re.sub("^;(?! )", "", lines.read_text(), flags=re.M))
+    says("its examples are lines that a profile takes", ["profile", "check", "lines"], 0, "valid", **user)
+    code, out = edited(user, "sed -i s/10/20/", "lines")
+    expect("an editor of several words", code == 0 and "valid" in out and "want = <= 20" in lines.read_text(), (code, out))
+    code, out = edited(user, "false --wait", "lines")
+    expect("one that fails", code == 3 and "false failed" in out, (code, out))
     refuses("nothing to edit", ["profile", "edit", "other"], 2, "profile new other", **user)
 
 
@@ -526,7 +547,7 @@ def policy(user):
         refuses(f"wrong: {text!r}", ["profile", "policy"], 2, f"policy.ini:{line}: ", said)
     expect("and nothing is changed meanwhile", run("apply", *change)[0] in (2, 3))
     path.write_text("[agents]\nchanges = no\n")
-    refuses("agents may change nothing", ["mcp", "--allow-changes"], 3, "agents may change nothing")
+    refuses("agents may change nothing", ["mcp", "--allow-changes"], 3, "forbids changes by agents")
     path.chmod(0o666)
     refuses("whoever may write it", ["plan"], 2, "users other than root")
     subprocess.run(["umount", "/etc"], check=True)
