@@ -13,4 +13,5 @@ const struct diagnosis_table *const diagnosis_tables[] = {
 const size_t diagnosis_table_count = sizeof(diagnosis_tables) / sizeof(diagnosis_tables[0]);
 
 #include "measure/doctor_leads_rows.h"
+#include "measure/doctor_pulls_rows.h"
 #include "measure/doctor_terms_rows.h"

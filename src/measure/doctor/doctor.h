@@ -182,7 +182,7 @@ struct vocabulary_table {
 	const struct vocabulary *rows;
 	size_t n;
 };
-extern const struct vocabulary_table doctor_terms, doctor_background, doctor_leanings,
+extern const struct vocabulary_table doctor_terms, doctor_background, doctor_leanings, doctor_pulls,
 	doctor_weights;
 
 struct log_input;

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,6 +355,7 @@ struct weighed {
 	double known;	     /* of what the question weighs: the part that this row has */
 	double lines, hints; /* by the programs' lines that it knows: sure ones, weak ones */
 	double against;	     /* lines that speak against it */
+	double pull;	     /* what single words add, as doctor_pulls has it */
 	double probability;
 };
 
@@ -364,6 +366,7 @@ struct asked {
 	bool complains;		  /* it describes a symptom */
 	size_t words;		  /* that say something; few are looked up as they are */
 	double leaning;		  /* log-odds, by its words, that it is no matter of ours */
+	double pull;		  /* likewise, by doctor_pulls */
 	bool specific;		  /* it says more than that something is slow */
 	double squares, *phrases; /* of the weights of its words; what of it each phrase has */
 };
@@ -412,6 +415,28 @@ static void lean(struct arena *a, const struct index *x, struct map *seen, const
 	asked->complains = asked->complains || map_get(&x->complains, key);
 }
 
+/* What the words that were said add to a diagnosis, "gpu.gone:0.3", or to "-", what is none of
+ * ours. */
+static void pull(const struct index *x, const struct map *said, struct weighed *out,
+		 struct asked *asked)
+{
+	for (size_t i = 0; i < doctor_pulls.n; i++) {
+		const char *id = doctor_pulls.rows[i].id, *by = strchr(id, ':') + 1;
+		double *to = &asked->pull;
+		char w[2 * WORD_MAX + 2];
+		size_t n;
+
+		for (size_t k = 0; k < x->rows && x->of[k]; k++)
+			if (str_starts(id, x->of[k]->id) && id + strlen(x->of[k]->id) + 1 == by)
+				to = &out[k].pull;
+		for (const char *s = doctor_pulls.rows[i].same; *s; s += n, s += strspn(s, " ")) {
+			n = strcspn(s, " ");
+			snprintf(w, sizeof(w), "%.*s", (int)n, s);
+			*to += map_get(said, w) ? strtod(by, NULL) : 0;
+		}
+	}
+}
+
 /* What is said twice counts once. */
 static void weigh_text(struct arena *a, const struct index *x, const char *const *words, size_t n,
 		       struct weighed *out, struct asked *asked)
@@ -439,6 +464,7 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 			}
 		}
 	}
+	pull(x, &leant, out, asked);
 	asked->weight = asked->weight > 0 ? asked->weight : 1;
 	for (size_t i = 0; i < x->n_phrases && asked->squares > 0; i++) {
 		struct weighed *row = &out[x->phrases[i].row];
@@ -471,18 +497,18 @@ static double weigh_all(const struct index *x, struct weighed *w, const struct a
 		if (!d)
 			other = fmax(other, weight_of("background") * z);
 		else if (z > 0)
-			w[i].probability =
-				exp(z + weight_of("often") * log((1 + d->often) / x->often) +
-				    (str_starts(d->id, "ask.") ? asked_for
-				     : symptom		       ? 0
-							       : -weight_of("quiet")));
+			w[i].probability = exp(z + w[i].pull +
+					       weight_of("often") * log((1 + d->often) / x->often) +
+					       (str_starts(d->id, "ask.") ? asked_for
+						: symptom		  ? 0
+									  : -weight_of("quiet")));
 		total += w[i].probability;
 	}
 	leaning = fmax(-4, fmin(4, asked->leaning + weight_of("leaning-from")));
 	other = (exp(other) + exp(weight_of("nothing") +
 				  weight_of("unknown") * asked->strange / asked->weight)) *
 		exp(question + weight_of(asked->wish ? "wish" : "") +
-		    weight_of("leaning") * leaning);
+		    weight_of("leaning") * leaning + asked->pull);
 	for (size_t i = 0; i < x->rows; i++)
 		w[i].probability *=
 			weight_of(w[i].lines > 0 ? "sure-line" : "sure-words") / (total + other);
