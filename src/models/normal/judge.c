@@ -70,7 +70,15 @@ static struct of hardware_of_figure(struct arena *a, const struct normal_on *on,
 	else if (on->place)
 		o = (struct of){ on->place->gpu, s->gpus ? s->gpus : on->place->gpus, s->nodes,
 				 NULL, 1 };
-	if (*part && (disk || strcmp(s->figure->unit, "Gbit/s") == 0)) {
+	/* Between nodes all NICs carry a collective: GB/s of them together. */
+	if (*part && s->nodes > 1 && strcmp(s->figure->bench, "collectives") == 0) {
+		double nics = strtod(normal_key(s, "nics"), NULL);
+
+		if (!(nics > 0) && *normal_key(s, "last-nic"))
+			nics = strtod(normal_key(s, "last-nic"), NULL) + 1;
+		o.part = nics > 0 ? arena_printf(a, "link:%s", part) : NULL;
+		o.rate = nics > 0 ? nics * strtod(part, NULL) / 8 : 1;
+	} else if (*part && (disk || strcmp(s->figure->unit, "Gbit/s") == 0)) {
 		o.part = arena_printf(a, disk ? "drive:%s" : "link:%s", part);
 		o.rate = disk ? 1 : strtod(part, NULL);
 	}
@@ -187,6 +195,23 @@ static bool usual_of_link(const struct normal_seen *s, const struct of *o, const
 	return true;
 }
 
+/* Products and copies within a GPU, of what its data sheet says: libraries differ, and sheets name
+ * the faster of two ways to add up. */
+static bool usual_of_sheet(const struct normal_figure *f, const struct of *o, struct usual *out)
+{
+	bool copy = f->limit == FIGURE_LIMIT_MEMORY;
+	double limit = o->gpu && f->limit != FIGURE_LIMIT_LINK ? sheet_limit(f, o) : 0;
+
+	*out = limit > 0 ? (struct usual){ (copy ? 0.7 : 0.45) * limit,
+					   limit,
+					   limit,
+					   1,
+					   o->gpu->source,
+					   0 }
+			 : *out;
+	return limit > 0;
+}
+
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 static enum normal_verdict verdict_of(const struct normal_item *i, bool lower)
@@ -226,9 +251,9 @@ static const char *hardware_text(struct arena *a, const struct normal_seen *s, c
 	const char *name = o->gpu ? o->gpu->name : s->gpu;
 	const char *nodes = o->nodes > 1 ? arena_printf(a, ", %d nodes", o->nodes) : "";
 
-	if (o->part && o->rate > 1)
+	if (o->part && o->rate > 1 && strcmp(s->figure->unit, "Gbit/s") == 0)
 		return arena_printf(a, "a link of %g Gbit/s", o->rate);
-	if (o->part)
+	if (o->part && str_starts(o->part, "drive:"))
 		return o->part + strlen("drive:");
 	if (!name)
 		return NULL;
@@ -239,10 +264,12 @@ static void compare(struct arena *a, const struct normal_seen *s, const struct o
 		    const char *which, struct normal_item *i)
 {
 	struct usual u = { 0 };
-	bool known = usual_of_others(a, s, o, which, false, &u) ||
-		     (o->part && usual_of_others(a, s, o, which, true, &u)) ||
-		     (!o->part && usual_of_ours(a, s, o, which, &u)) ||
-		     usual_of_link(s, o, which, &u);
+	bool known = usual_of_others(a, s, o, which, false, &u);
+
+	if (o->part && !(u.high > 0))
+		known = usual_of_others(a, s, o, which, true, &u) || known;
+	known = known || (!o->part && usual_of_ours(a, s, o, which, &u)) ||
+		usual_of_link(s, o, which, &u) || usual_of_sheet(s->figure, o, &u);
 
 	i->limit = u.most > 0 ? u.most : o->gpu ? sheet_limit(s->figure, o) : 0;
 	if (known) {
