@@ -143,9 +143,24 @@ static const char *lasting(struct stack_samples *s, const char *text)
 	return text ? arena_strdup(&s->a, text) : NULL;
 }
 
+/* What the user's line called is neither PyTorch nor a trainer: other work than training. */
+static bool computes(const struct hang_process *p)
+{
+	const struct stack_frame *f = p->at.threads[0].frames;
+	size_t k = 0, n = p->file ? p->at.threads[0].n : 0;
+
+	for (; k < n && !same(f[k].file, p->file); k++)
+		if (strstr(f[k].file, "/torch/") || strstr(f[k].file, "/transformers/") ||
+		    strstr(f[k].file, "/accelerate/") || strstr(f[k].file, "lightning/"))
+			return false;
+	return k > 0 && k < n;
+}
+
 static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
 {
-	const char *kind = strcmp(p->kind, "unknown") == 0 ? "other" : p->kind;
+	const char *kind = strcmp(p->kind, "unknown") == 0		     ? "other"
+			   : strcmp(p->kind, "spinning") == 0 && computes(p) ? "computing"
+									     : p->kind;
 	size_t i = s->n_places;
 	long last = -1 - AWAY;
 

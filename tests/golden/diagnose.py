@@ -149,11 +149,17 @@ for name, model, plain, stacks, traced in (
         # Runs of rows that were written before the rules were mended: a model saved once, a long start, garbage collection, shapes that change.
         ("none-save", None, None, None, "healthy"), ("none-vit", None, "healthy", "healthy", "healthy"), ("collect", None, "idle", "host", "host"),
         ("compile", None, "idle", "compile", "compile"), ("accumulate", None, "idle", "idle", "small-batch"), ("each", None, None, None, "launch"),
-        ("busy-loader", None, "idle", "loader", "loader"), ("emptying", None, None, None, "host"),
+        ("busy-loader", None, "idle", "loader", "loader"), ("emptying", None, None, "host", "host"),
         # On an H200: saving, an optimizer that goes parameter by parameter, copies from pageable memory, one picture a step, a healthy ViT.
         ("saving", None, "checkpoint", "checkpoint", "checkpoint"), ("unfused", None, "idle", "launch", "launch"),
         ("copies", None, "pageable", "pageable", "pageable"), ("one-picture", None, "launch", "launch", "small-batch"),
-        ("none-patches", None, None, None, "healthy")):
+        ("none-patches", None, None, None, "healthy"),
+        # On another H200: a Trainer that ends before its last step, one CPU, Lightning 2.6 that saves, small kernels of enough tokens, .item() in
+        # hooks, a run that ends before its first line, saving of GPT-NeoX, percentiles of each step, a healthy GPT-NeoX.
+        ("ended-early", None, None, None, "healthy"), ("one-cpu", "bert", "thread", "thread", "thread"),
+        ("lightning-saves", None, "launch", "checkpoint", "checkpoint"), ("unfused-tokens", "bert", "idle", "launch", "launch"),
+        ("watched", None, None, None, "sync"), ("none-begun", None, None, None, None), ("neox-saves", None, "idle", "checkpoint", "checkpoint"),
+        ("scored", None, "idle", "host", "host"), ("none-neox", None, None, None, "healthy")):
     for how, files, want in (("log and recording", without(f"seen-{name}"), plain), ("stacks", without(f"seen-{name}", "run.rec.stacks"), stacks),
                              ("a trace", [data / f"seen-{name}"], traced)):
         j = diagnose("training", *files, *(("--model", data / f"seen-{model}.json") if model else ()), what=f"seen-{name}, {how}")

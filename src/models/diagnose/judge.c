@@ -80,6 +80,8 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 		return "no file has the exposed communication time";
 	if (s->s[PART_REST] > 0.15 * s->step_s)
 		return "the cause is unknown for too much of the step";
+	if (s->gpu_clock && s->s[PART_IDLE] > WATCHED_IDLE * s->step_s)
+		return "the GPU is idle for too much of the time, and no file says why";
 	return NULL;
 }
 
@@ -161,8 +163,8 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	} kinds[] = { { "loader", "data-loader: ", true }, { "loader", "loader-worker: ", false },
 		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
 		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
-		      { "host", "emptying: ", true } };
-	double most = 0, idle = judging_idle(j);
+		      { "host", "emptying: ", true },	   { "host", "computing: ", true } };
+	double most = 0, idle = judging_idle(j), emptied = judging_places(j, "emptying: ", NULL);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		if (strcmp(kinds[k].cause, c->row->id) == 0)
@@ -172,6 +174,11 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
 				"%.0f %% of the main thread's stack samples are in it", 100 * most);
+	else if (emptied > 0 && idle > DIAGNOSE_WORTH && strcmp(c->row->id, "host") == 0)
+		judged_set_text(j, c, IS_CERTAIN, idle,
+				"empty_cache() is %.0f %% of the main thread's stack samples: what "
+				"it returns is allocated again, and no kernel runs for %.0f %%",
+				100 * emptied, 100 * idle);
 }
 
 /* Work that is no pre-training has the batch that its purpose asks for. */
@@ -375,7 +382,7 @@ static void launch_by_host(const struct judging *j, struct judged_cause *out)
 
 	if (judging_gpu(j) && !j->r->live)
 		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
-	if (!(idle > WATCHED_IDLE) || !(works > 0.5))
+	if (!(idle > WATCHED_IDLE) || !(works > 0.5) || judging_one_cpu(j))
 		return;
 	judged_set_text(
 		j, out, IS_LIKELY, fmin(idle - waits, works),
@@ -576,8 +583,11 @@ static void small_pieces(const struct judging *j, struct judged_cause *out, doub
 {
 	double each = j->r->split.s[PART_COMPUTE] / j->r->sums[FIGURE_KERNELS].mean;
 	bool few = tokens < TOKENS_FEW && !isfinite(j->r->mfu);
+	/* With a token for four kernels they are small because nothing joins them. */
+	bool enough = 4 * j->r->tokens_s_gpu * j->r->step_s > j->r->sums[FIGURE_KERNELS].mean;
 
-	if (!(judging_idle(j) > 0.3) || !(few || (!isfinite(j->r->micro_batch) && each < KERNEL_S)))
+	if (!(judging_idle(j) > 0.3) ||
+	    !(few || (!enough && !isfinite(j->r->micro_batch) && each < KERNEL_S)))
 		return;
 	judged_set_text(j, out, IS_LIKELY, judging_idle(j),
 			"%s: too little work for a GPU, which idles for %.0f %% of the time",
@@ -711,7 +721,9 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		out->against =
 			"all idle gaps are below 10 ms, and the profiler slows the host down";
 	}
-	if (!traced && idle < WATCHED_IDLE && out->how == IS_LIKELY) {
+	/* Without a step the recording may be of what comes before training. */
+	if (!traced && out->how == IS_LIKELY &&
+	    (idle < WATCHED_IDLE || !(j->r->live || j->r->steps || isfinite(j->r->tokens_s_gpu)))) {
 		out->how = IS_POSSIBLE;
 		out->against = "in a healthy run, gaps between launches can take as long; gputune "
 			       "record --trace distinguishes them from waiting";

@@ -32,6 +32,7 @@ double judging_places(const struct judging *j, const char *kind, struct judged_c
 bool judging_gpu(const struct judging *j);
 /* One GPU or rank alone, as far as known. */
 bool judging_alone(const struct judging *j);
+bool judging_one_cpu(const struct judging *j); /* full all the time, hardly another one used */
 /* The parts of a step are nsys's; what it does to them. */
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];

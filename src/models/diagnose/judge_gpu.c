@@ -448,6 +448,13 @@ static const struct metric_sample *judge_gpu_busiest(const struct judging *j)
 	return out;
 }
 
+/* What may use others leaves a CPU now and then. */
+bool judging_one_cpu(const struct judging *j)
+{
+	return j->r->sums[FIGURE_CPU_ONE_MAX].median > 0.98 &&
+	       j->r->sums[FIGURE_CPU_BUSY].mean * j->r->sums[FIGURE_CPUS].high < 1.4;
+}
+
 void rule_thread(const struct judging *j, struct judged_cause *out)
 {
 	const struct metric_sample *own = judge_gpu_busiest(j);
@@ -463,7 +470,7 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	judged_set_text(j, out,
 			busy <= 0.95 || idle <= 0.15 ? IS_EXCLUDED
-			: own			     ? IS_LIKELY
+			: own || judging_one_cpu(j)  ? IS_LIKELY
 						     : IS_POSSIBLE,
 			idle, "%s is busy %.0f %% of the time, the GPUs idle %.0f %%",
 			!own	    ? "one CPU"

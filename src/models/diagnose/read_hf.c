@@ -81,28 +81,31 @@ static void hf_sizes(const struct read_place *p, double batch, double steps, dou
 static bool dictionary(struct log *l, const char *s)
 {
 	const char *p = strchr(s, '{');
-	bool told = false, results = strstr(s, "train_samples_per_second") != NULL, since;
-	double value, run_s, tokens;
+	bool told = false, results = strstr(s, "train_samples_per_second") != NULL, since, early;
+	double value, run_s, tokens, samples_s, steps_s;
 	char key[96];
 
 	if (!p)
 		return false;
 	run_s = behind(p, "train_runtime");
 	tokens = behind(p, "num_input_tokens_seen");
+	samples_s = behind(p, "train_samples_per_second");
+	steps_s = behind(p, "train_steps_per_second");
 	since = !results && run_s > 0 && tokens > 0;
+	/* Rates of the results count the steps that were asked for, also where a run ends before:
+	 * less than a token a sequence, steps shorter than a launch. */
+	early = results && (tokens < run_s * samples_s || steps_s > 1e4);
 	if (since)
 		hf_stretch(&l->hf, &l->at, tokens, run_s);
 	if (results) {
-		double steps = round(run_s * behind(p, "train_steps_per_second"));
+		double steps = early ? (double)NAN : round(run_s * steps_s);
 
-		hf_sizes(&l->at,
-			 behind(p, "train_samples_per_second") /
-				 behind(p, "train_steps_per_second"),
-			 steps, tokens);
+		hf_sizes(&l->at, samples_s / steps_s, steps, tokens);
 		hf_stretches_end(&l->hf, &l->at, steps);
 	}
 	while (read_pair(&p, key, sizeof(key), &value, NULL))
 		told |= (since && strcmp(key, "train_tokens_per_second") == 0) ||
+			(early && str_ends(key, "s_per_second")) ||
 			read_hf_key(&l->at, key, value, run_s, results) ||
 			read_metric_key(&l->at, key, value);
 	return told;

@@ -133,13 +133,13 @@ static void inject_passes(struct seeing *w, const struct kernel_names *k)
 static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, size_t *from,
 			   size_t *to)
 {
-	double *kernels = arena_array(a, w->n + 1, sizeof(*kernels)), middle;
+	double *kernels = arena_array(a, w->n + 1, sizeof(*kernels)), middle, all = 0;
 	size_t n = 0, first = w->n, last = 0, kept = 0;
 
 	for (size_t i = 0; i < w->n; i++)
 		if (w->items[i].pid == pid && w->items[i].kernels > 0)
-			kernels[n++] = w->items[i].kernels;
-	if (!n)
+			all += kernels[n++] = w->items[i].kernels;
+	if (all < 200) /* a step of training launches more, nearly always */
 		return false;
 	middle = stat_median_in_place(kernels, n);
 	for (size_t i = 0; i < w->n; i++) {

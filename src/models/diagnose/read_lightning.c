@@ -75,7 +75,8 @@ static bool lightning_head(struct log *l, char **cells, size_t n)
 
 static void action(struct log *l, const char *name, double mean, double total)
 {
-	enum figure_kind kind = kind_of(name);
+	enum figure_kind kind =
+		strcmp(name, "save_checkpoint") == 0 ? FIGURE_CHECKPOINT_S : kind_of(name);
 
 	if (strcmp(name, "Total") == 0) {
 		l->table.over_s = total;

@@ -9,7 +9,7 @@
 
 /* What happens in the loop is come to again; each job compiles at its begin, and saves at its end.
  */
-enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, TIMES_LEAST = 3 };
+enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, TIMES_LEAST = 3, PLACE_LEAST = 3 };
 #define SAVING_MUCH 0.3
 
 static const char *stacks_text(const json_t *o, const char *key)
@@ -27,7 +27,7 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 		   *file = stacks_text(p, "file");
 	long long line = json_integer_value(json_object_get(p, "line"));
 
-	if (!*kind || !(share > 0) || share > 1)
+	if (!*kind || !(share > 0) || share > 1 || n < PLACE_LEAST)
 		return;
 	if (json_object_get(p, "times") &&
 	    json_integer_value(json_object_get(p, "times")) < TIMES_LEAST &&

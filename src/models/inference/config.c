@@ -127,7 +127,7 @@ static void infer_config_sizes(struct config_reading *r)
 	if (!s->layers && json_is_array(config_get(r, "layers_block_type")))
 		s->layers = (int)json_array_size(config_get(r, "layers_block_type"));
 	s->trained = trained(r->c);
-	s->hidden = NUM(r->c, 0, "hidden_size", "n_embd", "n_embed", "d_model");
+	s->hidden = NUM(r->c, 0, "hidden_size", "n_embd", "n_embed", "d_model", "dim");
 	s->vocab = NUM(r->c, vocab, "vocab_size", "padded_vocab_size");
 }
 

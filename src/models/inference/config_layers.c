@@ -380,7 +380,7 @@ static int dense_width(struct config_reading *r)
 {
 	const json_t *c = r->c, *part = config_get(r, "ffn_config");
 	int n = FFN_NUM(c, 0, "dense_intermediate_size", "intermediate_size", "ffn_hidden_size",
-			"n_inner", "ffn_dim", "ff_intermediate_size");
+			"n_inner", "ffn_dim", "ff_intermediate_size", "hidden_dim");
 
 	if (!n)
 		n = FFN_NUM(part, 0, "ffn_hidden_size");

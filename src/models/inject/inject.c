@@ -207,45 +207,46 @@ static bool rest(unsigned ms)
 	return !stop;
 }
 
-/* Records what is launched in these times; false: there is no more looking. */
+/* Records what is launched in these times; false: there is no more looking. CUPTI's subscribers are
+ * asked for while nothing is enabled, since the job's threads are in CUPTI else. */
 static bool gather(const struct look_times *t)
 {
-	bool goes = true;
+	const char *why = other_profiler() ? "another profiler uses CUPTI in this process"
+			  : cupti.callbacks(on_request, on_complete) ? "CUPTI refused"
+								     : NULL;
+	bool goes = true, copies;
 
-	if (other_profiler()) {
-		report_none("another profiler uses CUPTI in this process");
-		return false;
-	}
-	for (unsigned i = 0; i < t->pieces && goes; i++) {
+	for (unsigned i = 0; i < t->pieces && goes && !why; i++) {
 		struct look_slice s = { 0 };
-		bool copies;
 
-		if (cupti.callbacks(on_request, on_complete) || cupti.enable(KIND_KERNEL)) {
-			report_none("CUPTI refused");
-			return false;
-		}
+		if ((why = cupti.enable(KIND_KERNEL) ? "CUPTI refused" : NULL))
+			break;
 		copies = look.now.copies && cupti.enable(KIND_MEMCPY) == 0;
 		cupti.now(&s.on);
 		goes = rest(t->lead_ms);
 		cupti.now(&s.from);
 		goes = goes && rest(t->look_ms);
 		cupti.now(&s.to);
-		/* Who came meanwhile has our kinds now. */
-		if (other_profiler()) {
-			report_none("another profiler began in this process");
-			return false;
-		}
 		if (copies)
 			cupti.disable(KIND_MEMCPY);
 		cupti.disable(KIND_KERNEL);
+		if (other_profiler()) {
+			/* It came meanwhile: what it records is enabled again. */
+			cupti.enable(KIND_KERNEL);
+			if (copies)
+				cupti.enable(KIND_MEMCPY);
+			why = "another profiler began in this process";
+		}
 		look.now.from = s.from;
 		look.now.to = s.to;
 		if (t->pieces > 1)
 			look.now.slices[look.now.n_slices++] = s;
-		goes = goes && rest(t->rest_ms);
+		goes = goes && (why || rest(t->rest_ms));
 	}
+	if (why)
+		report_none(why);
 	/* At its end the process has no time to wait for the GPU. */
-	return goes && rest(LAST_MS) && cupti.flush(1) == 0;
+	return !why && goes && rest(LAST_MS) && cupti.flush(1) == 0;
 }
 
 /* Gathers and reads. What is left of a look in pieces may be too little. */
