@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One job of two hosts behind a sshd each, started by ssh: what slows it is planted on both, found by one command, switched on both at once, and
-taken back. Fast only if both queues of listeners are long enough: 8 connections to each."""
+taken back, also where one of them is killed. Fast only if both queues of listeners are long enough: 8 connections to each."""
 import json
 import os
+import signal
 import subprocess
+import time
 
 import hosts
 
@@ -54,8 +56,8 @@ link.recv(1)
 """
 
 
-def launch(fleet, work, gputune, *argv):
-    """One process on each host by ssh; (code, output, errors) of each."""
+def begin(fleet, work, gputune, *argv):
+    """One process on each host by ssh."""
     ps = []
     for i in range(len(fleet.hosts)):
         env = {"RANK": i, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "MASTER_ADDR": f"{hosts.NET}.1", "MASTER_PORT": 29571,
@@ -64,8 +66,47 @@ def launch(fleet, work, gputune, *argv):
         ps.append(subprocess.Popen(fleet.controller.argv("ssh", "-i", f"{work}/key", "-o", f"UserKnownHostsFile={work}/known", "-o", "BatchMode=yes",
                                                          f"root@{hosts.NET}.{i + 1}", line),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    return ps
+
+
+def end(ps):
+    """(code, output, errors) of each."""
     out = [p.communicate(timeout=1500) for p in ps]
     return [(p.returncode, *o) for p, o in zip(ps, out)]
+
+
+def kill(host, gputune):
+    """SIGKILL for the program on that host, and for nothing that it has started; how many there were."""
+    found = 0
+    for pid in hosts.run("ip", "netns", "pids", host.name).stdout.split():
+        try:
+            if os.path.samefile(f"/proc/{pid}/exe", gputune):
+                os.kill(int(pid), signal.SIGKILL)
+                found += 1
+        except OSError:
+            pass
+    return found
+
+
+def killed(t, fleet, work, gputune, argv, before):
+    """The second host's is killed while a change is set: the first undoes all, the second with the next command, and the run goes on."""
+    taped = fleet.hosts[0].root / "var/lib.up/gputune/tune.jsonl"
+    ps = begin(fleet, work, gputune, *argv)
+    until = time.monotonic() + 300
+    while ps[0].poll() is None and time.monotonic() < until and not (
+            taped.exists() and taped.read_bytes().count(b"\n") > 10 and fleet.hosts[1].sysctl("net.core.somaxconn") != PLANTED["net.core.somaxconn"]):
+        time.sleep(0.02)
+    found = kill(fleet.hosts[1], gputune)
+    one, two = end(ps)
+    t("killed on one host: the other says so and ends", found and one[0] == 5 and "disappeared" in one[2] and "--resume" in one[2], (found, one, two))
+    t("killed on one host: undone on the other at once", values(fleet.hosts[0]) == before[0], values(fleet.hosts[0]) ^ before[0])
+    left = values(fleet.hosts[1]) ^ before[1]
+    t("killed on one host: a change is left there", left, left)
+    said = fleet.hosts[1].enter(gputune, "status", check=False)
+    t("killed on one host: status says so there", "interrupted" in said.stdout + said.stderr, said)
+    done = fleet.hosts[1].enter(gputune, "undo", "--yes", check=False)
+    left = values(fleet.hosts[1]) ^ before[1]
+    t("killed on one host: undone there by the next command", not left and done.returncode == 0, (left, done))
 
 
 def test(t, gputune, arm, work):
@@ -92,8 +133,10 @@ def both(t, fleet, work, gputune):
         for name, value in PLANTED.items():
             h.sysctl(name, value)
     before = [values(h) for h in fleet.hosts]
-    one, two = launch(fleet, work, gputune, "tune", "--for", f"'python3 {job}'", "--metric", "'seconds: ([0-9.]+)'", "--better", "lower", "--only", ONLY,
-                      "--skip", "env", "--timeout", "60s", "--settle", "50ms", "--seed", "7", "--yes", "--token", token, "--format", "json")
+    how = ["--settle", "50ms", "--yes", "--token", token, "--format", "json"]
+    killed(t, fleet, work, gputune, ["tune", "--for", f"'python3 {job}'", "--metric", "'seconds: ([0-9.]+)'", "--better", "lower", "--only", ONLY,
+                                     "--skip", "env", "--timeout", "60s", "--seed", "7", *how], before)
+    one, two = end(begin(fleet, work, gputune, "tune", "--resume", *how))
     try:
         j = json.loads(one[1])
         items = {i["id"]: i for i in j["items"] if i["state"] != "not-tried"}
