@@ -112,8 +112,7 @@ int package_open(struct arena *a, const char *text, size_t len, struct data_pack
 
 void package_close(struct data_package *p)
 {
-	if (p)
-		json_decref(p->all);
+	json_decref(p ? p->all : NULL);
 	if (p)
 		p->all = NULL;
 }

@@ -9,6 +9,7 @@ TUNE_KILLS=N kills that many; RUNS of tests/sim/tune_figure are the figure of wh
 """
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -65,7 +66,8 @@ def throttled():
     w = World()
     count = w.overlay / "root/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
     put(count, "3\n")
-    work = put(w.folder / "hot.sh", f"read n < {count}; echo $((n + 1)) > {count}\necho \"score: $((1000 + n % 3))\"\n")
+    work = put(w.folder / "hot.sh", f"read n < {count}; echo $((n + 1)) > {count}\n"
+               "dd if=/dev/zero of=/dev/null bs=16M count=1 2> /dev/null\necho \"score: $((1000 + n % 3))\"\n")
     got = run("tune", "--for", f"sh {work}", *w.on, *QUICK, *SCORE, "--only", "memory.swappiness", "--skip", "env")
     expect("throttled: said", "thermal throttling of the processor" in got.out, got)
 
@@ -204,13 +206,14 @@ def refused():
             ("it fails", "false", (), 5, "status 1", "the unchanged job must succeed"),
             ("it fails the second time", f"sh {once}", (), 5, "exists", "overwrite"),
             ("it needs input", f"sh {put(w.folder / 'in.sh', 'read x || { echo EOF when reading a line >&2; exit 1; }')}", (), 5, "without input"),
+            ("it asks", f"sh {put(w.folder / 'ask.sh', 'echo Overwrite out?; read x && echo $x')}", (), 5, "Overwrite out?", "without input"),
             ("it hangs", "sleep 20", ("--timeout", "300ms"), 5, "did not finish", "--timeout"),
             ("it ends at once", "true", (), 2, "mostly start-up"),
-            ("the metric is not printed", "echo hello", SCORE, 5, "nothing in the workload's output matches"),
+            ("the metric is not printed", "echo hello", SCORE, 5, "nothing in the workload's output matches", 'printed: "hello"'),
             ("the metric is no number", "echo score: x", ("--metric", "score: (.*)"), 5, "not a number"),
             ("a metric without a group", "echo", ("--metric", "score"), 2, "one group"),
             ("it varies by 30 %", f"sh {noisy}", SCORE, 5, "runs vary by", "--min-effect"),
-            ("a budget too short", w.job, (*SCORE, "--time-limit", "50ms"), 2, "one run takes", "tries one candidate"),
+            ("a budget too short", w.job, (*SCORE, "--time-limit", "50ms"), 2, "one run takes", "s tries one candidate"),
             ("nothing to resume", "", ("--resume",), 3, "no interrupted run"),
             ("more time is no better", "true", ("--better", "higher"), 2, "--better"),
             ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such"),
@@ -256,6 +259,62 @@ def interrupted():
         code, out, err = run(*j["undo"].removeprefix("sudo gputune ").split(), *w.on, "--yes")
         left = {k: v[1].strip() for k, v in w.knobs().items()}
         expect("resumed: undone", code == 0 and left["proc/sys/vm/vfs_cache_pressure"] == b"100" and left["proc/sys/vm/swappiness"] == b"60", left)
+
+
+class Gpu:
+    """A GPU, by the stand-in of NVML, on which the job's gputune computes and, as long as this is asked for, a process that is none of its own."""
+    library = pathlib.Path(gputune).resolve().parent / "tests/stub/current"
+
+    def __init__(self, w):
+        self.file, self.other = w.folder / "gpu", w.folder / "other"
+        name = "0 nvmlDeviceGetComputeRunningProcesses"
+        text = f"- nvmlDeviceGetCount=1\\nstub anew=1\\n{name}=%d\\n{name}(0).pid=%d\\n{name}(1).pid={os.getpid()}\\n"
+        self.see = f"n=1; [ -f {self.other} ] && n=2; printf -- '{text}' $n $PPID > {self.file}.new; mv {self.file}.new {self.file}\n"
+        self.at = w.folder / "at"
+        count = f"c=0; [ -f {self.at} ] && read c < {self.at}; c=$((c + 1)); echo $c > {self.at}; [ $c = 20 ] && : > {self.other}\n"
+        self.work = put(w.folder / "shared.sh", count + self.see + WORK)
+        put(self.file, f"- nvmlDeviceGetCount=1\nstub anew=1\n{name}=0\n")
+        self.env = {"LD_LIBRARY_PATH": str(self.library), "GPUTUNE_STUB": str(self.file)}
+
+    def leave(self, process):
+        self.other.unlink()
+        run("-c", self.see.replace("$PPID", str(process)), program="sh")
+
+
+def another_user():
+    """Another user of the GPU in the twentieth run: that run is measured again after the other has left; one who stays ends the run, which goes on."""
+    if not (Gpu.library / "libnvidia-ml.so.1").exists():
+        return
+    pressure = "proc/sys/vm/vfs_cache_pressure"
+    for how in ("leaves", "stays", "is there when it is killed"):
+        w = World()
+        g = Gpu(w)
+        tape = w.state / "tune.jsonl"
+        limit = ("--timeout", "3s" if how == "stays" else "60s")
+        p = start(gputune, "tune", "--for", f"sh {g.work} {w.overlay}", *w.on, *QUICK, *ONLY, *SCORE, *limit, "--format", "json", env=g.env)
+        while p.poll() is None and not (tape.exists() and b"another user" in tape.read_bytes()):
+            time.sleep(0.01)
+        time.sleep(0.7)
+        # What waits has put back what it had set.
+        expect(f"another user {how}: nothing is changed meanwhile", p.poll() is None and w.knobs().get(pressure, [0, b"100"])[1].strip() == b"100",
+               (p.poll(), w.knobs()))
+        if how == "leaves":
+            g.leave(p.pid)
+        elif how != "stays":
+            p.send_signal(signal.SIGKILL)
+        got = finish(p)
+        if how != "leaves":
+            expect(f"another user {how}: all is back", w.knobs().get(pressure, [0, b"100"])[1].strip() == b"100", w.knobs())
+            if how == "stays":
+                expect("another user stays: said, with how it goes on", got.code == 5 and "stayed for" in got.out and "--resume continues" in got.err, got)
+            g.leave(p.pid)
+            got = run("tune", *w.on, "--settle", "1ms", "--yes", "--resume", "--format", "json", env=g.env)
+        elif how == "leaves":
+            expect("another user leaves: said, with the time", "another user of the GPU: python3" in got.err and "waiting at most" in got.err, got.err)
+        if j := fits(f"another user {how}", got.out, "tune", got.err):
+            expect(f"another user {how}: it ends as it would have", kept(j) == PLANTED, (kept(j), j["proof"]["why"]))
+            expect(f"another user {how}: what was shared does not count",
+                   sum("another user" in (x["void"] or "") for x in j["proof"]["windows"]) == 1, j["proof"]["windows"])
 
 
 def reboot(w):
@@ -315,4 +374,5 @@ planted()
 refused()
 throttled()
 interrupted()
+another_user()
 end_suite()

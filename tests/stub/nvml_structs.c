@@ -214,8 +214,11 @@ static int processes(struct nvml_device *d, const char *name, unsigned *n, struc
 	unsigned long long count = 0, pid = 0, memory = 0;
 	unsigned room = *n;
 	char rest[64];
-	int r = number_into(d, name, "", &count);
+	int r;
 
+	if (stub_setting("anew", 0))
+		stub_load();
+	r = number_into(d, name, "", &count);
 	*n = 0;
 	for (unsigned i = 0; r == NVML_SUCCESS && i < count && i < room; i++) {
 		snprintf(rest, sizeof(rest), "(%u).pid", i);

@@ -20,6 +20,7 @@
  *   forgets_after=5    the clock lock is gone 5 calls after it was set: a CUDA program started
  *   unloads=1          what was set is gone at the shutdown of the library, of GPUs without
  *                      persistence mode: the driver unloads
+ *   anew=1             the description is read again for each list of processes
  *   coherent=1         a GPU's handle is void after persistence mode was switched off
  *   state=PATH         what was set is kept in this file, also for the next process; without it,
  *                      until the library is shut down

@@ -475,8 +475,7 @@ static int add_machine(struct page *p, size_t i)
 			render(p, p->body, d);
 	}
 	json_decref(g.json);
-	if (g.h)
-		host_close(g.h);
+	host_close(g.h);
 	arena_free(&g.run.arena);
 	return code;
 }

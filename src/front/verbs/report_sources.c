@@ -80,8 +80,7 @@ static const char *verb_report_sources_name_of(struct run *r, const struct repor
 		return uname(&here) ? "" : arena_strdup(&r->arena, here.nodename);
 	h = host_open_capture(capture, &e);
 	name = h ? arena_strdup(&r->arena, h->id.nodename) : "";
-	if (h)
-		host_close(h);
+	host_close(h);
 	return name;
 }
 

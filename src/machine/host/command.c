@@ -17,6 +17,26 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "machine/host/host.h"
+
+bool process_stat_read(struct host *h, long long pid, int tid, struct process_stat *out)
+{
+	char text[1024], path[64], *open, *close;
+	unsigned long long kernel;
+
+	snprintf(path, sizeof(path), tid ? "/proc/%lld/task/%d/stat" : "/proc/%lld/stat", pid, tid);
+	if (host_read_line(h, path, text, sizeof(text)) || !(open = strchr(text, '(')) ||
+	    !(close = strrchr(open, ')')))
+		return false;
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)(close - open - 1), open + 1);
+	if (sscanf(close + 1,
+		   " %c %d %*d %*d %d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &out->state, &out->parent, &out->tty, &out->ticks, &kernel, &out->began) != 6)
+		return false;
+	out->ticks += kernel;
+	return true;
+}
 
 /* A child's group, signals, folder and descriptors; the fixed folders that programs come from. */
 

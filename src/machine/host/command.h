@@ -15,6 +15,18 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+struct host;
+
+/* A process or thread, by its file "stat" (proc(5)). */
+struct process_stat {
+	char name[32]; /* may hold anything */
+	char state;
+	int parent, tty;
+	unsigned long long ticks, began; /* of CPU, user and kernel; its start, since boot */
+};
+/* tid: a thread of it; 0: itself. false: it is gone, or cannot be seen. */
+bool process_stat_read(struct host *h, long long pid, int tid, struct process_stat *out);
+
 /* Starting one program: where it is looked for, and what of this process it gets. No shell. */
 
 /* Where programs are looked for whatever this process's own PATH says; /usr/local only where local

@@ -230,8 +230,7 @@ static void record_close(struct host *h)
 	for (size_t i = 0; i < r->pages.cap; i++)
 		if (r->pages.slots[i].key)
 			json_decref(r->pages.slots[i].value);
-	if (r->inner)
-		host_close(r->inner);
+	host_close(r->inner);
 	arena_free(&h->arena);
 	free(r);
 }

@@ -212,13 +212,10 @@ static void end_node(struct host *h, struct arena *a, long long pid, const char 
 /* What is only waited for by its parent does nothing any more. */
 static bool lives(struct host *h, struct arena *a, long long pid, const char *began)
 {
-	char *text, *end;
+	struct process_stat p;
 
-	if (host_read(h, arena_printf(a, "/proc/%lld/stat", pid), HOST_READ_MAX, a, &text, NULL))
-		return false;
-	end = strrchr(text, ')');
-	return end && strlen(end) > 2 && !strchr("ZX", end[2]) &&
-	       strcmp(txn_process_began(h, a, pid), began) == 0;
+	return process_stat_read(h, pid, 0, &p) && !strchr("ZX", p.state) &&
+	       strcmp(arena_printf(a, "%llu", p.began), began) == 0;
 }
 
 /* The node program confirms just now: it is left alone while it lives. 0: it ended without having

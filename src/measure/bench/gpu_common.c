@@ -657,8 +657,7 @@ void gpu_watch_open(struct gpu_watch *w, const struct gpu_place *p)
 
 void gpu_watch_close(struct gpu_watch *w)
 {
-	if (w->h)
-		host_close(w->h);
+	host_close(w->h);
 	w->h = NULL;
 }
 

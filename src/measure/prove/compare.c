@@ -138,12 +138,14 @@ void engine_rule(struct prove_engine *g)
 static void engine_fail(struct prove_engine *g, int code, const struct err *e)
 {
 	struct proof *p = g->p;
+	bool heard = !*e->text || (g->stop && atomic_load(g->stop));
 
 	p->stopped = code == -EINTR;
 	p->verdict = code == -EBADMSG ? RULING_HURTS : RULING_UNDECIDED;
 	switch (code) {
 	case -EINTR:
-		p->why = arena_printf(g->a, "interrupted after %zu pairs", p->compared.pairs.n);
+		p->why = arena_printf(g->a, "interrupted after %zu pairs%s%s", p->compared.pairs.n,
+				      heard ? "" : ": ", heard ? "" : e->text);
 		return;
 	case -EBADMSG:
 		p->why = arena_printf(g->a, "the workload fails with the setting: %s", e->text);

@@ -165,6 +165,7 @@ enum {
 	WARM_MAX = 12,
 	FAULTS_MAX = 3, /* void pairs in a row */
 	WAIT_MS = 100,
+	ALONE_MS = 500, /* from look to look, while it waits */
 };
 
 static double real_now(void *ctx)
@@ -237,12 +238,50 @@ static int switch_side(struct prove_engine *g, const struct arm *s, struct err *
 	return r ? r : switch_to(g->sw, s->on, true, e);
 }
 
+int engine_alone(const struct prove_engine *g, const char *who, struct err *e)
+{
+	if (!who)
+		return 0;
+	if (g->waited_s < g->alone_s)
+		return err_set(e, -EUSERS, "another user of the GPU: %s", who);
+	return err_set(e, -EINTR, "another user of the GPU stayed for %.0f s: %s", g->waited_s,
+		       who);
+}
+
+int engine_window(struct prove_engine *g, struct window_reading *out, struct err *e)
+{
+	const char *who;
+	int r;
+
+	alone_watch(g->alone);
+	r = g->p->window.measure(&g->p->window, out, e);
+	who = alone_end(g->alone);
+	/* Whatever went wrong may be the other's doing. */
+	return r == -EINTR || !who ? r : engine_alone(g, who, e);
+}
+
+void engine_wait_alone(struct prove_engine *g, double spent_s, const char *why)
+{
+	struct err ignored = { 0 };
+
+	if (g->sw)
+		(void)switch_to(g->sw, NULL, false, &ignored);
+	g->waited_s += fmax(spent_s, ALONE_MS * 1e-3);
+	if (g->shared)
+		g->shared(g->ctx, why, fmax(0, g->alone_s - g->waited_s));
+	while (alone_look(g->alone) && g->waited_s < g->alone_s && !stopped(g)) {
+		g->clock->wait(g->clock->ctx, ALONE_MS * 1e-3, g->stop);
+		g->waited_s += ALONE_MS * 1e-3;
+	}
+}
+
 static int engine_measure(struct prove_engine *g, struct proof_window *w, const struct arm *s,
 			  struct err *e)
 {
 	struct window_reading reading = { 0 };
-	int r = stopped(g) ? -EINTR : switch_side(g, s, e);
+	int r = stopped(g) ? -EINTR : engine_alone(g, alone_look(g->alone), e);
 
+	r = r ? r : switch_side(g, s, e);
 	if (g->agree)
 		r = g->agree(g->agree_ctx, r, NULL, e);
 	if (r)
@@ -250,7 +289,7 @@ static int engine_measure(struct prove_engine *g, struct proof_window *w, const 
 	settle(g);
 	r = stopped(g) ? -EINTR : switch_look(g->sw, e);
 	if (r == 0)
-		r = g->p->window.measure(&g->p->window, &reading, e);
+		r = engine_window(g, &reading, e);
 	if (r == 0)
 		r = switch_look(g->sw, e);
 	if (g->agree)
@@ -275,10 +314,12 @@ static void engine_variables(struct prove_engine *g, const struct arm *s)
 	}
 }
 
-static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
+/* As one_window, or -EUSERS: it was shared, and the other user has left or stays. */
+static int try_window(struct prove_engine *g, enum proof_part part, size_t pair,
 		      const struct arm *s, bool b, struct proof_window *out, struct err *e)
 {
 	struct proof_window *w = new_window(g, part, pair, s);
+	double began = now(g);
 	int r;
 
 	w->b = b;
@@ -295,7 +336,27 @@ static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 	if (g->tape && r != -EINTR)
 		r = tape_record(g->tape, w, r, e);
 	*out = *w;
+	if (r == -EUSERS)
+		engine_wait_alone(g, now(g) - began, e->text);
 	return r;
+}
+
+static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
+		      const struct arm *s, bool b, struct proof_window *out, struct err *e)
+{
+	int r;
+
+	while ((r = try_window(g, part, pair, s, b, out, e)) == -EUSERS)
+		g->n_shared++;
+	return r;
+}
+
+/* The slowest pair of late, so that the budget holds; one that was shared tells nothing. */
+static void engine_took(struct prove_engine *g, double pair_s)
+{
+	if (g->n_shared == g->n_told)
+		g->pair_s = fmax(pair_s, 0.9 * g->pair_s);
+	g->n_told = g->n_shared;
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */
@@ -377,8 +438,7 @@ static int try_pair(struct prove_engine *g, enum proof_part part, const struct a
 			       : r;
 	}
 	engine_add_pair(g, out, &w[0], &w[1]);
-	/* The slowest of late, so that the budget holds. */
-	g->pair_s = fmax(now(g) - begin, 0.9 * g->pair_s);
+	engine_took(g, now(g) - begin);
 	return 0;
 }
 
@@ -406,7 +466,7 @@ int engine_run(struct prove_engine *g, enum proof_part part, const struct arm *s
 		if (r == 0) {
 			*y = engine_log_ratio(&window->figures[window->main], 1,
 					      w.value[window->main]);
-			g->pair_s = fmax(2 * (now(g) - begin), 0.9 * g->pair_s);
+			engine_took(g, 2 * (now(g) - begin));
 		}
 	}
 	return r;
@@ -431,7 +491,7 @@ int engine_block(struct prove_engine *g, enum proof_part part, const struct arm 
 	}
 	for (size_t i = 0; i < n; i++)
 		engine_add_pair(g, out[i], &w[i + 1], &w[0]);
-	g->pair_s = fmax(2 * (now(g) - begin) / (double)(n + 1), 0.9 * g->pair_s);
+	engine_took(g, 2 * (now(g) - begin) / (double)(n + 1));
 	return 0;
 }
 
@@ -464,7 +524,9 @@ int engine_warm_up(struct prove_engine *g, size_t min_pairs, struct err *e)
 		if (kept == WARM_MAX)
 			memmove(x, x + 1, --kept * sizeof(x[0]));
 		x[kept++] = w.value[p->window.main];
-		g->pair_s = 2 * (now(g) - began) / (double)++n;
+		n++;
+		if (!g->n_shared)
+			g->pair_s = 2 * (now(g) - began) / (double)n;
 		long_enough = now(g) - began >= p->warm_up_s;
 		p->warm = long_enough && kept >= WARM_MIN &&
 			  stat_steady(x, kept, kept < 8 ? kept : 8, 0.01);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "measure/prove/proof.h"
+#include "measure/prove/seen.h"
 #include "measure/prove/tape.h"
 #include "tune/txn/txn.h"
 
@@ -69,15 +70,23 @@ struct prove_engine {
 	int (*agree)(void *ctx, int code, struct window_reading *r, struct err *e);
 	void *agree_ctx;
 	struct tape *tape; /* what was measured before an interruption; NULL */
+	/* Another user of the GPUs in use: a window that was shared is measured anew once that one
+	 * has left, with the machine as it was meanwhile. NULL: nobody looks. */
+	struct alone *alone;
+	double alone_s; /* waits at most so long, in all */
+	/* Called when it begins to wait, with the reason. NULL: not called. */
+	void (*shared)(void *ctx, const char *why, double left_s);
 	/* Of many: by change of the plan, those that only rivals switch. NULL: none. */
 	const bool *spare;
 	struct rival *rivals; /* of many: what is compared with the set that helped, in turn */
 	size_t n_rivals;
 	/* --- the engine's own --- */
 	double start;
-	double pair_s; /* the time that one pair takes */
-	size_t coin;   /* pairs begun */
-	size_t expect; /* for progress */
+	double pair_s;		 /* the time that one pair takes */
+	size_t coin;		 /* pairs begun */
+	size_t expect;		 /* for progress */
+	size_t n_shared, n_told; /* windows that were shared; of these the ones before this pair */
+	double waited_s;
 };
 
 /* One state of a pair. */
@@ -130,6 +139,17 @@ struct prove_level {
  */
 enum { LEVEL_ROUNDS_MAX = 12 };
 size_t engine_prove_levels(struct prove_engine *g, const struct prove_level *at, size_t n);
+
+/*
+ * Another user of the GPUs in use (who; NULL: none) as a code: 0, -EUSERS and *e, or -EINTR and *e
+ * when the time to wait for that one is over.
+ */
+int engine_alone(const struct prove_engine *g, const char *who, struct err *e);
+/* What is measured, once, by itself: as the window's measure, or as engine_alone. */
+int engine_window(struct prove_engine *g, struct window_reading *out, struct err *e);
+/* Puts the machine back and waits until the other user has left, or for as long as it may.
+ * spent_s: by what was shared. why: for g->shared. */
+void engine_wait_alone(struct prove_engine *g, double spent_s, const char *why);
 
 /* --- steps, for those who compare more than two states ---------------------------------------- */
 

@@ -16,8 +16,10 @@
 #include "base/text.h"
 #include "look/monitor/monitor.h"
 #include "look/settings/settings.h"
+#include "machine/host/command.h"
 
 enum { IDLE_MS = 300, FIRST_MS = 20, SLOWEST_MS = 1000, TREE_MAX = 256, MAPS_MAX = 4 << 20 };
+enum { ALONE_GPUS = 64, ALONE_LOOK = 20, ALONE_FIRST = 5, DEPTH_MAX = 64 };
 
 struct job_watch {
 	struct arena *a;
@@ -34,18 +36,12 @@ struct job_watch {
 
 /* --- the job's processes ---------------------------------------------------------------------- */
 
-/* The parent in /proc/PID/stat; 0: it is gone. */
-static long parent_of(struct host *h, const char *pid)
+/* 0: it is gone. */
+static long parent_of(struct host *h, long pid)
 {
-	char path[64], *text = NULL, *at;
-	ARENA_AUTO a = { 0 };
-	long parent = 0;
+	struct process_stat p;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	if (host_read(h, path, 4096, &a, &text, NULL) == 0 && (at = strrchr(text, ')')) != NULL &&
-	    sscanf(at + 1, " %*c %ld", &parent) != 1)
-		parent = 0;
-	return parent;
+	return process_stat_read(h, pid, 0, &p) ? p.parent : 0;
 }
 
 /* Processes below this one. A child may have a smaller number than its parent: until none is new.
@@ -61,7 +57,7 @@ static size_t seen_tree(struct host *h, long *pids, size_t max)
 		n = 0;
 	parents = arena_array(&a, n, sizeof(*parents));
 	for (size_t i = 0; i < n; i++)
-		parents[i] = names[i][0] >= '1' && names[i][0] <= '9' ? parent_of(h, names[i]) : 0;
+		parents[i] = parent_of(h, strtol(names[i], NULL, 10));
 	do {
 		before = found;
 		for (size_t i = 0; i < n && found < max; i++) {
@@ -332,3 +328,133 @@ static const struct shape_row use_row_rows[] = {
 };
 const struct shape use_row_shape = SHAPE(use_row, use_row);
 /* clang-format on */
+
+/* --- who else uses the GPUs ------------------------------------------------------------------- */
+
+struct alone {
+	struct host *h;
+	struct monitor mon; /* no more than the GPUs */
+	struct monitor_processes list;
+	bool used[ALONE_GPUS]; /* by what is measured, by NVML's index */
+	int *known;
+	size_t n_known;
+	const char *names;
+	char who[128]; /* "": nobody */
+	pthread_t thread;
+	bool watching;
+	atomic_bool over;
+};
+
+static bool is_below(struct host *h, long pid)
+{
+	for (int i = 0; i < DEPTH_MAX && pid > 1 && pid != getpid(); i++)
+		pid = parent_of(h, pid);
+	return pid == getpid();
+}
+
+/* The server of MPS runs for its clients, which are listed too. Without a name: gone, or of a
+ * container that is not seen from here. */
+static bool is_other(const struct alone *w, const struct monitor_process *p)
+{
+	for (size_t i = 0; i < w->n_known; i++)
+		if (w->known[i] == p->pid)
+			return false;
+	return p->pid && *p->command && !str_starts(p->command, "nvidia-cuda-mps");
+}
+
+/* What is measured has pid 0 in the list afterwards. */
+static void alone_list(struct alone *w)
+{
+	monitor_processes(&w->mon, w->h, &w->list);
+	for (size_t i = 0; i < w->list.n; i++) {
+		struct monitor_process *p = &w->list.items[i];
+
+		for (char *c = p->command; *c; c++)
+			*c = *c > ' ' && *c < 127 ? *c : '_';
+		if (!is_below(w->h, p->pid))
+			continue;
+		w->used[p->gpu] = true;
+		p->pid = 0;
+	}
+}
+
+const char *alone_look(struct alone *w)
+{
+	if (!w)
+		return NULL;
+	alone_list(w);
+	for (size_t i = 0; i < w->list.n; i++) {
+		const struct monitor_process *p = &w->list.items[i];
+
+		if (!w->used[p->gpu] || !is_other(w, p))
+			continue;
+		snprintf(w->who, sizeof(w->who), "%s (process %d) on GPU %u", p->command, p->pid,
+			 p->gpu);
+		return w->who;
+	}
+	return NULL;
+}
+
+struct alone *alone_begin(struct arena *a, struct host *h, const char *names)
+{
+	struct alone *w = ARENA_NEW(a, struct alone);
+	struct monitor_machine *m = &w->mon.machine;
+	long long n = 0, mig;
+
+	*w = (struct alone){ .h = h, .names = "" };
+	(void)host_ask_int(h, "nvml", "", "nvmlDeviceGetCount", &n);
+	/* Instances of one GPU are apart from each other. */
+	for (unsigned i = 0; i < n && i < ALONE_GPUS; i++)
+		if (host_ask_int(h, "nvml", arena_printf(a, "%u", i),
+				 "nvmlDeviceGetMigMode.current", &mig) ||
+		    !mig)
+			ARENA_ADD(a, m->gpus, m->n_gpus) = (struct monitor_gpu){ .index = i };
+	if (!m->n_gpus)
+		return NULL;
+	alone_list(w);
+	for (size_t i = 0; i < w->list.n; i++) {
+		const struct monitor_process *p = &w->list.items[i];
+
+		if (!is_other(w, p) || (names && !str_has_word(names, p->command)))
+			continue;
+		ARENA_ADD(a, w->known, w->n_known) = p->pid;
+		w->names = arena_printf(a, "%s%s%s", w->names, *w->names ? " " : "", p->command);
+	}
+	return w;
+}
+
+const char *alone_names(const struct alone *w)
+{
+	return w ? w->names : "";
+}
+
+static void *alone_thread(void *ctx)
+{
+	struct alone *w = ctx;
+
+	for (int i = 1; !atomic_load(&w->over); i++) {
+		usleep(FIRST_MS * 1000);
+		if (i % ALONE_LOOK == ALONE_FIRST && alone_look(w))
+			break;
+	}
+	return NULL;
+}
+
+void alone_watch(struct alone *w)
+{
+	if (!w)
+		return;
+	w->who[0] = '\0';
+	atomic_store(&w->over, false);
+	w->watching = pthread_create(&w->thread, NULL, alone_thread, w) == 0;
+}
+
+const char *alone_end(struct alone *w)
+{
+	if (!w)
+		return NULL;
+	atomic_store(&w->over, true);
+	if (w->watching)
+		pthread_join(w->thread, NULL);
+	return *w->who ? w->who : alone_look(w);
+}

@@ -43,4 +43,24 @@ unsigned setting_uses_of(const char *id, const char *shown_by);
 /* "disk, net" */
 const char *job_uses_text(struct arena *a, unsigned uses);
 
+/*
+ * Who else uses the GPUs that are measured, by the driver's lists of processes. A process below
+ * this one is part of what is measured; the GPUs in use are those on which one was seen.
+ */
+struct alone;
+/*
+ * Processes that use a GPU now do not count as other users: all of them (names NULL), or those
+ * whose names are among these words. h: of its own, and used by another thread during a run. NULL:
+ * no GPU can be seen.
+ */
+struct alone *alone_begin(struct arena *a, struct host *h, const char *names);
+/* Names of those processes, "" for none. */
+const char *alone_names(const struct alone *w);
+/* Another user of the GPUs in use: "python3 (process 4242) on GPU 0", valid until the next call;
+ * NULL: none, or w is. */
+const char *alone_look(struct alone *w);
+/* Looks several times a second until alone_end, which answers as alone_look for all that time. */
+void alone_watch(struct alone *w);
+const char *alone_end(struct alone *w);
+
 #endif

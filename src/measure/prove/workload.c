@@ -428,8 +428,11 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 	out->samples = 1;
 	out->value[0] = r->seconds;
 	code = metric_is_wall(s->metric) ? 0 : metric_find(s->metric, r->output, &out->value[0], e);
-	if (code)
+	if (code) {
+		err_hint(e, "the last line that it printed: \"%s\"",
+			 command_last_line(a, r->output, SAID));
 		return code;
+	}
 	if (!isfinite(out->value[0]) || out->value[0] <= 0)
 		return err_set(e, -EDOM, "%s: a ratio requires positive figures, not %g",
 			       s->w.metric, out->value[0]);

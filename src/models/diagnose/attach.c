@@ -10,6 +10,7 @@
 #include "models/diagnose/attach.h"
 #include "models/diagnose/read.h"
 #include "base/idset.h"
+#include "machine/host/command.h"
 
 static void attach_emit(struct attach *s, enum figure_kind k, double v, int rank, const char *text)
 {
@@ -67,38 +68,7 @@ static const struct attach_process *attach_process_of(const struct attach *s, in
 	return NULL;
 }
 
-enum { STAT_MAX = 1024, ENVIRON_MAX = 1 << 18, VALUE_MAX = 200 };
-
-struct stat_line {
-	char name[32];
-	char state;
-	int parent;
-	unsigned long long ticks; /* of CPU, user and kernel */
-};
-
-/* "PID (NAME) STATE PPID ...": the name may hold anything. */
-static bool stat_read(struct host *h, const char *path, struct stat_line *out)
-{
-	char text[STAT_MAX], *open, *close;
-	unsigned long long user, kernel;
-	size_t n;
-
-	if (host_read_line(h, path, text, sizeof(text)))
-		return false;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open)
-		return false;
-	n = (size_t)(close - open - 1);
-	n = n < sizeof(out->name) - 1 ? n : sizeof(out->name) - 1;
-	memcpy(out->name, open + 1, n);
-	out->name[n] = '\0';
-	if (sscanf(close + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &out->state,
-		   &out->parent, &user, &kernel) != 4)
-		return false;
-	out->ticks = user + kernel;
-	return true;
-}
+enum { ENVIRON_MAX = 1 << 18, VALUE_MAX = 200 };
 
 static bool uses_gpu(const struct attach *s, int pid)
 {
@@ -145,7 +115,7 @@ static bool attach_is_rank(struct attach *s, const struct attach_process *p)
 	return yes;
 }
 
-static void add_process(struct attach *s, int pid, const struct stat_line *line)
+static void add_process(struct attach *s, int pid, const struct process_stat *line)
 {
 	struct attach_process *p;
 	const struct attach_process *above;
@@ -165,14 +135,13 @@ static void add_process(struct attach *s, int pid, const struct stat_line *line)
 /* Where processes cannot be listed, those whose numbers are known. */
 static void named_ones(struct attach *s)
 {
-	struct stat_line line;
-	char path[64];
+	struct process_stat line;
 
 	for (size_t i = 0; i <= s->n_gpu_pids; i++) {
 		int pid = i < s->n_gpu_pids ? s->gpu_pids[i] : s->root;
 
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		if (pid > 0 && (!s->root || pid == s->root) && stat_read(s->h, path, &line))
+		if (pid > 0 && (!s->root || pid == s->root) &&
+		    process_stat_read(s->h, pid, 0, &line))
 			add_process(s, pid, &line);
 	}
 }
@@ -181,8 +150,8 @@ static void named_ones(struct attach *s)
 static void attach_processes(struct attach *s)
 {
 	ARENA_AUTO own = { 0 };
-	struct stat_line *lines;
-	char **names, path[64];
+	struct process_stat *lines;
+	char **names;
 	size_t n, before;
 
 	if (host_list(s->h, "/proc", &own, &names, &n)) {
@@ -193,8 +162,7 @@ static void attach_processes(struct attach *s)
 	for (size_t i = 0; i < n; i++) {
 		int pid = atoi(names[i]);
 
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		if (pid <= 0 || !stat_read(s->h, path, &lines[i])) {
+		if (pid <= 0 || !process_stat_read(s->h, pid, 0, &lines[i])) {
 			lines[i].state = '\0';
 			continue;
 		}
@@ -232,10 +200,9 @@ static bool one_process(struct attach *s, struct arena *own, int pid)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct attach_thread *t = thread_of(s, pid, atoi(names[i]));
-		struct stat_line line;
+		struct process_stat line;
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, atoi(names[i]));
-		if (!t || !stat_read(s->h, path, &line))
+		if (!t || !process_stat_read(s->h, pid, atoi(names[i]), &line))
 			continue;
 		if (!t->looks)
 			t->first = line.ticks;

@@ -191,16 +191,15 @@ struct process {
 
 static bool read_process(struct host *live, struct arena *a, long long pid, struct process *out)
 {
-	char path[64], *text, *rest;
+	char path[64];
 	struct host_stat st;
+	struct process_stat p;
 
-	snprintf(path, sizeof(path), "/proc/%lld/stat", pid);
-	if (host_read(live, path, HOST_READ_MAX, a, &text, NULL))
+	if (!process_stat_read(live, pid, 0, &p))
 		return false;
-	rest = strrchr(text, ')');
-	*out = (struct process){ .pid = pid, .began = txn_process_began(live, a, pid) };
-	if (!rest || sscanf(rest + 1, " %*c %lld %*d %*d %lld", &out->parent, &out->tty) != 2)
-		return false;
+	*out =
+		(struct process){ pid,	 p.parent, p.tty, txn_process_began(live, a, pid),
+				  false, false };
 	snprintf(path, sizeof(path), "/proc/%lld", pid);
 	out->root = host_stat(live, path, &st) == 0 && st.uid == 0;
 	out->system = pid == 1 || (out->parent == 1 && out->tty == 0 && out->root);

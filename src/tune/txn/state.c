@@ -9,6 +9,7 @@
 #include "machine/write/write.h"
 #include "tune/txn/journal.h"
 #include "base/text.h"
+#include "machine/host/command.h"
 #include "tune/txn/txn.h"
 
 /* Each says what undo does. */
@@ -84,16 +85,9 @@ const char *state_is_lost_at_boot(struct host *h)
 
 const char *txn_process_began(struct host *h, struct arena *a, long long pid)
 {
-	enum { FIELD = 22, NAME_END = 2 };
-	char path[64], *text, *p;
+	struct process_stat p;
 
-	snprintf(path, sizeof(path), "/proc/%lld/stat", pid);
-	if (host_read(h, path, HOST_READ_MAX, a, &text, NULL))
-		return "";
-	p = strrchr(text, ')');
-	for (int i = NAME_END; p && i < FIELD; i++)
-		p = strchr(p + 1, ' ');
-	return p ? arena_strndup(a, p + 1, strspn(p + 1, "0123456789")) : "";
+	return process_stat_read(h, pid, 0, &p) ? arena_printf(a, "%llu", p.began) : "";
 }
 
 const char *txn_holder(struct host *h, struct arena *a)

@@ -525,6 +525,30 @@ static struct doc *plan_page(struct arena *a, const struct proving *g)
 	return page_plan(a, g->planned.m, &g->planned.plan, &(struct plan_view){ 0 });
 }
 
+static void prove_shared(void *ctx, const char *why, double left_s)
+{
+	struct proving *g = ctx;
+
+	door_warn(g->d, "%s; nothing is changed now; waiting at most %.0f s, then measuring again",
+		  why, left_s);
+}
+
+void prove_alone(struct proving *g, const char *names)
+{
+	const char *busy;
+
+	g->engine.p = &g->proof;
+	g->users = g->d->live(g->d->ctx);
+	g->engine.alone = g->users ? alone_begin(g->d->arena, g->users, names) : NULL;
+	g->engine.alone_s = g->ask->pairs.limit_s;
+	g->engine.shared = prove_shared;
+	g->engine.ctx = g;
+	busy = alone_names(g->engine.alone);
+	if (*busy)
+		door_warn(g->d, "already on a GPU: %s; figures are measured with these running",
+			  busy);
+}
+
 int prove_run(struct proving *g)
 {
 	struct arena *a = g->d->arena;
@@ -537,12 +561,12 @@ int prove_run(struct proving *g)
 	if (code)
 		return door_fail(g->d, txn_exit_code(code), &e);
 	g->engine.a = a;
-	g->engine.p = &g->proof;
 	if (!g->engine.clock)
 		g->engine.clock = &engine_real;
 	g->engine.stop = &g->stop;
 	g->engine.progress = prove_progress;
-	g->engine.ctx = g;
+	if (!g->users)
+		prove_alone(g, NULL);
 	record_fingerprint(a, g->h, g->planned.m, &g->proof.machine);
 	g->proof.machine.time_s = fact_or(&g->planned.m->time_s, 0);
 	prove_measure(g);
@@ -616,8 +640,8 @@ static int prove_answer(struct door *d, const struct prove_ask *ask, struct prov
 	if (!g->h)
 		return -EXIT_USAGE;
 	code = prove(g);
-	if (g->meter)
-		host_close(g->meter);
+	host_close(g->meter);
+	host_close(g->users);
 	host_close(g->h);
 	return code;
 }

@@ -55,6 +55,7 @@ struct proving {
 	struct prove_level *levels;
 	size_t n_levels;
 	struct host *meter; /* what looks at energy asks through; NULL */
+	struct host *users; /* what looks at the GPUs' other users asks through; NULL */
 	const char *job;    /* its kind, for the ledger: "gpu, copy; libtorch"; NULL */
 	FILE *contribute;   /* gets each row of the ledger without what names people; NULL */
 };
@@ -66,6 +67,8 @@ void prove_store(struct proving *g);
 int prove_command_window(struct proving *g);
 void prove_note_changes(struct proving *g);
 void prove_times(const struct plan *p, bool settle, struct proof *out);
+/* From here on other users of the GPUs are seen. names: as alone_begin. */
+void prove_alone(struct proving *g, const char *names);
 /* Measures, keeps what was asked to be kept, puts back the rest and writes the ledger: an exit
  * code, or as answers. what: for others who find the lock held. */
 int prove_run(struct proving *g);

@@ -20,7 +20,7 @@ static bool wants_input(const char *said)
 {
 	static const char pattern[] =
 		"EOFError|EOF when reading|end of file|stdin|standard input|not a (tty|terminal)|"
-		"[Pp]assword:|\\[y/[Nn]\\]";
+		"[Pp]assword:|\\[y/[Nn]\\]|\\?$";
 	regex_t r;
 	bool out;
 
@@ -37,7 +37,8 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 	struct err out = *e;
 
 	if (r == -EINTR)
-		return door_refuse(d, EXIT_BLIND, "interrupted; nothing was changed");
+		return door_refuse(d, EXIT_BLIND, "interrupted%s%s; nothing was changed",
+				   *e->text ? ": " : "", e->text);
 	if (r == -EBADMSG && t->n_runs)
 		err_hint(&out, "only the first run succeeded: perhaps the job refuses to overwrite "
 			       "its output, but it must run repeatedly");
@@ -53,7 +54,7 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 static int one_run(struct tuning *t, bool watched, double *seconds, struct err *e)
 {
 	struct window *w = &t->g.proof.window;
-	const struct prove_engine *g = &t->g.engine;
+	struct prove_engine *g = &t->g.engine;
 	const struct engine_clock *clock = g->clock;
 	struct window_reading reading = { 0 };
 	HOST_AUTO *h = watched ? t->g.d->live(t->g.d->ctx) : NULL;
@@ -65,9 +66,10 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 	if (h)
 		look = job_seen_begin(&own, h,
 				      door_machine(t->g.d, h, &(struct door_look){ .lean = true }));
-	r = g->agree ? g->agree(g->agree_ctx, 0, NULL, e) : 0;
+	r = engine_alone(g, alone_look(g->alone), e);
+	r = g->agree ? g->agree(g->agree_ctx, r, NULL, e) : r;
 	began = clock->now(clock->ctx);
-	r = r ? r : w->measure(w, &reading, e);
+	r = r ? r : engine_window(g, &reading, e);
 	if (g->agree)
 		r = g->agree(g->agree_ctx, r, &reading, e);
 	*seconds = clock->now(clock->ctx) - began;
@@ -76,7 +78,9 @@ static int one_run(struct tuning *t, bool watched, double *seconds, struct err *
 	arena_free(&own);
 	if (r == 0)
 		t->runs[t->n_runs++] = reading.value[w->main];
-	return r;
+	if (r == -EUSERS)
+		engine_wait_alone(g, *seconds, e->text);
+	return r == -EUSERS ? 0 : r;
 }
 
 /* Runs that are further from the later ones than noise: caches were cold. */

@@ -381,6 +381,7 @@ bool tune_fit(struct tuning *t, double *one_s, double *all_s)
 	struct ledger *l = ARENA_NEW(t->g.d->arena, struct ledger);
 	const struct setting **seen = arena_array(t->g.d->arena, p->n, sizeof(*seen));
 	size_t n = engine_settings(p, t->spare, seen), all = n;
+	double least;
 
 	*all_s = need(t, n, false);
 	ledger_load(t->g.d->arena, t->g.h, t->g.planned.m,
@@ -404,13 +405,20 @@ bool tune_fit(struct tuning *t, double *one_s, double *all_s)
 		n--;
 	}
 	*one_s = need(t, n, false);
-	t->plan_s = fmin(need(t, n, true), t->g.proof.budget_s);
+	t->plan_s = need(t, n, true);
+	least = t->resolves;
+	t->resolves *= sqrt(fmax(1, t->plan_s / t->g.proof.budget_s));
 	if (*one_s > t->g.proof.budget_s)
 		return false;
 	if (n < all)
 		door_warn(t->g.d,
 			  "%zu of %zu candidates fit the time limit; --time-limit %.0fm tries all",
 			  n, all, ceil(*all_s / 60));
+	else if (t->resolves > 1.2 * least)
+		door_warn(t->g.d,
+			  "effects from %.2g %% are seen in this time, from %.2g %% in %.0f min",
+			  100 * t->resolves, 100 * least, ceil(t->plan_s / 60));
+	t->plan_s = fmin(t->plan_s, t->g.proof.budget_s);
 	return true;
 }
 

@@ -53,7 +53,7 @@ static const struct ask_shape tune_ask_shape = ASK_SHAPE(tune_ask, "Measurement"
 /* The first line of its file. */
 struct tune_head {
 	struct tune_ask ask;
-	const char *candidates;
+	const char *candidates, *users;
 	double seconds, before, spread;
 	struct job_seen seen;
 	struct real_list {
@@ -88,6 +88,7 @@ static const struct shape_row head_rows[] = {
 	{ "beside", NULL, SHAPE_TEXT(tune_head, ask.beside), .unknown = SHAPE_NULL },
 	{ "seed", NULL, SHAPE_TEXT(tune_head, ask.pairs.seed) },
 	{ "candidates", NULL, SHAPE_TEXT(tune_head, candidates) },
+	{ "users", NULL, SHAPE_TEXT(tune_head, users), .unknown = SHAPE_NULL, .later = true },
 	{ "better", NULL, SHAPE_COUNT(tune_head, ask.better) },
 	{ "min_effect", NULL, SHAPE_REAL(tune_head, ask.pairs.min_effect) },
 	{ "budget_s", NULL, SHAPE_REAL(tune_head, ask.pairs.budget_s) },
@@ -136,6 +137,7 @@ static int tune_begin(struct tune_run *r)
 	const struct proof *p = &t->g.proof;
 	struct tune_head head = { .ask = *ask,
 				  .candidates = candidates_digest(t),
+				  .users = alone_names(t->g.engine.alone),
 				  .seconds = t->seconds,
 				  .before = t->before,
 				  .spread = t->spread,
@@ -275,8 +277,8 @@ static int tune_times(struct tuning *t)
 	if (!tune_fit(t, &one_s, &all_s))
 		return door_refuse(t->g.d, EXIT_USAGE,
 				   "the time limit is too short: one run takes %.3g s; "
-				   "--time-limit %.0fm tries one candidate, %.0fm all",
-				   t->seconds, ceil(one_s / 60), ceil(all_s / 60));
+				   "--time-limit %.0fs tries one candidate, %.0fs all",
+				   t->seconds, ceil(one_s), ceil(all_s));
 	/* Without those that do not fit. */
 	p->n_changes = 0;
 	prove_note_changes(&t->g);
@@ -314,6 +316,8 @@ static int tune_prepare(struct tune_run *r)
 		run_tag(t->g.d->arena, t->ask,
 			arena_printf(t->g.d->arena, "%llu", (unsigned long long)t->g.proof.seed));
 	code = code ? code : tune_look(t);
+	if (!code)
+		prove_alone(&t->g, r->was.users);
 	if (!code && !r->was.ask.command)
 		code = tune_baseline(t);
 	if (code)
@@ -422,6 +426,7 @@ static int tune_answer(struct door *d, const struct tune_ask *ask, struct tuning
 		return -EXIT_USAGE;
 	code = tune_apart(t, tune(&r));
 	window_close(&t->g.proof.window);
+	host_close(t->g.users);
 	host_close(t->g.h);
 	return code;
 }
