@@ -60,7 +60,7 @@ static const struct ask_row advise_ask_rows[] = {
 	  ASK_FLAG(advise_ask, sweep) },
 	{ "prompt", "prompt tokens", ASK_NUMBERS(advise_ask, lists.prompt, 1, QUESTION_TOKENS) },
 	{ "output", "output tokens", ASK_NUMBERS(advise_ask, lists.output, 1, QUESTION_TOKENS) },
-	{ "context", "context before the answer, in tokens; those beyond --prompt are already in the cache",
+	{ "context", "tokens of context before the answer; tokens beyond --prompt are already cached",
 	  ASK_NUMBERS(advise_ask, context, 1, QUESTION_TOKENS) },
 	{ "depth", "tokens in the cache before the prompt",
 	  ASK_NUMBERS(advise_ask, lists.depth, 0, QUESTION_TOKENS) },
@@ -168,7 +168,7 @@ static int advise_context(struct door *d, double all, struct infer_options *w)
 		w->prompt = all;
 	else if (all < w->prompt)
 		return door_refuse(d, EXIT_USAGE,
-				   "--context includes the prompt, but %g is less than that", all);
+				   "--context %g is less than the prompt, which it includes", all);
 	else
 		w->depth = all - w->prompt;
 	return 0;
@@ -344,7 +344,7 @@ const struct verb advise_verb = {
 		 "cache, engine and model. Ranks them for --goal: gain with interval, and cost. "
 		 "With "
 		 "--ttft-p95, --tpot-p95, --rate: the best deployment. --sweep: the Pareto front.",
-	.exits = "1: the model does not fit, or nothing keeps --ttft-p95, --tpot-p95 and --rate",
+	.exits = "1: the model does not fit, or nothing meets --ttft-p95, --tpot-p95 and --rate",
 	.words = "recommend suggestion suggest faster quantization quantize speculative pareto "
 		 "sweep",
 	.examples = EXAMPLES(

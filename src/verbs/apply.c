@@ -164,7 +164,8 @@ static int apply_approved(struct door *d, struct host *h, const struct apply_ask
 
 	if (ask->plan || ask->settings.profile || ask->settings.only || ask->settings.skip ||
 	    ask->allow.allow)
-		return door_refuse(d, EXIT_USAGE, "--approved already selects what is applied");
+		return door_refuse(d, EXIT_USAGE,
+				   "--approved already selects the changes to apply");
 	if (approval_read(h, d->arena, ask->approved, &approved, &e))
 		return door_fail(d, EXIT_NOT_APPLIED, &e);
 	code = door_plan_json(d, h, approved.plan, ask->approved, approved.allow, &out->planned);

@@ -266,7 +266,7 @@ static void verb_boot_knob(struct door *d, struct host *h, const struct machine 
 	} else if (code == -ENODATA) {
 		out->state = VERIFY_UNKNOWN;
 		out->sentence = told ? arena_printf(a, "%s; its value cannot be read back", told)
-				     : "it cannot be read back";
+				     : "the value cannot be read back";
 	} else if (code) {
 		out->state = code == -ENOENT || code == -ENODEV ? VERIFY_DIFFERS : VERIFY_UNKNOWN;
 		out->sentence = code == -ENOENT && is_pages(k) ? pages_sentence(a, m, "0", false)
@@ -516,8 +516,8 @@ int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verif
 				   "verify; see \"gputune persist install\"");
 	doc_text(shown,
 		 "This reboots the machine. %zu value%s kept; at boot " PERSIST_UNIT_NAME
-		 " applies its share and writes a report of all of them. \"gputune verify --boot\" "
-		 "prints it.",
+		 " sets those that no other file sets, and reports on all. \"gputune verify "
+		 "--boot\" prints it.",
 		 n, n == 1 ? " is" : "s are");
 	code = door_agreed(d, shown, "Reboot now?");
 	code = code ? code : save_request(d, h);
@@ -573,7 +573,7 @@ static int verb_boot_apply(struct boot *b, struct verify *v)
 	for (size_t i = 0; i < v->n; i++)
 		if (v->rows[i].state == VERIFY_DIFFERS && !verb_boot_already_reported(v, i))
 			door_warn(d, "%s: %s requested, %s%s%s", v->rows[i].id, v->rows[i].wanted,
-				  v->rows[i].now ? v->rows[i].now : "not seen",
+				  v->rows[i].now ? v->rows[i].now : "unreadable",
 				  v->rows[i].sentence ? ": " : "",
 				  v->rows[i].sentence ? v->rows[i].sentence : "");
 	return code;
@@ -593,7 +593,7 @@ int boot_apply(struct door *d, struct host **h, const struct machine_ask *from, 
 		*m = b.m;
 		return code;
 	}
-	door_warn(d, "%s requests nothing", PERSIST_REQUEST);
+	door_warn(d, "%s contains no values to set", PERSIST_REQUEST);
 	*m = door_machine(d, *h, &(const struct door_look){ 0 });
 	return EXIT_CLEAN;
 }
@@ -605,7 +605,7 @@ int boot_plan(struct door *d, struct host *h, const struct change_ask *change, s
 	int code = persist_installed(d, h, &b.rows, &b.n);
 
 	if (code == 0 && !b.n)
-		door_warn(d, "%s requests nothing", PERSIST_REQUEST);
+		door_warn(d, "%s contains no values to set", PERSIST_REQUEST);
 	code = code ? code : door_recover_first(d, h, &who, true);
 	if (code)
 		return code;

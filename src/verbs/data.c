@@ -243,15 +243,15 @@ static const char *step_back(struct arena *a, const struct data_package *p,
 	char today[STAMP_SIZE];
 
 	if (stamp_format(clock + 86400, today) == 0 && strncmp(p->date, today, 10) > 0)
-		return arena_printf(a, "its date %s is in the future", p->date);
+		return arena_printf(a, "the package's date %s is in the future", p->date);
 	if (now->all && p->serial < now->serial)
 		return arena_printf(a, "serial %lld is older than the installed %lld", p->serial,
 				    now->serial);
 	if (now->all && p->serial == now->serial)
 		return arena_printf(a, "serial %lld is installed with other content", p->serial);
 	if (now->all && strcmp(p->date, now->date) < 0)
-		return arena_printf(a, "its date %s is older than the installed %s", p->date,
-				    now->date);
+		return arena_printf(a, "the package's date %s is older than the installed %s",
+				    p->date, now->date);
 	return NULL;
 }
 
@@ -456,8 +456,8 @@ static const struct verb data_update_verb = {
 	.name = "update",
 	.summary = "install a signed data package",
 	.about = "Checks the signature next to the package (.minisig or .sig), then every entry. "
-		 "Then it replaces the package in use, which stays available to \"data back\". As "
-		 "root for the machine, else only for you.",
+		 "Then it replaces the package in use, which stays available to \"data back\". "
+		 "Root installs it for the machine, other users for themselves.",
 	.exits = "3: the package was refused, and nothing changed",
 	.examples = EXAMPLES({ "data update gputune-data.json", "a file and its signature" },
 			     { "data update https://example.org/gputune-data.json", "by curl" },

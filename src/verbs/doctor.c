@@ -718,7 +718,7 @@ static const struct ask_row doctor_ask_rows[] = {
 	  ASK_TEXTS(doctor_ask, symptoms), .argument = true, .proposal = diagnosis_proposal },
 	{ "only", "only these diagnoses: ids or prefixes, comma-separated", ASK_TEXT(doctor_ask, only),
 	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
-	{ "all", "also excluded or inapplicable causes, and diagnoses that hardly fit",
+	{ "all", "also excluded or inapplicable causes, and diagnoses that match only weakly",
 	  ASK_FLAG(doctor_ask, all), .letter = 'a' },
 	{ "passive", "passive: run no tests", ASK_FLAG(doctor_ask, passive) },
 	{ "for", "time for each test: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },

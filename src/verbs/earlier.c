@@ -85,12 +85,12 @@ static int compare_readings(const char *path, const struct machine *now, const s
 	    strcmp(now->nodename.v, then->nodename.v) != 0) {
 		err_set(e, -EINVAL, "%s: read on machine %s, not on %s", path, then->nodename.v,
 			now->nodename.v);
-		err_hint(e, "names differ in captures unless taken with --no-redact; \"gputune "
+		err_hint(e, "a capture replaces names unless taken with --no-redact; \"gputune "
 			    "show --format json\" keeps them");
 		return -EINVAL;
 	}
 	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "that reading is not older than this one");
+		return bad(e, path, "the earlier reading is not older than this one");
 	return 0;
 }
 

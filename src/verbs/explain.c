@@ -142,7 +142,7 @@ const struct verb explain_verb = {
 	.examples = EXAMPLES(
 		{ "explain memory.swappiness", "one setting" },
 		{ "explain dirty", "all settings that match in id or title" },
-		{ "explain cpu.governor --profile low-latency", "its value in another profile" }),
+		{ "explain cpu.governor --profile low-latency", "the value in another profile" }),
 	.ask = ASK_OF(explain_ask, NULL, explain_ask_rows),
 	.answer = explain_answer_any,
 	.result = &explain_result,

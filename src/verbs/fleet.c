@@ -77,7 +77,7 @@ static void gather_capture(struct gather *g, const char *path)
 	if (text)
 		read_text(&g->read, path, NULL, text, strlen(text));
 	else
-		refuse(g, path, "its findings are not text");
+		refuse(g, path, "the findings are not text");
 }
 
 static void gather_machine(void *ctx, const char *machine, const char *text, size_t len)

@@ -53,7 +53,7 @@ static const struct ask_row kubernetes_ask_rows[] = {
 	  ASK_TEXT(kubernetes_ask, node), .arg = "NAME" },
 	{ "interval", "interval between samples", ASK_TIME(kubernetes_ask, interval_s),
 	  .fallback = "30s", .min = 0.1, .max = 86400 },
-	{ "once", "one check, and its exit code", ASK_FLAG(kubernetes_ask, once) },
+	{ "once", "check once, then exit with the result", ASK_FLAG(kubernetes_ask, once) },
 	{ "only", "only these settings: ids, or groups like gpu", ASK_TEXT(kubernetes_ask, only) },
 	{ "taint", "also taint the unhealthy node with this effect",
 	  ASK_CHOICE(kubernetes_ask, taint, effects), .arg = "EFFECT" },
@@ -334,7 +334,7 @@ static void examine(void *ctx, struct text *reply)
 	struct host *h = g->d->live(g->d->ctx);
 	struct machine *m = door_machine(g->d, h, &(struct door_look){ .lean = true });
 	struct findings f;
-	const char *wrong = NULL, *said = "U not everything could be read";
+	const char *wrong = NULL, *said = "U some checks are unreadable";
 
 	if (door_profile(g->d, &(struct profile_ask){ .only = g->ask->only }, &p) == 0) {
 		settings_check(g->d->arena, m, &p, door_read_knob, h, &f);

@@ -139,7 +139,7 @@ static const struct ask_row infer_engine_rows[] = {
 	{ "engine", "vllm, sglang, tensorrt-llm, llama.cpp or ollama; vllm@0.28 names a release",
 	  ASK_TEXT(infer_options, engine),
 	  .arg = "ENGINE", .names = engine_names, .n_names = ENGINES, .check = engine_check },
-	{ "rounds", "sequential requests per user; 1: all start at once",
+	{ "rounds", "requests that each user sends one after another; 1: all users start at once",
 	  ASK_REAL(infer_options, rounds, 1, 1e6) },
 	{ "eager", "without CUDA graphs", ASK_FLAG(infer_options, eager) },
 };

@@ -60,7 +60,8 @@ static void look_at_settings(struct monitor_looks *s)
 static int monitor_check(struct door *d, const struct monitor_ask *ask)
 {
 	if (ask->for_s > 0 && ask->once)
-		return door_refuse(d, EXIT_USAGE, "--once takes one reading and excludes --for");
+		return door_refuse(d, EXIT_USAGE,
+				   "--once takes one reading, so --for does not apply");
 	if (ask->recording && (ask->for_s > 0 || ask->machine.capture || ask->interval_s > 0))
 		return door_refuse(d, EXIT_USAGE,
 				   "%s is a recording: --host, --interval and --for do not apply",

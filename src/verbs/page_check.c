@@ -365,7 +365,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 		return;
 	c.knob = setting_place(d->arena, s, f->items[0].objects[0]);
 	plan_owners(d->arena, m, &c);
-	t = DOC_TABLE(d, "Set here by", "~By", "To", "~At boot");
+	t = DOC_TABLE(d, "Also set on this machine by", "~By", "To", "~At boot");
 	for (size_t i = 0; i < c.n_owners; i++)
 		NODE_ROW(d, t, cell(c.owners[i].what),
 			 cell(c.owners[i].value ? c.owners[i].value : "?"),
@@ -427,8 +427,8 @@ static void check_page_figures(struct doc *d, const struct setting *s)
 /* What the driver's error numbers mean, for the row that judges them. */
 static void check_page_numbers(struct doc *d, const struct setting *s)
 {
-	static const char *const kinds[] = { "a program", "while fresh",
-					     "until a reboot or an earlier reading (--since)" };
+	static const char *const kinds[] = { "program", "fault, if recent",
+					     "fault, until a reboot (--since: new ones only)" };
 	struct node *t;
 
 	if (strcmp(s->id, "gpu.xid") != 0)

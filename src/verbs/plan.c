@@ -90,7 +90,7 @@ const struct verb plan_verb = {
 			     { "plan memory --verbose", "a group, with reasons" },
 			     { "plan --profile inference -o plan.json",
 			       "save a plan, to apply exactly these changes" },
-			     { "plan --format shell", "the same as a commented script" }),
+			     { "plan --format shell", "print the plan as a commented script" }),
 	.ask = ASK_OF(plan_ask, NULL, plan_ask_rows),
 	.answer = plan_answer_any,
 	.result = &plan_result,

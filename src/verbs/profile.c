@@ -59,7 +59,7 @@ static const struct shape_row profile_view_rows[] = {
 	{ "purpose", "Purpose.", SHAPE_TEXT(profile_view, purpose), .unknown = SHAPE_NULL },
 	{ "other", "Second profile of a comparison.", SHAPE_TEXT(profile_view, other),
 	  .unknown = SHAPE_NULL },
-	{ "path", "Its file.", SHAPE_TEXT(profile_view, path), .unknown = SHAPE_NULL },
+	{ "path", "File of the profile.", SHAPE_TEXT(profile_view, path), .unknown = SHAPE_NULL },
 	{ "why", "Reason of a recommendation.", SHAPE_TEXT(profile_view, why),
 	  .unknown = SHAPE_NULL },
 	{ "settings", NULL, SHAPE_LIST(profile_view, rows, n, profile_row) },
@@ -233,8 +233,8 @@ static int profile_from_tuned(struct door *d, struct host *h, const char *what, 
 		text_printf(ini, "[%s]\nwant = %s\n\n", rows[i].key, (const char *)rows[i].value);
 	for (char *line = left.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		door_warn(d, "not taken: %s", line);
-		text_printf(ini, "; not taken: %.170s\n", line);
+		door_warn(d, "ignored: %s", line);
+		text_printf(ini, "; ignored: %.170s\n", line);
 	}
 	return there ? 0 : door_refuse(d, EXIT_USAGE, "%s: no profile of tuned to read", what);
 }

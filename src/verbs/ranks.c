@@ -12,7 +12,9 @@
 static const struct ask_row ranks_ask_rows[] = {
 	{ "ranks", "1: only check this machine, even if a launcher started several processes",
 	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
-	{ "token", "with a launcher: the token that its processes share (default: your own)",
+	{ "token",
+	  "with a launcher: file with the secret that its processes share (default: the user's "
+	  "own)",
 	  ASK_TEXT(ranks_ask, token), .arg = "FILE", .files = true },
 	{ "ranks-wait", "with a launcher: how long rank 0 waits for the others (default: 60s)",
 	  ASK_TIME(ranks_ask, wait_s), .arg = "TIME" },

@@ -132,9 +132,9 @@ VERB_PAGE_OF(serving_page_any, page_serving, serving_view)
 const struct verb diagnose_serving_verb = {
 	.name = "serving",
 	.summary = "find what slows down an engine, from its metrics and log",
-	.about = "Reads the metrics of vLLM, SGLang or TensorRT-LLM twice, at an interval of "
-		 "--for, or from files; and log lines. Judges queue, KV cache, preemption, "
-		 "prefill, prefix cache, speculative tokens, CUDA graphs and kernels.",
+	.about = "Reads metrics of vLLM, SGLang or TensorRT-LLM from a URL twice, --for apart, or "
+		 "from files, and reads logs. Judges queue, KV cache, preemption, prefill, prefix "
+		 "cache, speculative tokens, CUDA graphs and kernels.",
 	.exits = "0: no bottleneck; 1: a cause was found; 5: undecided",
 	.examples =
 		EXAMPLES({ "diagnose serving http://localhost:8000/metrics", "a running engine" },

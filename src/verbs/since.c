@@ -320,8 +320,8 @@ static const struct verb add_verb = {
 static const struct verb compact_verb = {
 	.name = "compact",
 	.summary = "drop most old measurements and shrink the file",
-	.about = "Of measurements older than --keep days, only keeps the median of each week. "
-		 "Keeps all changes.",
+	.about = "Keeps all changes, but only the median of each week of measurements older than "
+		 "--keep days.",
 	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
 			     { "since compact --keep 90 --db fleet.db", "keep 90 days" }),
 	.ask = ASK_OF(since_file_ask, NULL, file_rows),

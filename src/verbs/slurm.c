@@ -298,6 +298,6 @@ const struct verb slurm_verb = {
 	.about = "Checks the machine without disturbing jobs, and drains or resumes the node.",
 	.words = "drain scontrol hpc",
 	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "show what would be done" },
-			     { "slurm prolog --dry-run", "the same before a job" }),
+			     { "slurm prolog --dry-run", "show what would be done before a job" }),
 	.subs = slurm_subs,
 };

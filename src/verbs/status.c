@@ -123,7 +123,7 @@ const struct verb status_verb = {
 	.group = VERB_CHANGE,
 	.summary = "show whether applied changes are still in effect",
 	.about = "Shows each change that is not undone: in effect, changed since, restored, lost "
-		 "at a reboot, or waiting for one.",
+		 "at a reboot, or waiting for a reboot.",
 	.exits = "1: a value changed since it was applied; 4: a transaction is incomplete",
 	.words = "state drift active changes pending",
 	.examples = EXAMPLES(

@@ -344,7 +344,7 @@ def by_hand(capture, tmp):
             states = {f["path"]: f for f in j["files"]}
             expect(f"{name}: status tells", states[sysctl]["state"] == state and code == (0 if what == "copied" else 1), (code, states[sysctl]))
             if what == "renamed":
-                expect(f"{name}: and where it is", states[sysctl]["sentence"] == f"its contents are in {mine}", states[sysctl])
+                expect(f"{name}: and where it is", states[sysctl]["sentence"] == f"the old contents are in {mine}", states[sysctl])
             kept = [r for r in j["rows"] if r["kept_by"] == sysctl]
             expect(f"{name}: what is not there is not called in force", all((state == "same") == (not r["contested"]) for r in kept), kept)
         code, out, err = m.run("persist", "remove", "--yes")

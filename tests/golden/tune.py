@@ -95,7 +95,7 @@ def dry():
     code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, *ONLY, "--dry-run")
     expect("dry run: page", code == 0 and all(s in out for s in ("Tried", "Not tried", "changes in about", "at most 120 min: effects from")), (out, err))
     code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, "--dry-run", env={"MALLOC_TOP_PAD_": "1"})
-    expect("dry run: a variable that is set stays", "MALLOC_TOP_PAD_=1 is already set and stays" in out, out)
+    expect("dry run: a variable that is set stays", "MALLOC_TOP_PAD_=1 is already set and is kept" in out, out)
 
 
 def arguments():

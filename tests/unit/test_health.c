@@ -396,7 +396,7 @@ static void growth_rows(void **state)
 		  "the errors grew slower than the limit" },
 		{ "gpu.nvlink-errors", AT(1000, COUNTED("5", "0", "0")),
 		  AT(1010, COUNTED("1006", "0", "0")), VERDICT_FAIL,
-		  "link 3: 1001 CRC errors (1e+02 a second)" },
+		  "link 3: 1001 CRC errors (1e+02 per second)" },
 		{ "gpu.nvlink-errors", AT(1000, COUNTED("0", "1", "0")),
 		  AT(9000, COUNTED("0", "2", "9")), VERDICT_FAIL,
 		  "1 recoveries, 9 replays in 2 h" },

@@ -271,7 +271,7 @@ static void test_trust_rule(void **state)
 		{ ROW(id,
 		      ROCE(QOS("3", "pcp"), QOS("3", "pcp"), QOS("3", "pcp"),
 			   ", 'gids': [{'index': 0, 'netdev': 'e1.100'}]", ""),
-		      PASS, OK, "trust is the VLAN tag, and its RDMA uses a VLAN"),
+		      PASS, OK, "trust is the VLAN tag, and the port's RDMA uses a VLAN"),
 		  .target = "e1" },
 		{ ROW(id, ROCE(QOS("3", "dscp"), QOS("3", "pcp"), QOS("3", "dscp"), "", ""), FAIL,
 		      DIFFERS, "e2 trusts pcp: on one rail the pauses do not affect its"),

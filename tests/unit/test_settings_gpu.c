@@ -303,7 +303,7 @@ static void test_power_and_clocks(void **state)
 
 		/* An idle GPU's low clock is no finding. */
 		{ ROW("gpu.working-clock", GPU(IDLE "'clock_sm_mhz': 210"), NA, NEEDS_LOAD,
-		      "the clock of an idle GPU says nothing") },
+		      "only the clock of a busy GPU is judged") },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1900"), PASS, OK, NULL) },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1000"), FAIL, DIFFERS,
 		      "lock") },
@@ -831,8 +831,7 @@ static void test_sizes(void **state)
 		{ ROW("disk.free-space", ROOT("1073741824", "2147483648"), NA, NO_SUPPORT, NULL) },
 		{ ROW("disk.free-space", ROOT("'!error'", "0"), UNKNOWN, ERROR, NULL) },
 		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT,
-		      "none of the places where data is stored is a file system that reports its "
-		      "size") },
+		      "no file system with data reports its size") },
 	};
 
 	(void)state;

@@ -123,7 +123,7 @@ static void test_fabric_services(void **state)
 		{ ROW("service.imex",
 		      RACK("'imex_channels': 1, 'imex_nodes': 18, 'imex_state': '!absent', ")
 			      UNIT("nvidia-imex", "1") "}}",
-		      PASS, OK, "it is running; nvidia-imex-ctl, which shows") },
+		      PASS, OK, "the service is running; nvidia-imex-ctl, which shows") },
 	};
 
 	(void)state;

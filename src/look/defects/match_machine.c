@@ -28,7 +28,7 @@ enum answer3 leaf_driver(struct leaf_look *l, const json_t *c)
 
 	if (r == ANSWER_YES && want)
 		r = modules ? answer_of(any_fits(want, modules))
-			    : unseen(l, "which kernel modules the driver has");
+			    : unseen(l, "the driver's kernel modules");
 	if (r == ANSWER_YES)
 		prove(l,
 		      arena_printf(l->a, "driver %s%s%s", version ? version : "",
@@ -146,7 +146,7 @@ enum answer3 leaf_gpu(struct leaf_look *l, const json_t *c)
 	char text[24];
 
 	if (!list)
-		return unseen(l, "which GPUs it has");
+		return unseen(l, "the machine's GPUs");
 	json_array_foreach(list, i,
 			   v) if (any_fits(json_object_get(c, "gpu"), json_string_value(v)))
 	{

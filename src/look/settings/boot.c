@@ -28,10 +28,11 @@ static void bus_config(const struct rule_ctx *q, struct verdict *v)
 	v->current = all_of(q, "pci");
 	if (kernel_arg_with(k, "pci", "pcie_bus_perf"))
 		verdict_fail(v, "without pcie_bus_perf",
-			     "it limits every read request to the payload size, which prevents a "
-			     "large MRRS");
+			     "this argument limits every read request to the payload size, which "
+			     "prevents a large MRRS");
 	else if (kernel_arg_with(k, "pci", "pcie_bus_peer2peer"))
-		verdict_fail(v, "without pcie_bus_peer2peer", "it sets every payload to 128 bytes");
+		verdict_fail(v, "without pcie_bus_peer2peer",
+			     "this argument sets every PCIe payload to 128 bytes");
 	else if (kernel_arg_with(k, "pci", "pcie_bus_safe"))
 		verdict_pass(v, "the largest payload that every device on the path supports; read "
 				"requests stay unchanged");
@@ -59,7 +60,7 @@ static bool rule_boot_exclude(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		v->current = arena_printf(q->a, "%s=%s and %s=%s", rows[i].name, rows[i].x,
 					  rows[i].name, rows[i].y);
-		verdict_fail(v, "one of them", "the two are mutually exclusive");
+		verdict_fail(v, "only one of the two", "these arguments exclude each other");
 		return true;
 	}
 	return false;
@@ -83,7 +84,8 @@ static void rule_boot_duplicates(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		v->current = arena_printf(q->a, "%s=%s and %s=%s", arg->name, arg->value.v,
 					  arg->name, last);
-		verdict_fail(v, "one of them", "the argument occurs twice with different values");
+		verdict_fail(v, "only one of the two",
+			     "the argument occurs twice with different values");
 		return;
 	}
 	if (!rule_boot_exclude(q, v))
@@ -123,7 +125,7 @@ static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 	const struct fact_str *f = &q->m->kernel.lockdown;
 	const char *blocked = NULL, *id = NULL;
 
-	if (!is_seen(q, v, &f->f, "the kernel has no lockdown"))
+	if (!is_seen(q, v, &f->f, "the kernel does not support lockdown"))
 		return;
 	v->current = f->v;
 	if (!is_locked_down(q->m)) {

@@ -128,9 +128,9 @@ static void of_a_part(const struct machine *m, const char *target, struct verdic
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v->code, absences[i]) == 0) {
-			verdict_unknown(v, CODE_NOT_CAPTURED,
-					"this partial capture does not contain the facts that it "
-					"depends on");
+			verdict_unknown(
+				v, CODE_NOT_CAPTURED,
+				"this partial capture lacks the facts that the setting depends on");
 			return;
 		}
 }
@@ -141,7 +141,7 @@ static void name_sources(const struct rule_ctx *q, struct verdict *v)
 	LIST_FOR_EACH (struct disagreement, x, &q->m->disagreements)
 		if (str_has_word(q->s->sources, x->fact) && strcmp(x->name, q->name) == 0)
 			v->disagree = arena_printf(
-				q->a, "%s%s%s according to %s, used; %s according to %s",
+				q->a, "%s%sused: %s according to %s; ignored: %s according to %s",
 				v->disagree ? v->disagree : "", v->disagree ? "; " : "", x->taken.v,
 				fact_from(q->a, &x->taken.f), x->other.v,
 				fact_from(q->a, &x->other.f));

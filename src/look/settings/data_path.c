@@ -304,7 +304,7 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 	if (!q->m->gpu.gpus.n || !seen_ok(&s->cufile_direct_kb.f) || !has_cufile(q->m)) {
 		if (q->m->gpu.gpus.n && is_hidden(q, v, &s->cufile_direct_kb.f))
 			return;
-		verdict_na(v, CODE_NO_SUPPORT, "cuFile not found, or its file has no sizes");
+		verdict_na(v, CODE_NO_SUPPORT, "cuFile not found, or cufile.json has no sizes");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld KiB per request, %lld KiB of buffers, addresses %s",

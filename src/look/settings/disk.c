@@ -130,13 +130,14 @@ static void nr_requests(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (d->nr_requests.v <= 2 && is_usb(d))
 		verdict_na(v, CODE_NO_EFFECT,
-			   "2 is twice the device's queue depth of 1: the USB disk is bulk-only, "
+			   "a bulk-only USB disk has queue depth 1, and nr_requests is twice that: "
 			   "see disk.usb-transport");
 	else if (depth && d->nr_requests.v < depth)
 		verdict_fail(v, arena_printf(q->a, ">= %lld", depth),
 			     "fewer requests than the device accepts in parallel");
 	else
-		verdict_na(v, CODE_LEFT_ALONE, "it follows the device's depth and the scheduler");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "nr_requests follows the device's depth and the scheduler");
 }
 
 /*
@@ -186,7 +187,7 @@ static const char *read_above(const struct rule_ctx *q, const struct disk *d)
 			text_printf(&t, "%s%s (%lld KiB)", t.len ? ", " : "", above->name,
 				    above->read_ahead_kb.v);
 	return arena_printf(q->a,
-			    "its files are read with the read-ahead of %s, which is stacked on it",
+			    "the kernel uses the read-ahead of %s, which is stacked on this disk",
 			    t.len ? t.s : d->holders.v);
 }
 
@@ -246,7 +247,8 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 	}
 	/* Sticks, card readers, what a management controller shows as a disk. */
 	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
-		verdict_na(v, CODE_NO_EFFECT, "bulk-only, but this machine does not use the disk");
+		verdict_na(v, CODE_NO_EFFECT,
+			   "bulk-only transport; this machine does not use the disk");
 		return;
 	}
 	verdict_fail(v, "usb-uas",

@@ -16,7 +16,7 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 	const struct fact_int *on = &q->m->cpu.smt_active;
 
 	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
-		verdict_na(v, CODE_NO_SUPPORT, "its cores have one thread each");
+		verdict_na(v, CODE_NO_SUPPORT, "the processor's cores have one thread each");
 		return;
 	}
 	if (!is_seen(q, v, &on->f, "not reported by the kernel"))

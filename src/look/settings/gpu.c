@@ -14,7 +14,7 @@ static bool mig_off(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&g->mig, 0) != 1)
 		return true;
-	verdict_na(v, CODE_NO_SUPPORT, "MIG is on: compute mode belongs to the instances");
+	verdict_na(v, CODE_NO_SUPPORT, "MIG is on: each instance has its own compute mode");
 	return false;
 }
 
@@ -139,11 +139,11 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 	if (p->rebar_bytes.v >= p->rebar_max_bytes.v || p->rebar_bytes.v >= 1ll << 30)
 		verdict_pass(v, "large enough");
 	else if (fact_or(&g->bar1_bytes, 0) >> 20 >= BAR1_LEAST_MIB)
-		verdict_pass(v, "large enough by what the driver maps; the register shows less");
+		verdict_pass(v, "the driver maps enough, although the register shows less");
 	else if (has_rdma(q->m) && !seen_ok(&g->bar1_bytes.f))
 		verdict_unseen(q, v, &g->bar1_bytes.f, "BAR size not reported by the driver");
 	else if (has_rdma(q->m) && g->bar1_bytes.v >> 20 < BAR1_LEAST_MIB)
-		verdict_na(v, CODE_NO_EFFECT, "see gpu.bar1-size for the missing part");
+		verdict_na(v, CODE_NO_EFFECT, "gpu.bar1-size reports this fault");
 	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
 		verdict_na(v, CODE_NO_EFFECT,
 			   "no RDMA device and no second GPU could use a larger BAR");
@@ -360,7 +360,7 @@ static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MHz", set);
 	if (set >= def && (g->clock_app_mem_mhz.f.seen == SEEN_UNASKED ||
 			   g->clock_app_default_mem_mhz.f.seen == SEEN_UNASKED)) {
-		verdict_na(v, CODE_NEEDS_DEEP, "the memory's application clock was not asked");
+		verdict_na(v, CODE_NEEDS_DEEP, "the memory's application clock was not read");
 		return;
 	}
 	if (set >= def && (is_hidden(q, v, &g->clock_app_mem_mhz.f) ||
@@ -473,7 +473,7 @@ static void working_clock(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
 	if (util < 80) {
 		v->current = "idle";
-		verdict_na(v, CODE_NEEDS_LOAD, "the clock of an idle GPU says nothing");
+		verdict_na(v, CODE_NEEDS_LOAD, "only the clock of a busy GPU is judged");
 	} else if (g->event_reasons.v & power_held_back)
 		verdict_na(v, CODE_NO_EFFECT, "limited by power or temperature: see gpu.throttle");
 	else if (now < max * 3 / 4)

@@ -254,7 +254,7 @@ static const char *link_text(const struct rule_ctx *q, const struct nvlink *l,
 			     const struct link_counts *n, bool grown)
 {
 	const char *rate = grown && n->crc > 0
-				   ? arena_printf(q->a, " (%.2g a second)",
+				   ? arena_printf(q->a, " (%.2g per second)",
 						  (double)n->crc / (double)growth_seconds(q->m))
 				   : "";
 
@@ -442,7 +442,7 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 			     PLURAL(up), (double)least / 1000, (double)least * (double)up / 1000);
 	/* The driver rounds the figure to a MB/s. */
 	if (least + 1 < want)
-		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),
+		verdict_fail(v, arena_printf(q->a, "%.1f GB/s per link", (double)want / 1000),
 			     "a link trained at a lower speed: every collective waits for it");
 	else
 		verdict_pass(v, "every link at full speed");
@@ -460,7 +460,7 @@ static const char *fabric_trouble(long long mask)
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
 		if ((mask >> (2 * i) & 3) == 1)
 			return troubles[i];
-	return (mask >> 8 & 15) > 1 ? "its configuration is incorrect" : NULL;
+	return (mask >> 8 & 15) > 1 ? "the configuration is incorrect" : NULL;
 }
 
 /* Another GPU of this machine that is of another clique; NULL. */
@@ -488,11 +488,12 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 			     arena_printf(q->a, "registered, but the fabric reports: %s",
 					  trouble ? trouble : summary));
 	else if (other)
-		verdict_fail(
-			v, "one clique",
-			arena_printf(q->a,
-				     "it is in clique %lld, gpu%u in %lld: no NVLink connects them",
-				     g->fabric_clique.v, other->index, other->fabric_clique.v));
+		verdict_fail(v, "one clique",
+			     arena_printf(q->a,
+					  "this GPU is in clique %lld, gpu%u in clique %lld: no "
+					  "NVLink connects them",
+					  g->fabric_clique.v, other->index,
+					  other->fabric_clique.v));
 	else if (first_untold(&mask, 1) && !*summary)
 		verdict_unseen(q, v, mask, NULL);
 	else

@@ -229,7 +229,7 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 		if (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
 		    g->temperature_margin_c.f.seen == SEEN_UNASKED)
 			verdict_na(v, CODE_NEEDS_DEEP,
-				   "its limit was skipped because reading it is slow (--deep reads "
+				   "the limit was skipped because reading it is slow (--deep reads "
 				   "it); gpu.throttle shows thermal throttling");
 		else
 			verdict_na(v, CODE_NO_SUPPORT,
@@ -265,7 +265,7 @@ static void memory_temperature(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NEEDS_DEEP, "slow to read, so skipped; use --deep");
 		return;
 	}
-	if (!is_seen(q, v, &g->temperature_memory_c.f, "its memory has no sensor"))
+	if (!is_seen(q, v, &g->temperature_memory_c.f, "the GPU's memory has no sensor"))
 		return;
 	v->current = arena_printf(q->a, "%lld C", now);
 	/* A sensor that is off answers 0, one that is gone 255. */
@@ -298,7 +298,7 @@ static void power_latch(const struct rule_ctx *q, struct verdict *v)
 		  mw = fact_or(&g->power_mw, -1);
 
 	if (!(q->platform & ON_SPARK) || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
-		verdict_na(v, CODE_NOT_HERE, "known only for GB10");
+		verdict_na(v, CODE_NOT_HERE, "this fault is known only on GB10");
 		return;
 	}
 	if (util < 0 || sm < 0 || !seen_ok(&g->event_reasons.f)) {
@@ -578,7 +578,7 @@ static void sxid(const struct rule_ctx *q, struct verdict *v)
 			     "fabric and its GPUs are reset");
 	else
 		verdict_pass(v, fact_or(&g->sxid_nonfatal, 0) > 0
-					? "none that ends jobs; watch whether the others grow"
+					? "no error that ends jobs; watch whether the others grow"
 					: "none in the kernel log of this boot");
 }
 
@@ -589,7 +589,7 @@ static void replays(const struct rule_ctx *q, struct verdict *v)
 	double lane = health_figure(q->s->id, key, fact_text(&g->name, NULL), -1), most;
 	long long n;
 
-	if (!not_integrated(q, v, "the PCIe link of this GPU is a placeholder"))
+	if (!not_integrated(q, v, "the PCIe link of this GPU carries no data: it uses NVLink-C2C"))
 		return;
 	if (!is_seen(q, v, &g->pcie_replays.f, "not counted by the driver"))
 		return;

@@ -130,7 +130,7 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 	v->current = slices_text(q->a, g);
 	slices_left(g, &compute, &memory);
 	if (!g->slices.n)
-		verdict_fail(v, "a slice",
+		verdict_fail(v, "an instance",
 			     "MIG is on without an instance: no CUDA program can use this GPU");
 	else if (compute > 0 && memory > 0)
 		verdict_fail(v, "no unused part",

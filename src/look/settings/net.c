@@ -312,7 +312,7 @@ static void relaxed_ordering(const struct rule_ctx *q, struct verdict *v)
 	if (p->relaxed_ordering.v)
 		verdict_pass(v, "on");
 	else
-		verdict_fail(v, "on", "on some hosts writes wait for each other");
+		verdict_fail(v, "on", "on some hosts, PCIe writes wait for each other without it");
 }
 
 #include "look/settings_net_rows.h"

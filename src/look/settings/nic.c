@@ -68,14 +68,14 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 			   arena_printf(q->a, "the hardware's largest MTU is %lld bytes",
 					n->max_mtu.v));
 	else
-		verdict_fail(
-			v, v->wanted,
-			rdma_of(q->m, n)
-				? arena_printf(q->a,
-					       "RoCE uses an RDMA MTU of %lld of 4096. Change "
-					       "both ends and the switch together",
-					       roce)
-				: "the frames are small. Change both ends and the switch together");
+		verdict_fail(v, v->wanted,
+			     rdma_of(q->m, n)
+				     ? arena_printf(q->a,
+						    "RoCE uses an RDMA MTU of %lld of 4096. Change "
+						    "both ends and the switch together",
+						    roce)
+				     : "the frames are small: increase the MTU of both ends and "
+				       "the switch together");
 }
 
 /* The half without a link beside one that has it: the cable is in, so it is no resting port. */
@@ -96,8 +96,9 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 	if (n->carrier.f.seen == SEEN_UNSUPPORTED || n->carrier.f.err == EINVAL) {
 		v->current = "administratively down";
 		if (meant)
-			verdict_fail(v, "up",
-				     "it has an address or a bond, but is administratively down");
+			verdict_fail(
+				v, "up",
+				"the port has an address or a bond, but is administratively down");
 		else
 			verdict_na(v, CODE_NO_EFFECT,
 				   twin_has_link(q->m, n)
@@ -117,8 +118,9 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 			     "switch port");
 	else
 		verdict_na(v, CODE_NO_EFFECT,
-			   twin_has_link(q->m, n) ? "its other half has a link: see nic.twins"
-						  : "no cable or no far end, not configured");
+			   twin_has_link(q->m, n)
+				   ? "the port's other half has a link: see nic.twins"
+				   : "no cable or no far end, not configured");
 }
 
 static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)

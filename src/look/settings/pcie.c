@@ -379,7 +379,8 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 	const char *why_not, *code;
 
 	if (is_virtual(q->m)) {
-		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it and cannot change it");
+		verdict_na(v, CODE_VIRTUAL,
+			   "redirect isolates virtual machines, and a guest cannot change it");
 		return;
 	}
 	if (!is_seen(q, v, &b->acs_ctrl.f, "the bridge has no access control"))
@@ -390,7 +391,8 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 	if (!has_target(q, v))
 		return;
 	if (strcmp(q->wish->value, "off") != 0) {
-		verdict_na(v, CODE_LEFT_ALONE, "gputune only disables it, never enables it");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "gputune can disable redirect, but never enables it");
 		return;
 	}
 	why_not = harmless(q->m, b, &code);
@@ -472,8 +474,8 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
 		verdict_na(v, CODE_NOT_HERE,
 			   arena_printf(q->a,
-					"on Arm it stays as in the image, %s; domains are %s. Both "
-					"modes reach full speed on some machines",
+					"on Arm gputune keeps the image's mode (%s; domains: %s): "
+					"either mode reaches full speed on some machines",
 					passthrough_text(q), fact_text(f, "unknown")));
 		return;
 	}
@@ -618,7 +620,8 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 			     arena_printf(q->a,
 					  "%s has no fast port behind its own PCIe switch%s%s: its "
 					  "rail crosses the processor",
-					  lacking.s, stray.len ? ", and without its own GPU: " : "",
+					  lacking.s,
+					  stray.len ? ", and these ports have no GPU: " : "",
 					  stray.len ? stray.s : ""));
 	} else {
 		verdict_pass(v, in_order(own, n) ? "one port per GPU, numbered like the GPUs"

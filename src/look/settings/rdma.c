@@ -285,8 +285,9 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 	else if (!n)
 		verdict_unknown(v, CODE_ERROR, "network interface of the port not found");
 	else if (is_seen(q, v, &n->ipv4.f, NULL))
-		verdict_na(v, CODE_NO_EFFECT,
-			   "the interface has no IPv4 address to derive one from: see nic.address");
+		verdict_na(
+			v, CODE_NO_EFFECT,
+			"the interface has no IPv4 address to derive a GID from: see nic.address");
 }
 
 /* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.

@@ -166,7 +166,7 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 	else if (strcmp(n->trust.v, "dscp") == 0)
 		verdict_pass(v, "packets keep their priority without a VLAN tag");
 	else if (is_tagged(p, n))
-		verdict_pass(v, "trust is the VLAN tag, and its RDMA uses a VLAN");
+		verdict_pass(v, "trust is the VLAN tag, and the port's RDMA uses a VLAN");
 	else
 		verdict_fail(v, "dscp",
 			     arena_printf(q->a,
@@ -217,7 +217,7 @@ static void rule_ets(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no priority is paused");
 	else if ((class = wrong_class(q->a, n->ets.v, n->pfc.v, &last)) != NULL)
 		verdict_fail(
-			v, last ? "each priority has a share" : "its own class",
+			v, last ? "each priority has a share" : "a class without other priorities",
 			last ? arena_printf(q->a,
 					    "class %s is sent only when no other class has data",
 					    class)

@@ -65,7 +65,8 @@ static void tuners(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = n ? arena_strdup(q->a, t.s) : "none";
 	if (n > 1)
-		verdict_fail(v, "one", "they set the same knobs and overwrite each other");
+		verdict_fail(v, "one",
+			     "these services set the same knobs and overwrite each other");
 	else if (n)
 		verdict_pass(v, lone_tuner(q, last));
 	else
@@ -129,9 +130,9 @@ static void persistenced(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "keeps the driver loaded, also after a reboot");
 	else
 		verdict_fail(v, "active, with persistence mode",
-			     active ? "it is running, but persistence mode is off: some packages "
-				      "start it with --no-persistence-mode; override that with a "
-				      "drop-in of the unit"
+			     active ? "the service is running, but persistence mode is off: some "
+				      "packages start it with --no-persistence-mode; override that "
+				      "with a drop-in of the unit"
 				    : "enabled, but it is not running and persistence mode is off");
 }
 
@@ -328,8 +329,8 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 			     "its list differs from theirs");
 	else if (active)
 		verdict_pass(v, state ? "memory of the rack's other GPUs can be mapped"
-				      : "it is running; nvidia-imex-ctl, which shows more, did not "
-					"respond");
+				      : "the service is running; nvidia-imex-ctl, which shows "
+					"more, did not respond");
 	else if (channels > 0)
 		verdict_na(v, CODE_LEFT_ALONE,
 			   "channels exist: a Kubernetes driver may run the service in containers, "

@@ -72,7 +72,7 @@ static void xps(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "one transmit queue");
 	else if (unset == all)
 		verdict_fail(
-			v, "a queue a CPU",
+			v, "one queue per CPU",
 			"CPUs of all sockets send on the same queues and contend for their locks");
 	else
 		verdict_pass(v, "CPUs send on their own queues");

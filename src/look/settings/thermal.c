@@ -39,7 +39,7 @@ static void trip_distance(const struct rule_ctx *q, struct verdict *v)
 	if (seen_ok(&t->now_c.f))
 		v->current =
 			arena_printf(q->a, "%s %lld C", fact_text(&t->chip, "sensor"), t->now_c.v);
-	if (!is_seen(q, v, &t->limit_c.f, "it has no trip point to compare with") ||
+	if (!is_seen(q, v, &t->limit_c.f, "the zone has no trip point to compare with") ||
 	    !is_seen(q, v, &t->now_c.f, NULL))
 		return;
 	if (!is_temperature(t->limit_c.v) || !is_temperature(t->now_c.v)) {
@@ -70,7 +70,7 @@ static bool on_spark(const struct rule_ctx *q, struct verdict *v)
 {
 	if ((q->platform & ON_SPARK))
 		return true;
-	verdict_na(v, CODE_NOT_HERE, "known only for DGX Spark");
+	verdict_na(v, CODE_NOT_HERE, "only a DGX Spark reports this");
 	return false;
 }
 

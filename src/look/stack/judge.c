@@ -188,8 +188,8 @@ static void pins(struct judge *j, const struct stack_place *p, const struct dist
 	f->current = *wrong ? wrong : arena_printf(j->a, "%zu as pinned", met);
 	f->serious = true;
 	f->from = arena_printf(j->a, "%s/METADATA", d->info);
-	f->reason = *wrong ? "it requires versions other than the installed ones; their interfaces "
-			     "may differ"
+	f->reason = *wrong ? "the package requires versions other than the installed ones; "
+			     "interfaces may differ"
 			   : arena_printf(j->a, "%zu dependencies match the pinned versions%s", met,
 					  missing ? "; packages that are not installed are ignored"
 						  : "");

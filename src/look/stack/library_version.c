@@ -227,9 +227,9 @@ static const char *version_text(struct arena *a, const struct question *q, long 
 
 void library_take_answer(struct take *t, struct stack_item *item)
 {
-	static const char *const why[] = { NULL, "it cannot be loaded",
-					   "it has no version function",
-					   "its version function failed" };
+	static const char *const why[] = { NULL, "the library cannot be loaded",
+					   "the library has no version function",
+					   "the library's version function failed" };
 	const struct question *q = rule_ctx_of(item->c);
 	char full[HOST_PATH_MAX];
 	struct library_answer s;

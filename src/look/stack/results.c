@@ -21,7 +21,7 @@ static const struct shape flag_here_shape = SHAPE_OF(flag_here, flag_here,
 	{ "flag", NULL, SHAPE_TEXT(dead_flag, flag), OF_FLAG },
 	{ "why", NULL, SHAPE_TEXT(dead_flag, why), OF_FLAG },
 	{ "instead", "Null: remove it.", SHAPE_TEXT(dead_flag, instead), OF_FLAG, .unknown = SHAPE_NULL },
-	{ "set_here", "Its value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL });
+	{ "set_here", "Current value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL });
 
 static const struct shape stack_env_shape = SHAPE_OF(build_env, stack_env,
 	{ "toolkit", NULL, SHAPE_TEXT(build_env, toolkit), .unknown = SHAPE_NULL },
@@ -77,7 +77,7 @@ static const struct shape house_wheel_shape = SHAPE_OF(house_wheel, house_wheel,
 	{ "size_bytes", NULL, SHAPE_COUNT(house_wheel, size) },
 	{ "name", NULL, SHAPE_TEXT(house_wheel, name) },
 	{ "version", NULL, SHAPE_TEXT(house_wheel, version) },
-	{ "build", "Its build number.", SHAPE_TEXT(house_wheel, build) },
+	{ "build", "Build number of the wheel.", SHAPE_TEXT(house_wheel, build) },
 	{ "python", NULL, SHAPE_TEXT(house_wheel, python) },
 	{ "abi", NULL, SHAPE_TEXT(house_wheel, abi) },
 	{ "platform", NULL, SHAPE_TEXT(house_wheel, platform) },
@@ -308,7 +308,7 @@ static const struct shape stack_place_shape = SHAPE_OF(stack_place, stack_place,
 	{ "kind", NULL, SHAPE_CHOICE(stack_place, kind, place_kinds) },
 	{ "path", NULL, SHAPE_TEXT(stack_place, path) },
 	{ "version", "Version of the toolkit or of Python.", SHAPE_TEXT(stack_place, version), .unknown = SHAPE_NULL },
-	{ "packages", "Its site-packages.", SHAPE_TEXT(stack_place, packages), .unknown = SHAPE_NULL },
+	{ "packages", "Its site-packages folder.", SHAPE_TEXT(stack_place, packages), .unknown = SHAPE_NULL },
 	{ "torch_cuda", "CUDA version that its PyTorch is built for; empty: none.",
 	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL });
 

@@ -183,7 +183,8 @@ int wheelhouse_create(struct arena *a, const char *dir, const struct wheel_targe
 	(void)a;
 	if (mkdir(dir, 0755) && !(errno == EEXIST && empty_folder(dir)))
 		return err_set(e, -EEXIST, "cannot create %s: %s", dir,
-			       errno == ENOTEMPTY ? "it exists and is not empty" : strerror(errno));
+			       errno == ENOTEMPTY ? "the folder exists and is not empty"
+						  : strerror(errno));
 	h.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (h.fd < 0 || flock(h.fd, LOCK_EX | LOCK_NB))
 		return err_set(e, -errno, "%s: %s", dir, strerror(errno));

@@ -82,7 +82,7 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
 	else if (row->keeper == PERSIST_IN_UNIT && !device)
-		persist_refuse(row, "its device is unknown");
+		persist_refuse(row, "the device is unknown");
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */

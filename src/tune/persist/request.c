@@ -396,7 +396,7 @@ const struct knob *persist_find(struct arena *a, const struct machine *m,
 	now = persist_device(a, m, k);
 	if (!*row->device || (now && strcmp(now, row->device) == 0))
 		return k;
-	*why = now && *now ? arena_printf(a, "it was %s and is now %s", row->device, now)
+	*why = now && *now ? arena_printf(a, "the device was %s and is now %s", row->device, now)
 			   : arena_printf(a, "%s does not exist", row->device);
 	return NULL;
 }

@@ -393,7 +393,7 @@ static int gate(const struct reader *r, const json_t *j, struct change *c)
 			continue;
 		if (strcmp(code, GATE_UNREADABLE) == 0) {
 			c->gate = GATE_UNREADABLE;
-			c->refusal = refusal ? refusal : "its value is unreadable";
+			c->refusal = refusal ? refusal : "the value is unreadable";
 		}
 		return 0;
 	}

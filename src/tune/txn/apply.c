@@ -19,7 +19,7 @@ static int changed_since(struct txn_run *r, const struct knob *k, const char *no
 	else
 		err_set(e, -ESTALE, "%s is now %s; in the plan it was %s", knob_text(r->a, k), now,
 			seen ? seen : "no value");
-	err_hint(e, "it was changed since; make a new plan");
+	err_hint(e, "the value was changed since; make a new plan");
 	return -ESTALE;
 }
 

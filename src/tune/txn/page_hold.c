@@ -161,9 +161,9 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_MISSED] = { VERIFY_DIFFERS, VERIFY_NOT_BROUGHT },
 		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "another program or user has changed it since" },
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is restored" },
-		[HOLD_LOST] = { VERIFY_DIFFERS, "it was lost at the last reboot" },
+		[HOLD_LOST] = { VERIFY_DIFFERS, "the value was lost at the last reboot" },
 		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune has reset it" },
-		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "it cannot be read back" },
+		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "the value cannot be read back" },
 	};
 
 	*out = (struct verify){ 0 };
@@ -204,7 +204,7 @@ void verify_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		row.now = seen_ok(&now.f) ? now.v : NULL;
 		if (!row.now) {
 			row.state = VERIFY_UNKNOWN;
-			row.sentence = "it cannot be read back";
+			row.sentence = "the value cannot be read back";
 		} else if (!same(&c->knob, row.now, c->after)) {
 			row.state = VERIFY_DIFFERS;
 		} else {

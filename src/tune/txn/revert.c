@@ -129,19 +129,19 @@ static const char *held_by_folder(struct txn_run *r, const struct entry *e)
 		text_printf(&out, "%s%s", i ? ", " : "", names[i]);
 	if (n > FEW)
 		text_printf(&out, " and %zu more", n - FEW);
-	return n ? arena_printf(r->a, "it contains %s, which gputune did not write", out.s)
-		 : "its mode was changed";
+	return n ? arena_printf(r->a, "the folder contains %s, which gputune did not write", out.s)
+		 : "the folder's mode was changed";
 }
 
 /* What somebody made of it, in words. */
 static const char *run_foreign(struct txn_run *r, const struct entry *e, const char *now)
 {
 	if (e->knob.kind != KNOB_FILE)
-		return arena_printf(r->a, "it was set to %s since", now);
+		return arena_printf(r->a, "the value was set to %s since", now);
 	if (strcmp(now, "absent") == 0)
-		return "it was removed since";
+		return "the file was removed since";
 	return str_ends(e->knob.name, "/") ? held_by_folder(r, e)
-					   : "it was edited since gputune wrote it";
+					   : "the file was edited since gputune wrote it";
 }
 
 /* A folder of ours in which another program put something cannot go, whatever is asked for. */
@@ -319,7 +319,7 @@ static const char *restore_side_effects(struct txn_run *r, const struct entry *e
 				r->a,
 				"the same write also reset %s, which could not be restored: %s",
 				knob_text(r->a, &s->knob),
-				code ? why.text : "it did not accept its old value");
+				code ? why.text : "the old value was not accepted");
 	}
 	return NULL;
 }
@@ -407,7 +407,7 @@ static void revert_unseen(struct txn_run *r, struct entry *e, struct outcome_row
 	else if (neutral)
 		restore(r, e, row, neutral);
 	else
-		run_stuck(r, e, row, "its old value was unknown, and it has no default");
+		run_stuck(r, e, row, "the old value was unknown, and the knob has no default");
 }
 
 /* The same name may be another device after a reboot. A place that cannot be read just now says
@@ -519,7 +519,7 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 			version = r->journal.items[i].version;
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = arena_printf(
-		r->a, "its journal line cannot be read by this version (%s); version %s wrote it",
+		r->a, "this version cannot read the journal line (%s); version %s wrote it",
 		r->who->version ? r->who->version : "unknown", version ? version : "unknown");
 }
 
@@ -552,7 +552,7 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
 		away(r, e, row, forced, arena_strdup(r->a, why.text));
 	} else if (code == 0 && elsewhere) {
-		away(r, e, row, forced, "its name now belongs to another device");
+		away(r, e, row, forced, "the name now belongs to another device");
 	} else if (code) {
 		run_stuck(r, e, row, arena_strdup(r->a, why.text));
 	} else if (unknown && !forced) {
@@ -569,7 +569,7 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 		noted(r, e, row, OUTCOME_ALREADY, "already");
 	} else if (!r->dry && run_holds_file(r, e)) {
 		run_stuck(r, e, row,
-			  arena_printf(r->a, "it still contains %s", run_holds_file(r, e)));
+			  arena_printf(r->a, "the file still contains %s", run_holds_file(r, e)));
 	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
 		return;
 	} else if ((is_ours(e, now) || run_is_full_folder(r, e, now) ||

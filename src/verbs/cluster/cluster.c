@@ -75,10 +75,9 @@ VERB_PAGE(discover_page_any, discover_page, discover_ask, discover_answer)
 static const struct verb discover_verb = {
 	.name = "discover",
 	.summary = "find which ports are connected, and faults in the wiring",
-	.about = "Makes all ports of --nodes announce themselves and reports which ports receive "
-		 "them, by cable or switch, with speed, MTU, addresses and RDMA. --against "
-		 "compares with an earlier result. Nothing is changed. Without root on the nodes, "
-		 "less is visible.",
+	.about = "Each port of --nodes sends an announcement. Reports which ports receive it, by "
+		 "cable or switch, with speed, MTU, addresses and RDMA. --against compares with an "
+		 "earlier result. Nothing is changed. Without root on the nodes, less is visible.",
 	.exits = "1: a fault was found; 5: no node answered",
 	.examples = EXAMPLES(
 		{ "cluster discover --nodes spark-1,spark-2", "two machines" },

@@ -523,7 +523,7 @@ static const char *edited_file(const void *answer, size_t *len)
 /* --- the kinds -------------------------------------------------------------------------------- */
 
 #define MACHINES                                                                                   \
-	" Machines are this one, --host, several --node, --cluster or --on. Each value has its "   \
+	" For this machine, or those of --host, --node, --cluster or --on. Each value has its "    \
 	"reason."
 #define ABOUT_VARIABLES                                                                            \
 	"Prints the variables for each machine; --format shell prints a script that sets them."

@@ -575,7 +575,7 @@ static const char *look_sentence(struct persisting *s, const struct entry *e,
 		return "edited since gputune wrote it";
 	if (state == PERSIST_FILE_MISSING && e->knob.kind == KNOB_FILE)
 		copy = persist_copy_of(s, e->knob.name, e->after);
-	return copy ? arena_printf(s->d->arena, "its contents are in %s", copy) : NULL;
+	return copy ? arena_printf(s->d->arena, "the old contents are in %s", copy) : NULL;
 }
 
 /* What the file of a row does by now; NULL: what it says. */
@@ -585,9 +585,9 @@ static const char *file_trouble(const struct persist_view *v, const struct persi
 		const struct persist_view_file *f = &v->files[i];
 
 		if (strcmp(f->path, row->by) == 0)
-			return f->state == PERSIST_FILE_MISSING ? "its file no longer exists"
+			return f->state == PERSIST_FILE_MISSING ? "the file no longer exists"
 			       : f->state == PERSIST_FILE_FOREIGN
-				       ? "its file was edited since gputune wrote it"
+				       ? "the file was edited since gputune wrote it"
 				       : NULL;
 	}
 	return NULL;

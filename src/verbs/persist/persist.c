@@ -22,7 +22,7 @@ static int refuse(struct persisting *s, size_t others)
 {
 	struct err e = { 0 };
 
-	err_set(&e, -EEXIST, "%zu file%s no longer as gputune wrote %s; nothing was written",
+	err_set(&e, -EEXIST, "%zu file%s edited since gputune wrote %s; nothing was written",
 		others, others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
 	err_hint(&e, "move your lines to another file; --force replaces the contents");
 	s->d->say(s->d->ctx, 0, &e);
@@ -301,7 +301,7 @@ static const struct verb install_verb = {
 
 static const struct verb status_verb = {
 	.name = "status",
-	.summary = "list kept values, their files, and which value wins at boot",
+	.summary = "list values kept for the next boot, their files, and which value wins",
 	.about = "Lists each kept setting with its file, marks files edited since, and names what "
 		 "else sets the value at boot.",
 	.examples = EXAMPLES({ "persist status", "everything" },

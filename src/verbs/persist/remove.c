@@ -168,8 +168,8 @@ static size_t persist_rest(struct persisting *s, const struct txn_report *report
 		if (!copy)
 			continue;
 		door_warn(s->d,
-			  "%s was not removed: %s was moved or copied there, and it takes effect "
-			  "at the next boot",
+			  "%s was not removed: %s was moved or copied there, and takes effect at "
+			  "the next boot",
 			  copy, o->knob.name);
 		n++;
 	}
@@ -516,8 +516,8 @@ static int plan_parts(struct persisting *s, const struct parted *p)
 	blocked = blocked_by(s);
 	if (blocked)
 		return door_refuse(s->d, EXIT_NOT_APPLIED,
-				   "%s is no longer as gputune wrote it, and removing lines would "
-				   "rewrite it; nothing was written",
+				   "%s was edited since gputune wrote it, and removing lines would "
+				   "overwrite the edits; nothing was written",
 				   blocked);
 	keep_rewrites(s);
 	s->view.rows = s->p.rows;

@@ -27,8 +27,8 @@ int persist_installed(struct door *d, struct host *h, struct persist_entry **row
 	if (code)
 		return door_refuse(d, EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
 	if (persist_request_read(d->arena, text, len, rows, n, &e)) {
-		err_hint(&e, "edited, or of a newer gputune; \"gputune persist remove\" undoes the "
-			     "rest");
+		err_hint(&e, "the file was edited or is from a newer gputune; \"gputune persist "
+			     "remove\" removes the others");
 		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return 0;
@@ -154,14 +154,14 @@ static void add_journal(struct persisting *s, const struct profile *only)
 			continue;
 		if (e->unread)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "its journal line is unreadable");
+					       "the journal line is unreadable");
 		else if (rows[i].t->state == TRANSACTION_OPEN)
 			verb_persist_rows_skip(
 				s, e->id, e->target, &e->knob, e->after,
 				"set by an interrupted transaction: it is rolled back, not kept");
 		else if (e->state == ENTRY_STUCK)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "its undo failed");
+					       "the undo failed");
 		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
 			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
 					       "changed by another program or user since, so the "
@@ -324,11 +324,11 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	if (e->knob.kind == KNOB_BOOTARG)
 		return boot_menu_file(host_boot_menu(h));
 	if (e->knob.kind == KNOB_UNIT)
-		return "kept by the unit's own link";
+		return "systemctl enable";
 	if (e->knob.kind == KNOB_ZPROP)
-		return "the pool";
+		return "ZFS pool property";
 	if (e->knob.kind == KNOB_POWER)
-		return "nvpmodel itself";
+		return "nvpmodel";
 	for (size_t i = 0; i < n; i++)
 		if (knob_equal(&rows[i].knob, &e->knob) &&
 		    knob_same(&e->knob, rows[i].value, e->after) &&

@@ -120,7 +120,7 @@ static void prove_narrow(struct proving *g, const struct word *words, size_t n)
 		if (!c->gate && (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))) {
 			c->gate = "not-now";
 			c->refusal = "it only takes effect at the next boot or driver load, which "
-				     "a proof cannot do";
+				     "a proof does not trigger";
 		}
 		p->changes[kept++] = *c;
 	}
@@ -327,12 +327,13 @@ static void prove_leave_out(struct proving *g, const char *word)
 			continue;
 		c->gate = "not-shown";
 		c->refusal =
-			c->s->shown_by ? arena_printf(g->d->arena,
-						      "%s does not show the effect: use --bench %s",
-						      word, c->s->shown_by)
-			: c->s->not_shown
-				? c->s->not_shown
-				: "no bench shows the effect: --command measures your own workload";
+			c->s->shown_by
+				? arena_printf(g->d->arena,
+					       "%s does not measure this effect: use --bench %s",
+					       word, c->s->shown_by)
+			: c->s->not_shown ? c->s->not_shown
+					  : "no bench measures this effect: --command measures "
+					    "your own workload";
 	}
 }
 
@@ -355,7 +356,7 @@ static int prove_pick_window(struct proving *g)
 			return 0;
 		}
 	return door_refuse(g->d, EXIT_BLIND,
-			   "no bench shows the effect on this machine (%s); --command 'LINE' "
+			   "no bench measures this effect on this machine (%s); --command 'LINE' "
 			   "measures your own workload, --bench NAME another bench",
 			   g->none ? g->none
 			   : why   ? why
@@ -452,8 +453,7 @@ static const char *prove_question(struct proving *g)
 static void prove_progress(void *ctx, const struct prove_engine *e, enum proof_part part,
 			   size_t pair, size_t of)
 {
-	static const char *const texts[] = { "warming up, window",
-					     "the machine compared with itself, pair",
+	static const char *const texts[] = { "warming up, window", "A/A test, pair",
 					     "with and without, pair", "screening, pair",
 					     "confirming, pair" };
 	struct proving *g = ctx;

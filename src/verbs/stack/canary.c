@@ -60,9 +60,9 @@ static const struct ask_row canary_ask_rows[] = {
 
 static const struct shape_row canary_check_rows[] = {
 	{ "check", "Path, format and shape.", SHAPE_TEXT(canary_check, check) },
-	{ "state", "absent: not installed, or not for this GPU. fails: it says an error.",
+	{ "state", "absent: not installed, or not for this GPU. fails: it reports an error.",
 	  SHAPE_CHOICE(canary_check, state, states) },
-	{ "deviation_ratio", "Largest deviation, of what rounding allows.",
+	{ "deviation_ratio", "Largest deviation, as a multiple of what rounding allows.",
 	  SHAPE_REAL(canary_check, off), .unknown = SHAPE_NULL },
 	{ "kernels", "GPU kernels that ran, by their names.", SHAPE_TEXT_ARRAY(canary_check, kernels, n_kernels) },
 	{ "why", NULL, SHAPE_TEXT(canary_check, why), .unknown = SHAPE_NULL },
@@ -182,7 +182,7 @@ static struct doc *canary_page(struct arena *a, const struct canary_answer *v)
 		    bad			     ? STYLE_BAD
 		    : v->count[CANARY_RIGHT] ? STYLE_GOOD
 					     : STYLE_UNKNOWN,
-		    arena_printf(a, "%zu right, %zu wrong, %zu fail, %zu are absent",
+		    arena_printf(a, "%zu correct, %zu wrong, %zu failed, %zu absent",
 				 v->count[CANARY_RIGHT], bad, v->count[CANARY_FAILS],
 				 v->count[CANARY_ABSENT]),
 		    v->why);
@@ -214,7 +214,7 @@ const struct verb canary_verb = {
 	  "they are installed) and compares each with the exact result. A wrong result names its kernels.",
 	.exits = "1: a result is wrong, or a kernel crashes or hangs; 5: nothing could be tested",
 	.examples = EXAMPLES({ "stack canary", "the PyTorch of python3" },
-		{ "stack canary --env ~/venv", "that of an environment" }),
+		{ "stack canary --env ~/venv", "the PyTorch of an environment" }),
 	.ask = ASK_OF(canary_ask, NULL, canary_ask_rows), .answer = canary_any, .result = &canary_result,
 	.page = canary_page_any,
 	.own_process = true,

@@ -273,7 +273,7 @@ static int verb_stack_compare_measure(void *ctx, bool b, double value[VERSUS_FIG
 	if (r)
 		return r;
 	if (got.n != g->v.n_figures)
-		return err_set(e, -EBADMSG, "%s measured another case than before",
+		return err_set(e, -EBADMSG, "%s measured a different case than before",
 			       g->found[b].file);
 	for (size_t i = 0; i < got.n; i++)
 		value[i] = got.figures[i].value;
@@ -295,7 +295,7 @@ static void verb_stack_compare_fail(struct comparing *g, bool b, int code, const
 		return;
 	}
 	g->view->sides[b].fault = arena_strdup(g->d->arena, e->text);
-	g->view->why = arena_printf(g->d->arena, "with %s (%s) the work fails: %s", side_name(b),
+	g->view->why = arena_printf(g->d->arena, "the work fails with %s (%s): %s", side_name(b),
 				    g->found[b].file, e->text);
 }
 

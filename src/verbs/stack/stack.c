@@ -198,7 +198,7 @@ VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
 static const struct verb stack_check_verb = {
 	.name = "check",
-	.summary = "check that installed software fits this GPU and each other",
+	.summary = "check that installed software parts fit this GPU and each other",
 	.about = "Judges the system, CUDA toolkits, Python environments (--env) or a container image (--rootfs). "
 	  "Runs no Python; only --deep loads libraries, in a child process, to read their versions.",
 	.exits = "1: a problem was found; 5: something could not be read",
@@ -221,7 +221,7 @@ static const struct verb stack_env_verb = {
 	.summary = "variables for building PyTorch and others here",
 	.about = "Prints variables for a build for this GPU (or --gpu), CUDA and compilers, and the flags of "
 	  "common recipes that have no effect. --format shell can be sourced.",
-	.exits = "1: nothing for CUDA can be built here",
+	.exits = "1: CUDA code cannot be built here",
 	.examples = EXAMPLES({ "stack env", "with reasons" },
 		{ "stack env --format shell -o build-env.sh", "as a file to source" }),
 	.ask = ASK_OF(building_ask, NULL, building_ask_rows), .answer = env_answer_any,

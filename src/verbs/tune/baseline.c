@@ -40,8 +40,8 @@ static int run_failed(struct tuning *t, int r, const struct err *e)
 		return door_refuse(d, EXIT_BLIND, "interrupted%s%s; nothing was changed",
 				   *e->text ? ": " : "", e->text);
 	if (r == -EBADMSG && t->n_runs)
-		err_hint(&out, "only the first run succeeded: perhaps the job refuses to overwrite "
-			       "its output, but it must run repeatedly");
+		err_hint(&out, "only the first run succeeded, but the job must run repeatedly; "
+			       "perhaps it refuses to overwrite its output");
 	else if (wants_input(e->text))
 		err_hint(&out, "the job runs without input: pass its input as arguments or files");
 	else if (r == -EBADMSG)
@@ -130,8 +130,8 @@ static int judge(struct tuning *t)
 				   ceil(100 * best));
 	if (t->cold)
 		door_warn(d,
-			  "the first run differed by %+.0f %%: caches were cold; what follows is "
-			  "measured warm",
+			  "the first run differed by %+.0f %%: caches were cold; later runs are "
+			  "measured with warm caches",
 			  100 * (t->runs[0] / t->before - 1));
 	if (t->n_runs == TUNE_RUNS_MAX)
 		door_warn(d,

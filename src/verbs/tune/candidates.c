@@ -198,7 +198,7 @@ static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t
 	bool mapped = !v->library || row >= 64 || (t->seen.libraries & 1ULL << row);
 
 	if (!v->hint && getenv(name))
-		return arena_printf(a, "%s=%s is already set and stays", name, getenv(name));
+		return arena_printf(a, "%s=%s is already set and is kept", name, getenv(name));
 	if (!mapped)
 		return arena_printf(a, "the job does not load %s", v->library);
 	if (v->uses && !(v->uses & t->seen.uses))
@@ -250,7 +250,7 @@ static void add_variables(struct tuning *t)
 		c.refusal = var_refusal(t, v, i, name);
 		c.gate = c.refusal ? "not-used" : NULL;
 		if (!c.gate && c.before && strcmp(c.before, c.after) == 0)
-			refuse(&c, "not-used", "it already has this value");
+			refuse(&c, "not-used", "the variable already has this value");
 		else if (!c.gate && v->rounds && !plan_allows(&t->target, s))
 			refuse(&c, "not-safe",
 			       "results change within rounding: --allow ID tries it");
@@ -482,7 +482,7 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 			   : m->effect.say == SCREEN_DROP		    ? TUNE_NO_GAIN
 									    : TUNE_OPEN;
 	x->why = m->fault		    ? m->fault
-		 : x->state == TUNE_OPEN    ? "the noise hides whether it helps"
+		 : x->state == TUNE_OPEN    ? "the noise is too large to decide"
 		 : m->state == MEMBER_STAYS ? "no proven effect by itself; the whole set helps"
 					    : NULL;
 }

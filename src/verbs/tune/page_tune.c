@@ -156,7 +156,7 @@ static void commands(struct doc *d, const struct tuning *t)
 	if (t->g.proof.trouble)
 		node_pair(d, pairs, "Not undone", cell_as(STYLE_BAD, t->g.proof.trouble));
 	if (t->g.proof.foreign)
-		node_pair(d, pairs, "Left alone", cell_as(STYLE_WARN, t->g.proof.foreign));
+		node_pair(d, pairs, "Changed by others", cell_as(STYLE_WARN, t->g.proof.foreign));
 	if (t->undo)
 		node_pair(d, pairs, "Undo all", cell_as(STYLE_CODE, t->undo));
 	if (t->keep)
@@ -179,7 +179,7 @@ struct doc *page_tune(struct arena *a, const struct tuning *t, bool html)
 	tried(d, t, true);
 	tried(d, t, false);
 	not_tried(d, t);
-	notes(d, "Further steps for you", t->manual, t->n_manual);
+	notes(d, "Manual steps", t->manual, t->n_manual);
 	commands(d, t);
 	if (html && t->g.proof.n_windows) {
 		doc_section(d, 2, "proof", "How it was measured", cell(""), false);
@@ -203,7 +203,7 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 					 t->g.proof.n_changes, ceil(t->plan_s / 60),
 					 ceil(t->g.proof.budget_s / 60)),
 			    arena_printf(a,
-					 "effects from %.2g %% are seen; each switch is undone, "
+					 "detects effects of %.2g %% or more; undoes each switch, "
 					 "even after a crash",
 					 100 * t->resolves));
 	notes(d, "Broken hardware: repair this first", t->health, t->n_health);
@@ -219,7 +219,7 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 	}
 	node_merge(d, table);
 	not_tried(d, t);
-	notes(d, "Further steps for you", t->manual, t->n_manual);
+	notes(d, "Manual steps", t->manual, t->n_manual);
 	return d;
 }
 
@@ -236,14 +236,14 @@ static const struct shape_row item_rows[] = {
 	{ "risk", NULL, SHAPE_CHOICE_BY(tune_item, risk, risk_name, RISK_DANGER + 1) },
 	{ "state", NULL, SHAPE_CHOICE(tune_item, state, state_names) },
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
-	{ "screened", "Ratio of the figure with it to the figure without it, with the others mixed.",
+	{ "screened", "Ratio of the figure with this setting to that without it, while the others vary.",
 	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screen_effect_shape), SHAPE_WHEN(tune_item, screened) },
-	{ "confirmed", "Ratio of the figure of the set to that without this one and those left out with it; "
-	  "for another value or profile, to that of the kept set.",
+	{ "confirmed", "Ratio of the figure with the kept set to that without this setting and those left out with it. "
+	  "For another value or profile: ratio of its figure to that of the kept set.",
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
-	{ "left_out", "Number of settings left out together, itself included; 0: none.", SHAPE_COUNT(tune_item, of),
+	{ "left_out", "Number of settings left out together, including this one; 0: none.", SHAPE_COUNT(tune_item, of),
 	  .later = true },
-	{ "interaction", "Ratio of its effect with all others to its effect in mixtures, of those left out together.",
+	{ "interaction", "Effect of those left out together with all others set, divided by their effect in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);
@@ -280,7 +280,7 @@ static const struct shape_row tuning_rows[] = {
 	{ "items", "Every candidate.", SHAPE_LIST_AS(tuning, items, n_items, tune_item, item_shape) },
 	{ "variables", "Variable to set in the job's environment.",
 	  SHAPE_LIST_AS(tuning, variables, n_variables, tune_note, note_shape) },
-	{ "manual", "Further steps for a person.", SHAPE_LIST_AS(tuning, manual, n_manual, tune_note, note_shape) },
+	{ "manual", "Manual steps.", SHAPE_LIST_AS(tuning, manual, n_manual, tune_note, note_shape) },
 	{ "undo", "Command that undoes all changes.", SHAPE_TEXT(tuning, undo), .unknown = SHAPE_NULL },
 	{ "keep", "Command that keeps the changes at every boot.", SHAPE_TEXT(tuning, keep), .unknown = SHAPE_NULL },
 	{ "run", "Command line of the job with its variables.", SHAPE_TEXT(tuning, run), .unknown = SHAPE_NULL },
