@@ -427,8 +427,8 @@ static void check_page_figures(struct doc *d, const struct setting *s)
 /* What the driver's error numbers mean, for the row that judges them. */
 static void check_page_numbers(struct doc *d, const struct setting *s)
 {
-	static const char *const kinds[] = { "program", "fault, if recent",
-					     "fault, until a reboot (--since: new ones only)" };
+	static const char *const kinds[] = { "program", "fault if recent",
+					     "fault until a reboot; with --since, only if new" };
 	struct node *t;
 
 	if (strcmp(s->id, "gpu.xid") != 0)

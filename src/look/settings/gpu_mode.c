@@ -86,8 +86,8 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 			   strcmp(enforced, "none") == 0
 				   ? "no profile, which suits mixed work; a profile suits one type "
 				     "of job"
-				   : "chosen for one type of job; \"nvidia-smi power-profiles\" "
-				     "changes it");
+				   : "this profile suits one type of job; \"nvidia-smi "
+				     "power-profiles\" changes it");
 }
 
 /* What is in no slice: of 7 slices of compute (A30: 4), and eighths of the memory. The driver tells

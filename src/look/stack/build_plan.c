@@ -124,7 +124,7 @@ static void wheel_steps(struct planner *k, const char *name, const char *source,
 	s->memory_gib = memory;
 	s->hours = hours;
 	s = build_plan_step(k, arena_printf(k->a, "%s-house", name),
-			    arena_printf(k->a, "Check it and add it to the wheelhouse"));
+			    arena_printf(k->a, "Check the wheel and add it to the wheelhouse"));
 	s->argv = WORDS(k, k->w->self, "stack", "wheelhouse", "update", in(k, "house"), dist);
 }
 
@@ -155,7 +155,7 @@ static void project(struct planner *k, const struct project *p)
 	wheel_steps(k, p->name, source, p->disk_gib, p->memory_gib, p->hours);
 	if (p->first) {
 		s = build_plan_step(k, arena_printf(k->a, "%s-install", p->name),
-				    "Install it in the build environment");
+				    "Install the wheel in the build environment");
 		s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "install", "--no-index",
 				"--find-links", in(k, "house"), "--no-deps", p->name);
 	}

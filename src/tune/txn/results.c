@@ -299,7 +299,7 @@ static const struct shape kept_verify_shape = SHAPE(boot_report, kept_verify);
 static const struct shape_row boot_report_rows[] = {
 	{ "boot_id", NULL, SHAPE_TEXT(boot_report, boot_id) },
 	{ "reboot_by", "User that requested the reboot.", SHAPE_TEXT(boot_report, asked), .unknown = SHAPE_NULL },
-	{ "verify", "Output of verify --boot at that time.", SHAPE_PART(kept_verify_shape) },
+	{ "verify", "Output of verify --boot when the report was written.", SHAPE_PART(kept_verify_shape) },
 };
 static const struct shape boot_report_shape = SHAPE(boot_report, boot_report);
 

@@ -139,7 +139,7 @@ static int check_once(struct door *d, const struct word *words, size_t n)
 			if ((words[i].value || words[k].value) && !elsewhere &&
 			    strcmp(words[i].id, words[k].id) == 0)
 				return door_refuse(d, EXIT_USAGE,
-						   "%s is given twice: one value at a time",
+						   "%s is given twice: give each setting one value",
 						   words[i].id);
 		}
 	return 0;
