@@ -339,8 +339,8 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 	out->result = (struct profile_view){
 		.name = slurm ? "training" : "default",
 		.purpose = profile_purpose(slurm ? PROFILE_TRAINING : PROFILE_DEFAULT),
-		.why = slurm  ? "a Slurm node with several GPUs, so training; for a serving node "
-				"use inference"
+		.why = slurm ? "a Slurm node with several GPUs probably trains; for a serving node "
+			       "use inference"
 		       : gpus ? "the use of this machine is unknown; choose inference or training "
 				"if you know it"
 			      : "no GPU was found on this machine",

@@ -298,8 +298,8 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 				"path are unreadable");
 	else
 		verdict_fail(v, v->wanted,
-			     "firmware set the payload below the maximum of all devices below the "
-			     "root port");
+			     "firmware set a smaller payload than all devices under the root port "
+			     "support");
 }
 
 static void relaxed_ordering(const struct rule_ctx *q, struct verdict *v)

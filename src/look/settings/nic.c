@@ -68,14 +68,15 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 			   arena_printf(q->a, "the hardware's largest MTU is %lld bytes",
 					n->max_mtu.v));
 	else
-		verdict_fail(v, v->wanted,
-			     rdma_of(q->m, n)
-				     ? arena_printf(q->a,
-						    "RoCE uses an RDMA MTU of %lld of 4096. Change "
-						    "both ends and the switch together",
-						    roce)
-				     : "the frames are small: increase the MTU of both ends and "
-				       "the switch together");
+		verdict_fail(
+			v, v->wanted,
+			rdma_of(q->m, n)
+				? arena_printf(q->a,
+					       "RoCE uses an RDMA MTU of %lld instead of 4096. "
+					       "Change both ends and the switch together",
+					       roce)
+				: "the frames are small: increase the MTU of both ends and "
+				  "the switch together");
 }
 
 /* The half without a link beside one that has it: the cable is in, so it is no resting port. */
@@ -310,7 +311,7 @@ static void coalesce(const struct rule_ctx *q, struct verdict *v)
 	    recommendation_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
 		verdict_pass(v, "as the profile recommends");
 	else
-		verdict_fail(v, v->wanted, "not the fixed time of the profile");
+		verdict_fail(v, v->wanted, "the time differs from the profile's fixed time");
 }
 
 /* Adaptive moderation would set the time again. */

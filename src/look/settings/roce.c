@@ -352,7 +352,7 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NEEDS_DEEP, "mlxconfig takes a second per adapter: use --deep");
 		return;
 	}
-	if (!is_seen(q, v, &n->firmware_settings.f, "mlxconfig or mstconfig is not installed"))
+	if (!is_seen(q, v, &n->firmware_settings.f, "neither mlxconfig nor mstconfig is installed"))
 		return;
 	v->current = n->firmware_settings.v;
 	for (size_t i = 0; i < FIRMWARE_WISHES; i++) {

@@ -119,7 +119,8 @@ static void prochot(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct sensors *s = &q->m->sensors;
 
-	if (!is_seen(q, v, &s->prochot.f, "only the driver spbm reports it, which DGX OS lacks"))
+	if (!is_seen(q, v, &s->prochot.f,
+		     "only the driver spbm reports this, and DGX OS lacks that driver"))
 		return;
 	v->current =
 		arena_printf(q->a, "%lld, level %lld, caps %lld and %lld W", s->prochot.v,

@@ -131,7 +131,7 @@ static unsigned difference_style(const void *object)
 
 const struct shape house_difference_shape = SHAPE_OF(house_difference, house_difference,
 	{ "file", NULL, SHAPE_TEXT(house_difference, file), .title = "Wheel", .style_of = shape_strong },
-	{ "only_in", "The folder; null: both have it, with different contents.", SHAPE_TEXT(house_difference, only_in),
+	{ "only_in", "Folder that has the wheel; null: both have it, with different contents.", SHAPE_TEXT(house_difference, only_in),
 	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style });
 
 static const struct shape wheelhouse_diff_shape = SHAPE_OF(wheelhouse_diff, wheelhouse_diff,
@@ -211,7 +211,7 @@ static const struct shape code_served_shape = SHAPE_OF(code_served, code_served,
 	{ "answer", NULL, SHAPE_CHOICE_BY(code_served, answer, code_answer_name, CODE_ANSWERS) },
 	{ "by", "The GPU code that would run.",
 	  SHAPE_POINTER_AS(code_served, by, gpu_code, code_name_shape), .unknown = SHAPE_NULL },
-	{ "containers", "Number of files for which this is the best answer.", SHAPE_PART(containers_shape) });
+	{ "containers", "Number of files with this result.", SHAPE_PART(containers_shape) });
 
 static const char *const machines[] = { "x86_64", "aarch64", "other" };
 

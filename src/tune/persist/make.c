@@ -78,7 +78,7 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == PERSIST_IN_NONE)
-		persist_refuse(row, "gputune has no persist backend for it");
+		persist_refuse(row, "gputune has no way to set this at boot");
 	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
 	else if (row->keeper == PERSIST_IN_UNIT && !device)

@@ -254,9 +254,9 @@ static const struct shape_row persist_entry_rows[] = {
 	{ "keeper", "How it is set at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
 	{ "kept_by", "Path of the file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
 	{ "refusal", "Reason why no file keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
-	{ "loses", "Owners that overwrite it at boot, after gputune.",
+	{ "loses", "Programs or files that overwrite it at boot, after gputune.",
 	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
-	{ "contested", "Owners that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),
+	{ "contested", "Programs or files that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),
 	  .unknown = SHAPE_NULL },
 };
 static const struct shape persist_entry_shape = SHAPE(persist_entry, persist_entry);

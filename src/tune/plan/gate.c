@@ -210,10 +210,11 @@ static const char *dangerous(struct gates *g, const struct change *c)
 {
 	if (c->risk != RISK_DANGER)
 		return NULL;
-	return arena_printf(g->a,
-			    "it can hang or overheat the machine, weaken its security, or prevent "
-			    "it from booting: read \"gputune explain %s\", then give --allow %s",
-			    c->s->id, c->s->id);
+	return arena_printf(
+		g->a,
+		"the change can hang or overheat the machine, weaken its security, or prevent it "
+		"from booting: read \"gputune explain %s\", then give --allow %s",
+		c->s->id, c->s->id);
 }
 
 /* What no machine is asked for, by a profile file: those above say more where they hold. */
@@ -439,7 +440,7 @@ static const char *plan_gate_refuse(struct gates *g, const struct request *r, lo
 	return arena_printf(
 		g->a,
 		"%lld more pages of %lld MiB require %.1f GiB, and %s %.1f GiB are available after "
-		"a reserve of a tenth: request at most %lld more, or free memory first",
+		"reserving 10 %%: request at most %lld more, or free memory first",
 		r->pages, r->size_kb / 1024, (double)r->pages * (double)r->size_kb / (1 << 20),
 		where, room > 0 ? (double)room / (1 << 20) : 0.0, fit);
 }

@@ -298,7 +298,7 @@ static const struct shape_row change_rows[] = {
 	{ "source", NULL, SHAPE_TEXT(change, source), .unknown = SHAPE_NULL },
 	{ "risk", NULL, SHAPE_CHOICE_BY(change, risk, risk_name, RISK_DANGER + 1) },
 	{ "effect", "When it takes effect.", SHAPE_CHOICE_BY(change, effect, effect_name, EFFECT_FIRMWARE + 1) },
-	{ "owners", "Owners that also set it.", SHAPE_LIST(change, owners, n_owners, owner) },
+	{ "owners", "Programs or files that also set it.", SHAPE_LIST(change, owners, n_owners, owner) },
 	{ "gate", "Blockers.", SHAPE_TEXT(change, gate), .unknown = SHAPE_NULL },
 	{ "refusal", "Reason of the gate.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL },
 };
@@ -352,7 +352,7 @@ static const struct shape plan_host_shape = SHAPE(plan, plan_host);
 const struct result_shape plan_result = {
 	.name = "plan",
 	.title = "gputune plan",
-	.meaning = "Changes, and steps that only a person can take.",
+	.meaning = "Changes and manual steps.",
 	.shape = &plan_shape,
 	.list = "changes",
 	.host = &plan_host_shape,

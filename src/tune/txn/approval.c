@@ -163,7 +163,7 @@ int approval_read(struct host *h, struct arena *a, const char *hash, struct appr
 	if (!out->plan || !machine || !boot)
 		r = err_set(e, -EINVAL, "plan %s was changed since it was proposed", hash);
 	else if (strcmp(machine, machine_of(h, a)) != 0 || strcmp(boot, boot_id_of(h, a)) != 0)
-		r = err_set(e, -EPERM, "plan %s is of another machine or boot", hash);
+		r = err_set(e, -EPERM, "plan %s is for another machine or boot", hash);
 	else if (out->left_ms <= 0 || out->left_ms > 1000 * APPROVAL_S)
 		r = err_set(e, -EPERM, "plan %s has expired: propose it again", hash);
 	out->state = host_stat(h, file_of(a, hash, "taken"), &st) == 0	    ? "used"

@@ -538,7 +538,8 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	}
 	needs = run_needs_request(r, e);
 	if (needs) {
-		run_stuck(r, e, row, arena_printf(r->a, "%s still exists and requires it", needs));
+		run_stuck(r, e, row,
+			  arena_printf(r->a, "%s still exists and requires this file", needs));
 		return;
 	}
 	if (is_covered(r, e, row))

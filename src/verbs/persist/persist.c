@@ -345,7 +345,7 @@ const struct verb persist_verb = {
 	.name = "persist",
 	.group = VERB_CHANGE,
 	.summary = "keep changes across reboots",
-	.about = "Keeps settings across reboots in files of gputune, and removes them.",
+	.about = "Keeps settings across reboots in gputune's own files, and removes these files.",
 	.words = "keep boot reboot permanent startup sysctl udev systemd",
 	.examples = EXAMPLES({ "persist status", "what is kept, and what else sets it at boot" },
 			     { "sudo persist install", "keep everything that was applied" },
