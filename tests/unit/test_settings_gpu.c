@@ -578,7 +578,7 @@ static void test_throttle(void **state)
 		      PASS, OK, "30 C below") },
 		/* On many GPUs it is left out: then there is nothing to pass. */
 		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP,
-		      "its limit was skipped") },
+		      "the limit was skipped") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
 	};

@@ -48,7 +48,7 @@ static void test_fabric(void **state)
 		{ ROW("gpu.fabric",
 		      "{'gpu': {'gpus': [{" DONE ", 'fabric_clique': 4026}, {'index': 1, " DONE
 		      ", 'fabric_clique': 4027}]}}",
-		      FAIL, DIFFERS, "in clique 4026, gpu1 in 4027") },
+		      FAIL, DIFFERS, "in clique 4026, gpu1 in clique 4027") },
 		{ ROW("gpu.fabric",
 		      "{'gpu': {'gpus': [{" DONE ", 'fabric_clique': 4026}, {'index': 1, "
 		      "'fabric_state': 'in-progress', 'fabric_clique': 0}]}}",
