@@ -93,7 +93,7 @@ def dry():
     expect("dry run: libraries that are not loaded", "does not load libnccl" in i["env.NCCL_BUFFSIZE"]["why"], i["env.NCCL_BUFFSIZE"])
     expect("dry run: what is tried", i["memory.vfs-cache-pressure"]["state"] == "not-decided" and i["env.MALLOC_TOP_PAD_"]["risk"] == "none", i)
     code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, *ONLY, "--dry-run")
-    expect("dry run: page", code == 0 and all(s in out for s in ("Tried", "Not tried", "changes in about", "at most 120 min: effects from")), (out, err))
+    expect("dry run: page", code == 0 and all(s in out for s in ("Tried", "Not tried", "changes in about", "at most 120 min: detects effects")), (out, err))
     code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, "--dry-run", env={"MALLOC_TOP_PAD_": "1"})
     expect("dry run: a variable that is set stays", "MALLOC_TOP_PAD_=1 is already set and is kept" in out, out)
 
