@@ -131,8 +131,9 @@ static unsigned difference_style(const void *object)
 
 const struct shape house_difference_shape = SHAPE_OF(house_difference, house_difference,
 	{ "file", NULL, SHAPE_TEXT(house_difference, file), .title = "Wheel", .style_of = shape_strong },
-	{ "only_in", "Folder that has the wheel; null: both, with different contents.", SHAPE_TEXT(house_difference, only_in),
-	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style });
+	{ "only_in", "Folder that has the wheel; null: both, with different contents.",
+	  SHAPE_TEXT(house_difference, only_in), .unknown = SHAPE_NULL, .title = "How",
+	  .shown = difference_shown, .style_of = difference_style });
 
 static const struct shape wheelhouse_diff_shape = SHAPE_OF(wheelhouse_diff, wheelhouse_diff,
 	{ "a", "The first folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
