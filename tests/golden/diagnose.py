@@ -167,7 +167,7 @@ for name, model, plain, stacks, traced in (
         expect(f"seen-{name}, {how}", (r["bottleneck"], r["verdict"] == "healthy") == ((None, True) if want == "healthy" else (want, False)),
                (r["bottleneck"], r["sentence"]))
 # Other work, on the same GPU: named, and told nothing of its batch.
-for name, work in (("lora", "fine-tuning of adapters (LoRA)"), ("grpo", "reinforcement learning (it generates and trains)"),
+for name, work in (("lora", "fine-tuning of adapters (LoRA)"), ("grpo", "reinforcement learning (generation and training)"),
                    ("unet", "training of a convolutional network"), ("generate", "generation")):
     for files in (without(f"work-{name}", "run.rec.stacks"), [data / f"work-{name}"]):
         j = diagnose("training", *files, what=f"work-{name}")
@@ -179,7 +179,7 @@ j = diagnose("training", data / "aside-fp32", "--model", shape, code=1, what="as
 expect("launches that wait when a look begins are no idle time", j["runs"][0]["step"]["parts"]["idle_s"] < 0.05 * j["runs"][0]["step"]["step_s"], j["runs"][0]["step"])
 # What the modules of the stacks show: other work is named, and its batch is its own.
 for modules, work in (({"peft/tuners/lora/layer": 90}, "fine-tuning of adapters (LoRA)"),
-                      ({"transformers/generation/utils": 90, "torch/autograd/graph": 9}, "reinforcement learning (it generates and trains)"),
+                      ({"transformers/generation/utils": 90, "torch/autograd/graph": 9}, "reinforcement learning (generation and training)"),
                       ({"transformers/generation/utils": 90}, "generation"), ({"torch/nn/modules/conv": 9}, "training of a convolutional network"),
                       ({"transformers/trainer": 90, "torch/autograd/graph": 9}, None), ({"transformers/generation/utils": "x"}, None)):
     stacks = file("work.stacks", json.dumps({"gputune_stacks": 1, "pid": 1, "rank": -1, "samples": 100, "every_s": 0.05, "places": [], "modules": modules},
@@ -326,7 +326,7 @@ for what, name, text in (
     expect(f"synonyms, {what}", abs(r["step"]["step_s"] - 0.5) < 1e-9 and abs(parts["data_s"] - 0.1) < 1e-9 and abs(parts["compute_s"] - 0.3) < 1e-9 and
            abs(parts["optimizer_s"] - 0.05) < 1e-9 and abs(r["figures"]["tokens_per_s"] - 1000) < 1e-6, (r["step"], r["figures"]))
 p = run("training", file("unit.log", "fwd_time=3 bwd_time=4\n" * 10))
-expect("no unit, no time; the names are told", p.code == 5 and all(w in p.err for w in ("no known line", "step_s", "fwd_ms")), p.err)
+expect("no unit, no time; the names are told", p.code == 5 and all(w in p.err for w in ("no line has a known format", "step_s", "fwd_ms")), p.err)
 
 # NCCL's own words.
 f = file("sockets.log", HEAD.format(p=7e9, w=16, n=2, b=64) +

@@ -117,7 +117,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("the value that is wished for goes first", m and m["verdict"] == "helps" and m["after"] == "1024", m)
     code, out, err = run("check", "--all", "--host", machine)
     out = " ".join(out.split())
-    expect("another value is named", "of bfq instead of none: -30.0 %" in out and "of 8 instead" not in out,
+    expect("another value is named", "value bfq instead of none: -30.0 %" in out and "value 8 instead" not in out,
            out[out.find("Measured here"):])
     out = " ".join(run("plan", "--verbose", "--host", machine)[1].split())
     expect("a change's own value", "measured here: +3.1 %" in out and "-90.0 %" not in out, out)
@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as tmp:
     (folder / "ledger.jsonl").write_text(row(here, before="64", after="128", verdict="hurts", ratio=0.8, low=0.7, high=0.9) + "\n")
     out = " ".join(run("check", "--host", machine)[1].split())
     expect("a verdict on what is set", now["current"].startswith("128") and now["verdict"] == "fail" and
-           "of 128 instead of 64: -20.0 %" in out, (now, out[out.find("Measured here"):]))
+           "value 128 instead of 64: -20.0 %" in out, (now, out[out.find("Measured here"):]))
 
     # Settings that were switched as one: what was found of them is said beside each of them, as joint.
     joint = row(here, setting="disk.nr-requests+disk.read-ahead+disk.scheduler", target="", before=None, after=None)

@@ -463,7 +463,7 @@ def check_places():
     expect("unified memory by data sheet and as it is read", 0.98 * seen < by_sheet <= seen and 115e9 < seen < 120e9, (by_sheet, seen))
     # The same machine has the same memory on both pages, and each says what of it is whose.
     words = ("--model", "qwen3-0.6b", "--on", "dgx-spark", "--no-calibration")
-    for kind, lines in (("training", ("available +128.45 GB", "for training +115.60 GB", "reserved +12.84 GB: the system")),
+    for kind, lines in (("training", ("available +128.45 GB", "for training +115.60 GB", "reserved +12.84 GB: for the system")),
                         ("inference", ("available +128.45 GB", "reserved for system, page cache +6.42 GB"))):
         out = common.run("predict", kind, *words).out
         expect(f"unified memory on the page of {kind}", all(re.search(x, out) for x in lines), out)

@@ -158,7 +158,7 @@ def write_spread(model, left):
         low, high = quantile(ratio, .1), quantile(ratio, .9)
         low, high = min(low, 0.97), max(high, 1.03)
         sources = len({model.rows[i]["source"].split("-")[0] for i in at})
-        lines.append(f'\t{{ {low:.3g}, {high:.3g}, {len(at)}, {sources},\n\t  "{len(at)} measurements of {k} from {sources} sources, each predicted without its source" }},')
+        lines.append(f'\t{{ {low:.3g}, {high:.3g}, {len(at)}, {sources},\n\t  "{len(at)} measurements of {k} from {sources} sources, each predicted from the other sources" }},')
     lines.append('\t{ 0.6, 1.4, 0, 0,\n\t  "too few measurements of this precision or kind of GPU: a guess" },')
     text = "\n".join(lines)
     (ROOT / "src/models/training/peak.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */

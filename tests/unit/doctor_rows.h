@@ -252,7 +252,7 @@ static const struct doctor_case doctor_rows[] = {
 	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
 		   "[{'index': 42, 'command': 'python3'}]}]}}",
 	  .signs = "{'processes': [{'pid': 42, 'cpus': '7-15'}]}" },
-	{ IS("memory.slow-access/far", UNSEEN), "no process on a GPU",
+	{ IS("memory.slow-access/far", UNSEEN), "no visible process on a GPU",
 	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
 		   "[{'index': 42, 'command': 'python3'}]}]}}",
 	  .signs = "{'processes': [{'pid': 42, 'cpus': '!denied'}]}" },
@@ -362,7 +362,8 @@ static const struct doctor_case doctor_rows[] = {
 	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=fail@0002:01:00.0" },
 	{ IS("nic.half-speed-twin/lanes", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
 	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=pass@0002:01:00.0" },
-	{ IS("rdma.silently-slow/translation", POSSIBLE), "iommu.passthrough=0, domains are DMA",
+	{ IS("rdma.silently-slow/translation", POSSIBLE),
+	  "iommu.passthrough=0, IOMMU domains are DMA",
 	  .facts = "{" SPARK ", 'kernel': {'iommu': 'DMA', 'args': [{'name': 'iommu.passthrough', "
 		   "'text': '0'}]}}" },
 	{ IS("rdma.silently-slow/translation", EXCLUDED), "identity",

@@ -386,8 +386,8 @@ static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb
 	if (!why)
 		return 0;
 	err_set(e, -EBADMSG, "could not %s %s in %s: %s", verb, k->name, path, why);
-	err_hint(e, "behind " MARK "N: expected N arguments of gputune, where the kernel reads "
-		    "them; repair them, or remove them with the mark");
+	err_hint(e, "after " MARK "N the kernel must read N arguments of gputune: restore them, or "
+		    "remove them and " MARK "N");
 	return -EBADMSG;
 }
 

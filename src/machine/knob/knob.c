@@ -39,7 +39,7 @@ static const struct {
 			"networkd)",
 			"the previous value is restored" },
 	[KNOB_UNIT] = { "unit", "the links of systemd for %s", "enable or disable %s",
-			"the unit's own link", "the previous enable state is restored" },
+			"the unit's enable link", "the previous enable state is restored" },
 	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s",
 			 "stored by the pool", "the previous value is restored" },
 	[KNOB_HELPER] = { "helper", "the vendor's program (%s)", "the vendor's program (%s)",

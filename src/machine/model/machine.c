@@ -17,7 +17,7 @@ const struct shape session_shape = SHAPE_OF(session, session,
 	FACT(session, links, "Links", NULL));
 
 const struct shape config_shape = SHAPE_OF(config, config,
-	FACT(config, tuned_profile, "Profile of tuned", NULL),
+	FACT(config, tuned_profile, "TuneD profile", NULL),
 	FACT(config, boot_menu, "Boot menu", NULL),
 	FACT(config, unread, "Files not read", NULL),
 	FACT_LIST(config, assignments, "Assignments", assignment),

@@ -339,8 +339,8 @@ static const struct shape_row compare_summary_rows[] = {
 static const struct shape compare_summary_shape = SHAPE(compare, compare_summary);
 
 static const struct shape_row compare_rows[] = {
-	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
-	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
+	{ "a", "Id of the saved result.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
+	{ "b", "Id of the saved result.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
 	{ "level", "Confidence level of the intervals.", SHAPE_REAL(compare, level) },
 	{ "threshold", "Smallest difference that counts.", SHAPE_REAL(compare, threshold),
 	  .title = "smallest difference that counts" },

@@ -283,7 +283,7 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 		};
 	return (struct bench_limit){
 		true, least,
-		"read: sum of all active NVLinks of a GPU, one direction: the maximum of a ring"
+		"read: all active NVLinks of a GPU in one direction, the maximum of a ring"
 	};
 }
 

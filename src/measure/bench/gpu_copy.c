@@ -563,7 +563,9 @@ static struct bench_limit pcie_limit(const struct bench_env *env, const struct c
 	if (g && fact_or(&g->c2c, 0) == 1)
 		return (struct bench_limit){ .source = "unknown: the link is NVLink-C2C" };
 	if (gen < 1 || gen > 6 || width < 1)
-		return (struct bench_limit){ .source = "unknown: PCIe link not reported" };
+		return (struct bench_limit){
+			.source = "unknown: the driver does not report the PCIe link"
+		};
 	return (struct bench_limit){
 		true, lane[gen] * (double)width * ways_of(arg),
 		arena_printf(env->a,
@@ -580,7 +582,9 @@ static struct bench_limit nvlink_limit(const struct bench_env *env, const struct
 	size_t n = 0;
 
 	if (!g)
-		return (struct bench_limit){ .source = "unknown: links not reported" };
+		return (struct bench_limit){
+			.source = "unknown: the driver does not report the links"
+		};
 	LIST_FOR_EACH (const struct nvlink, l, &g->links) {
 		const char *type = fact_text(&l->remote_type, "");
 
@@ -592,7 +596,9 @@ static struct bench_limit nvlink_limit(const struct bench_env *env, const struct
 		n++;
 	}
 	if (!(mbs > 0))
-		return (struct bench_limit){ .source = "unknown: no NVLink between them reported" };
+		return (struct bench_limit){
+			.source = "unknown: the driver reports no NVLink between them"
+		};
 	return (struct bench_limit){
 		true, mbs / 1e3 * ways_of(arg),
 		arena_printf(env->a, "signalling rate of %zu NVLinks, times %zu", n, arg->n)

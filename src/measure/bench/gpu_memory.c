@@ -266,7 +266,7 @@ static int memory_verify(void *state, struct err *e)
 				  "the triad", e);
 	case ENGINE_SET:
 		return gpu_verify(p, &s->timer, GPU_CHECK_SET, s->to, bytes, data_from, 0,
-				  "the data set", e);
+				  "the filled memory", e);
 	default:
 		return gpu_verify(p, &s->timer, GPU_CHECK_DATA, s->to, bytes, data_from, 0,
 				  "the copy", e);

@@ -291,10 +291,11 @@ static void bench_page_figures_of(struct doc *d, const struct record *r, const c
 	node_drop_empty(t);
 	if (apart)
 		doc_text(d,
-			 "%zu more pairs (GPU and GPU, or GPU and NUMA node) are unremarkable and "
-			 "only in the matrices below%s. --verbose lists all.",
+			 "%zu more pairs (GPU and GPU, or GPU and NUMA node) have no remark: only "
+			 "the matrices below show them%s. --verbose lists all.",
 			 apart,
-			 missed ? arena_printf(d->arena, "; %zu were not reached", missed) : "");
+			 missed ? arena_printf(d->arena, "; %zu pairs were not measured", missed)
+				: "");
 	figures_bars(d, r, bench);
 	/* Of memory there is a drawing of its own, with the steps of the caches. */
 	if (strcmp(bench, "memory-latency") != 0)

@@ -12,7 +12,7 @@ static void with_reading(const struct rule_facts *e, const char *setting, struct
 	rule_by_setting(e, setting, measured ? CAUSE_LIKELY : CAUSE_POSSIBLE, out);
 	if (out->likelihood == CAUSE_POSSIBLE)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "%s; the effect was not measured (--files or --dir)", out->text);
+			    "%s; to measure the effect, give --files or --dir", out->text);
 }
 
 static void read_ahead(const struct rule_facts *e, struct judged *out)

@@ -68,7 +68,7 @@ static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
 	else if (c->rule)
 		c->rule(e, out);
 	else if (!c->setting)
-		*out = (struct judged){ CAUSE_UNSEEN, "no value that gputune reads shows it",
+		*out = (struct judged){ CAUSE_UNSEEN, "gputune reads no value that would show it",
 					NULL };
 	else
 		rule_by_code(e, c->setting, c->code, c->weight, out);

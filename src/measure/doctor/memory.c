@@ -150,7 +150,7 @@ static void no_huge(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "memory.thp-enabled", CAUSE_LIKELY, out);
 	if (out->likelihood == CAUSE_LIKELY && figure_of(c, "latency", &ns))
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s: a load from 64 MiB on requested huge pages takes %.1f ns (%s)",
+			    "%s: with huge pages requested, a load from 64 MiB takes %.1f ns (%s)",
 			    out->text, ns, c->variant);
 }
 
@@ -193,7 +193,7 @@ static void doctor_memory_far(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_NOT_HERE, "one NUMA node");
 		return;
 	}
-	verdict_set(e, out, CAUSE_UNSEEN, "no process on a GPU whose CPUs are known is visible");
+	verdict_set(e, out, CAUSE_UNSEEN, "no visible process on a GPU has a known CPU list");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			LIST_FOR_EACH (struct observed_process, o, &e->signs->processes) {

@@ -49,7 +49,7 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 
 	if (!v || !*fact_text(&v->value, "") || *v->value.v == '^') {
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "no visible device list excludes all RDMA devices");
+			    "every visible device list allows an RDMA device");
 		return;
 	}
 	list_count(e, v->value.v, &names, &known);

@@ -67,7 +67,8 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 	const char *list;
 
 	if (!v) {
-		verdict_set(e, out, CAUSE_EXCLUDED, "NCCL_IB_HCA is not set in any visible place");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "no visible file or environment sets NCCL_IB_HCA");
 		return;
 	}
 	list = fact_text(&v->value, "");

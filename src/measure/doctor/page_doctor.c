@@ -217,8 +217,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	const size_t *n = v->count;
 
 	if (v->m->partial && v->named)
-		doc_text(d, "Judged by the pasted output, not by this machine; anything that it "
-			    "does not show is unknown.");
+		doc_text(d, "Judged by the pasted output, not by this machine. Facts that are not "
+			    "in the output are unknown.");
 	if (v->unknown) {
 		doctor_page_unknown(d, v);
 		return d;

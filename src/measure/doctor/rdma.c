@@ -82,8 +82,8 @@ static void translated(const struct rule_facts *e, struct judged *out)
 			    value && strcmp(value, "0") == 0 && strcmp(k->iommu.v, "identity") != 0
 				    ? CAUSE_POSSIBLE
 				    : CAUSE_EXCLUDED,
-			    "%s%s, domains are %s",
-			    value ? "iommu.passthrough=" : "no iommu.passthrough",
+			    "%s%s, IOMMU domains are %s",
+			    value ? "iommu.passthrough=" : "iommu.passthrough is not set",
 			    value ? value : "", k->iommu.v);
 }
 

@@ -54,8 +54,8 @@ static const char *ledger_view_text_of(struct arena *a, const struct ledger_answ
 
 	if (is_on(value, r))
 		return text;
-	return arena_printf(a, "of %s instead of %s: %s", r->after,
-			    r->before ? r->before : "the data set", text);
+	return arena_printf(a, "value %s instead of %s: %s", r->after,
+			    r->before ? r->before : "another value", text);
 }
 
 /* Of several targets the first that something holds for; else the first that something held for. */
@@ -356,7 +356,7 @@ static const struct shape_row recommendation_rows[] = {
 	{ "relation", NULL, SHAPE_CHOICE(recommendation, rel, relations) },
 	{ "value", NULL, SHAPE_TEXT(recommendation, value), .unknown = SHAPE_NULL },
 	{ "because", NULL, SHAPE_TEXT(recommendation, because), .unknown = SHAPE_NULL },
-	{ "source", "null: the source of the setting.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
+	{ "source", "null: same as of the setting.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
 };
 static const struct shape recommendation_shape = SHAPE(recommendation, recommendation);
 

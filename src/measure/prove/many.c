@@ -211,7 +211,7 @@ static int blocks(struct many *m, struct screen_effect *x, bool admitted, struct
 			want = screen_blocks(m->n, noise.sd, min_effect);
 		else if (k >= 2)
 			return err_set(e, -EIO,
-				       "too few mixtures could be measured to separate "
+				       "too few mixtures were measured to separate the effects of "
 				       "the settings");
 		else
 			want = 2;

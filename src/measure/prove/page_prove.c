@@ -529,7 +529,7 @@ static const struct shape_row proof_member_rows[] = {
 	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
 	{ "confirmed", "Result of the whole set divided by the result without this setting and those left out with it.",
 	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
-	{ "left_out", "Number of settings left out together, itself included.", SHAPE_COUNT(proof_member, of),
+	{ "left_out", "Number of settings left out together, including this one.", SHAPE_COUNT(proof_member, of),
 	  SHAPE_WHEN(proof_member, confirmed), .later = true },
 };
 static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
@@ -545,14 +545,14 @@ static const struct shape proof_conditions_shape = SHAPE(record_conditions, proo
 static const char *const sides[] = { "a", "b" };
 static const struct shape_row proof_window_rows[] = {
 	{ "part", NULL, SHAPE_CHOICE_BY(proof_window, part, proof_part_name, PART_CONFIRM + 1) },
-	{ "pair", "Number of the window in its part.", SHAPE_COUNT(proof_window, pair) },
+	{ "pair", "Number of the window within its part.", SHAPE_COUNT(proof_window, pair) },
 	{ "state", "Active settings.", SHAPE_TEXT(proof_window, state) },
 	{ "side", NULL, SHAPE_EITHER(proof_window, b, sides) },
 	{ "at_s", NULL, SHAPE_REAL(proof_window, at_s) },
 	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
 	{ "values", "Figures in the order of measured_with.figures.",
 	  SHAPE_REAL_ARRAY(proof_window, value, n), .unknown = SHAPE_NULL },
-	{ "void", "Reason why it does not count.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
+	{ "void", "Reason why the window is not used.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
 };
 static const struct shape proof_window_shape = SHAPE(proof_window, proof_window);
 

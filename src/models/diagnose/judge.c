@@ -444,9 +444,10 @@ static void rule_accumulation(const struct judging *j, struct judged_cause *out)
 	judged_cite_trait(j, out, j->r->traits[TRAIT_ACCUMULATION]);
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
-		judged_set_text(j, out, IS_EXCLUDED, comm,
-				"%.0f micro-batches per step, %.1f %% of it exposed communication",
-				j->r->accumulation, 100 * comm);
+		judged_set_text(
+			j, out, IS_EXCLUDED, comm,
+			"%.0f micro-batches per step; exposed communication is %.1f %% of the step",
+			j->r->accumulation, 100 * comm);
 	else
 		judged_set_text(j, out, IS_POSSIBLE, comm / 2,
 				"a step has one micro-batch: two per step, at twice the global "
@@ -547,7 +548,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "turn activation checkpointing off, or make it selective", RECORD, "no-checkpointing" },
 	{ "precision", "matrix multiplications use a slow number format", rule_precision,
 	  "autocast or BF16 weights; torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
-	{ "pageable", "copies from pageable memory", rule_pageable,
+	{ "pageable", "copies use pageable memory", rule_pageable,
 	  "pin_memory=True and non_blocking=True", NSYS, NULL },
 	{ "accumulation", "gradients are all-reduced in every micro-batch", rule_accumulation,
 	  "accumulate gradients under no_sync()", NULL, "no-sync" },
@@ -637,7 +638,7 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	if (tokens < TOKENS_FEW && cost > 0.3 && isfinite(r->split.step_s)) {
 		judged_set_text(j, out, IS_CERTAIN, cost,
 				"%.0f tokens per micro-batch: %.0f %% of the step time does not "
-				"depend on its size",
+				"depend on the micro-batch size",
 				tokens, 100 * cost);
 		judged_cite_sum(j, out, FIGURE_OPTIMIZER_S);
 	} else if (tokens < (judging_gpu(j) ? TOKENS_SOME : TOKENS_FEW / 2) &&

@@ -193,7 +193,7 @@ static const char *because(const struct judging *j, const struct rank_summary *s
 	if (!isfinite(clock) || !isfinite(slow->clock_mhz))
 		return "";
 	if (slow->clock_mhz > 0.95 * clock)
-		return arena_printf(j->a, "; its GPU clock is that of the others, %.0f MHz",
+		return arena_printf(j->a, "; its GPU clock equals that of the others, %.0f MHz",
 				    slow->clock_mhz);
 	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
 			    slow->clock_mhz, clock,

@@ -215,8 +215,8 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 		judged_cite_sum(j, out, FIGURE_COPY_S);
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 		judged_set_text(j, out, IS_LIKELY, fmin(share, judging_idle(j)),
-				"the host waits for copies for %.0f %% of a step, as it does for "
-				"those from pageable memory",
+				"the host waits for copies for %.0f %% of a step, which is typical "
+				"of pageable memory",
 				100 * share);
 	} else
 		judged_set_text(j, out, IS_POSSIBLE, share,
@@ -286,7 +286,7 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 			out->share = fmax(idle, 0);
 			out->against = arena_printf(j->a,
 						    "the GPUs were idle for only %.0f %% of the "
-						    "time: the rest of the wait is hidden",
+						    "time: computation hides the rest of the wait",
 						    100 * idle);
 		}
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);

@@ -217,8 +217,8 @@ static int log_read_all(struct run_evidence *ev, size_t file, const char *text, 
 	ev->files[file].used = w->used_lines;
 	ev->files[file].format = log_format_of(w);
 	if (!w->used_lines)
-		code = err_set(e, -ENOTSUP, "%s: no known line; %s", ev->files[file].path,
-			       read_names_said);
+		code = err_set(e, -ENOTSUP, "%s: no line has a known format; %s",
+			       ev->files[file].path, read_names_said);
 	free(w->buf);
 	free(w);
 	return code;

@@ -327,7 +327,9 @@ static int recording_read_all(struct run_evidence *ev, size_t file, const char *
 		return err_set(e, -EBADMSG, "%s:%zu: invalid or truncated JSON after this line",
 			       ev->files[file].path,
 			       1 + (size_t)csv_lines(text, s < end ? s : end));
-	return told ? 0 : err_set(e, -ENOTSUP, "%s: no step and no rate", ev->files[file].path);
+	return told ? 0
+		    : err_set(e, -ENOTSUP, "%s: neither step times nor rates",
+			      ev->files[file].path);
 }
 
 const struct evidence_format evidence_json = { .name = "Hugging Face Trainer results",

@@ -52,7 +52,7 @@ static const struct {
 } works[] = {
 	{ "trl/trainer/grpo_trainer", NULL, "reinforcement learning (GRPO)", 0.2, NULL },
 	{ "transformers/generation", "torch/autograd/graph",
-	  "reinforcement learning (it generates and trains)", 0.1, NULL },
+	  "reinforcement learning (generation and training)", 0.1, NULL },
 	{ "transformers/generation", NULL, "generation", 0.1, NULL },
 	{ "peft/tuners", NULL, "fine-tuning of adapters (LoRA)", 0.05, NULL },
 	{ "diffusers", NULL, "diffusion", 0.1, NULL },

@@ -222,10 +222,10 @@ static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
 {
 	if (what == FOR_VLLM && out->node->unified)
 		env_add(a, out,
-			(struct gen_var){
-				"RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
-				.reason = "with Ray, weights in memory shared by CPU and GPU count "
-					  "as pressure, and workers are killed" });
+			(struct gen_var){ "RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
+					  .reason =
+						  "Ray counts weights in memory shared by CPU and "
+						  "GPU as memory pressure and kills workers" });
 }
 
 static void judge_versions(struct arena *a, struct gen_envs *e)
@@ -237,20 +237,20 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 
 		for (size_t k = 0; k < v->n; k++)
 			if (v->vars[k].known == NCCL_NOT_YET)
-				gen_problem_add(
-					a, e,
-					&(struct gen_problem){
-						.code = "nccl-too-old",
-						.node = v->node->name,
-						.fatal = true,
-						.says = arena_printf(
-							a,
-							"NCCL there is %s, but %s requires %s or "
-							"later: older releases silently ignore it",
-							v->node->nccl, v->vars[k].name,
-							v->vars[k].since),
-						.fix = arena_printf(a, "NCCL %s or later",
-								    v->vars[k].since) });
+				gen_problem_add(a, e,
+						&(struct gen_problem){
+							.code = "nccl-too-old",
+							.node = v->node->name,
+							.fatal = true,
+							.says = arena_printf(
+								a,
+								"this node has NCCL %s, but %s "
+								"requires %s or later: older "
+								"releases silently ignore it",
+								v->node->nccl, v->vars[k].name,
+								v->vars[k].since),
+							.fix = arena_printf(a, "NCCL %s or later",
+									    v->vars[k].since) });
 		if (i && first->nccl && v->node->nccl && strcmp(first->nccl, v->node->nccl) != 0)
 			gen_problem_add(a, e,
 					&(struct gen_problem){

@@ -152,7 +152,7 @@ static const struct shape_row serve_plan_rows[] = {
 	{ "wanted_bytes", "Per GPU.", SHAPE_REAL(serve_plan, wanted_bytes) },
 	{ "total_bytes", "Per GPU, or of the machine if CPU and GPU share memory.", SHAPE_REAL(serve_plan,
 	  total_bytes) },
-	{ "free_bytes", "The part of it that is free now.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
+	{ "free_bytes", "Memory that is free now.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
 	{ "free_from", NULL, A_TEXT(serve_plan, free_from) },
 	{ "ttft_ms", NULL, SHAPE_OBJECT(serve_plan, p.ttft, figure) },
 	{ "tpot_ms", NULL, SHAPE_OBJECT(serve_plan, p.tpot, figure) },

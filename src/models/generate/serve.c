@@ -581,7 +581,7 @@ static void gen_serve_trtllm(const struct flags *f, const struct gen_envs *e)
 	gen_word_add(a, f->c, "trtllm-serve", "TensorRT-LLM's server");
 	gen_word_add(a, f->c, "serve", NULL);
 	gen_word_add(a, f->c, f->ask->model, model_why(f->ask->model));
-	gen_option_add(a, f->c, "--backend", "pytorch", "loads the checkpoint as it is");
+	gen_option_add(a, f->c, "--backend", "pytorch", "loads the checkpoint without conversion");
 	put_size(f);
 	put_load(f);
 	put_memory(f);

@@ -102,7 +102,8 @@ static void offloaded(struct arena *a, const struct train_setup *s, struct train
 		a, out,
 		&(struct train_item){ "zero_optimization.offload_param.device", "cpu", true,
 				      "offloads weights too: otherwise training does not fit" });
-	add(a, out, "zero_optimization.offload_param.pin_memory", "true", "as above");
+	add(a, out, "zero_optimization.offload_param.pin_memory", "true",
+	    "copies from pageable memory do not overlap");
 }
 
 static void zero(struct arena *a, const struct train_setup *s, struct train_items *out)
@@ -267,8 +268,8 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 		 "per-parameter sharding: overlaps automatically and has fewer options than "
 		 "version 1");
 	word(a, out, arena_printf(a, "%sauto_wrap_policy", prefix), "TRANSFORMER_BASED_WRAP",
-	     "each block is a unit: while one computes, the next is gathered; transformers' models "
-	     "name the class themselves");
+	     "each block is an FSDP unit: while one computes, the next is gathered; transformers' "
+	     "models define the class");
 	fsdp_add(a, out, arena_printf(a, "%sreshard_after_forward", prefix),
 		 again ? "true" : "false",
 		 again ? "weights are freed after the forward pass and gathered again: the memory "

@@ -449,8 +449,8 @@ static void advise_notes(struct adviser *v)
 			     r->multiply + r->attention, r->total,
 			     v->facts->clock_max > 0 ? "" : "; no machine was inspected"));
 	if (p->q.arch.guessed)
-		note(v, "the model's shape is a guess: its intervals are wider, but not those of "
-			"the gains");
+		note(v, "the model's shape is a guess, which widens the intervals of its figures, "
+			"but not those of the gains");
 }
 
 static const char *layout_options(const struct adviser *v, int tp, int pp, int copies)

@@ -148,7 +148,7 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 		return;
 	}
 	if (!s) {
-		c->known_from = "no two measurements differ only in this: using the widest "
+		c->known_from = "no two measurements differ only in this change: using the widest "
 				"interval of all kinds of change";
 		return;
 	}
@@ -157,7 +157,8 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 			? CONFIDENCE_HIGH
 			: CONFIDENCE_MEDIUM;
 	c->known_from = arena_printf(
-		v->arena, "%d pairs of measurements of %d model%s that differ only in this%s",
+		v->arena,
+		"%d pairs of measurements of %d model%s that differ only in this change%s",
 		s->pairs, s->families, PLURAL(s->families),
 		s->hardware == h ? "" : ", most or all of them on other hardware");
 }
@@ -175,7 +176,7 @@ static const struct sentences {
 			   "and attention-kernel support",
 			   "your own tasks at your longest context; TPOT there" },
 	[CHANGE_LAYOUT] = { "fewer GPUs per request slow each token; more GPUs add all-reduces",
-			    "TPOT and TTFT at this concurrency, both ways" },
+			    "TPOT and TTFT at this concurrency, with and without the change" },
 	[CHANGE_MACHINES] = { "more machines to buy, maintain and cool; one failed machine stops a "
 			      "whole tensor-parallel group",
 			      "\"bench collectives\" between the machines at the message sizes of "
@@ -190,10 +191,11 @@ static const struct sentences {
 			    "the prefix-cache hit ratio under your own requests" },
 	[CHANGE_CHUNK] = { "larger chunks need more memory and delay other requests' tokens; "
 			   "smaller ones read the weights more often",
-			   "TTFT and inter-token latency under load, both ways" },
-	[CHANGE_GRAPHS] = { "memory for the graphs and a longer startup", "TPOT with both" },
+			   "TTFT and inter-token latency under load, with both chunk sizes" },
+	[CHANGE_GRAPHS] = { "memory for the graphs and a longer startup",
+			    "TPOT with and without graphs" },
 	[CHANGE_ENGINE] = { "a different engine: features, models and formats differ",
-			    "the same requests with both" },
+			    "the same requests with both engines" },
 	[CHANGE_MODEL] = { "a different model: quality is not compared",
 			   "your own tasks with both models" },
 	[CHANGE_CLOCK] = { "power and heat; no gain where memory is the limit",

@@ -335,7 +335,7 @@ static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, 
 						   .fitted = p };
 	}
 	if (c->n_figures == before) {
-		r->skipped = "no predictable figure";
+		r->skipped = "gputune predicts none of its figures";
 		return;
 	}
 	r->group = calibrate_group_of(a, c, r->q.ask.engine, hardware_of(r->q.ask.place.gpu));

@@ -49,7 +49,7 @@ static const struct shape_row calibrate_run_rows[] = {
 	{ "batch", NULL, SHAPE_COUNT(calibrate_run, q.ask.batch), WHERE_IT_COUNTS },
 	{ "prompt_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.prompt), WHERE_IT_COUNTS },
 	{ "output_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.output), WHERE_IT_COUNTS },
-	{ "skipped", "Reason why it does not count.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
+	{ "skipped", "Reason why the run is not used.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_LIST(calibrate_run, figures, n_figures, calibrate_figure) },
 };
 static const struct shape calibrate_run_shape = SHAPE(calibrate_run, calibrate_run);

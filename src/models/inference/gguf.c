@@ -163,7 +163,7 @@ int gguf_model(const struct gguf *g, struct model_file *out, struct err *e)
 	if (g->files < gguf_files(g) || (g->keys.tensors && t.count < g->keys.tensors))
 		return err_set(
 			e, -EINVAL,
-			"%.120s is the first of %d files: the others are required for its size",
+			"%.120s is the first of %d files: the model's size requires the others",
 			g->name, gguf_files(g));
 	add_layers(&t);
 	code = gguf_shape(a, g->name, &g->keys, &t, &f.arch, &said, e);

@@ -120,9 +120,8 @@ static void gguf_note_latent(struct arena *a, const struct gguf_tensors *t, cons
 				a, said,
 				arena_printf(
 					a,
-					"no attn_k_b (as in files from before 2025): llama.cpp "
-					"then caches all heads, %.0f times the cache predicted "
-					"here",
+					"the file has no attn_k_b (as before 2025): llama.cpp then "
+					"caches all heads, %.0f times the cache predicted here",
 					s->heads * (double)(s->nope_dim + s->rope_dim + s->v_dim) /
 						(s->kv_lora + s->rope_dim)));
 			return;

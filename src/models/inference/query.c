@@ -101,7 +101,7 @@ static const struct format *as_stored(struct arena *a, const struct query *q,
 		return f;
 	out = ARENA_NEW(a, struct format);
 	*out = *f;
-	out->note = "as the quantization configuration lists them";
+	out->note = "by the quantization configuration";
 	out->experts = s->experts > 0 ? s->experts : f->experts;
 	out->dense = s->dense > 0 ? s->dense : f->dense;
 	out->shared = s->shared > 0 ? s->shared : f->shared;
@@ -202,8 +202,8 @@ static void query_release(struct arena *a, const struct infer_options *w, struct
 				     first, last, releases[i].read));
 		return;
 	}
-	note(q,
-	     arena_printf(a, "%s %.20s: no built-in measurement names its release", name, at + 1));
+	note(q, arena_printf(a, "%s %.20s: no built-in measurement of this engine names a release",
+			     name, at + 1));
 }
 
 /* A stage has a layer at least. */

@@ -220,7 +220,7 @@ static const char *shown_value(struct arena *a, const struct serving_view *v, co
 	for (size_t i = 0; i < v->n; i++)
 		if (strlen(v->values[i].name) == n && strncmp(v->values[i].name, name, n) == 0)
 			return with_unit(a, &v->values[i]);
-	return "an unknown value";
+	return "unknown";
 }
 
 static const char *filled(struct arena *a, const struct serving_view *v, const char *template)

@@ -115,8 +115,9 @@ static void train_judge_by_host(struct state *s)
 	add(s,
 	    (struct train_cause){
 		    .what = "several ranks on one GPU",
-		    .measure = "number of processes on each GPU during training (gputune monitor, "
-			       "nvidia-smi), expected one; whether each rank sets its device",
+		    .measure =
+			    "number of processes on each GPU during training (gputune monitor, "
+			    "nvidia-smi), which should be one; whether each rank sets its device",
 		    .needs = fmax(1, s->ratio),
 		    .needs_unit = "ranks on the fullest GPU (approximately)",
 		    .excluded = s->ratio > each + 0.5,

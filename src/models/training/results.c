@@ -60,7 +60,7 @@ static const struct shape_row train_memory_rows[] = {
 	{ "waste_bytes", "Allocator fragmentation.",
 	  SHAPE_REAL(train_memory, waste), .title = "allocator fragmentation", .unit = "GB" },
 	{ "reused_bytes", "Negative: gradients that reuse memory of activations freed by the backward pass.",
-	  SHAPE_REAL(train_memory, reused), .title = "gradients in memory of activations", .unit = "GB" },
+	  SHAPE_REAL(train_memory, reused), .title = "gradients in reused activation memory", .unit = "GB" },
 	{ "limit_bytes", "Memory available to training.", SHAPE_REAL(train_memory, limit) },
 	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure), .title = "memory per GPU" },
 	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },
@@ -132,7 +132,7 @@ static const struct shape_row train_point_rows[] = {
 	  .title = "step time", .unit = "s" },
 	{ "tokens_per_s", NULL, SHAPE_REAL(train_point, tokens_s), SHAPE_WHEN(train_point, possible),
 	  .title = "throughput", .unit = "tokens/s" },
-	{ "efficiency_ratio", "Rate per GPU relative to the first possible point.",
+	{ "efficiency_ratio", "Rate per GPU relative to the first point that fits.",
 	  SHAPE_OBJECT(train_point, efficiency, figure), SHAPE_WHEN(train_point, possible),
 	  .title = "efficiency" },
 	{ "exposed_ratio", "Share of exposed communication in a step.",
@@ -231,7 +231,7 @@ static const struct shape_row train_row_rows[] = {
 	{ "high", NULL, SHAPE_REAL(train_row, high), .unknown = SHAPE_NULL },
 	{ "measured_memory_gib", NULL, SHAPE_REAL(train_row, memory), .unknown = SHAPE_ZERO },
 	{ "predicted_memory_gib", NULL, SHAPE_REAL(train_row, memory_predicted), .unknown = SHAPE_NULL },
-	{ "skipped", "Reason why it does not count.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
+	{ "skipped", "Reason why the row is not used.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
 };
 static const struct shape train_row_shape = SHAPE(train_row, train_row);
 

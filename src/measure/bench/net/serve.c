@@ -190,7 +190,7 @@ static int ready_test(struct session *s, struct err *e)
 	size_t n;
 
 	if (s->streams || !s->start.kind)
-		return err_set(e, -EBADMSG, "\"ready\" came before a test began");
+		return err_set(e, -EBADMSG, "the client sent \"ready\" before a test began");
 	if (s->start.kind == TEST_CONNECT || is_rdma(s->start.kind))
 		return frames_put(&s->frames, &answer, SESSION_WRITE_MS);
 	if (!all_arrived(s))
@@ -222,7 +222,7 @@ static int put_counts(struct session *s, struct err *e)
 		pthread_mutex_unlock(&s->lock);
 		f.counts.at_ns = net_now_ns();
 	} else {
-		return err_set(e, -EBADMSG, "counts came before a test began");
+		return err_set(e, -EBADMSG, "the client sent counts before a test began");
 	}
 	f.counts.cpu_ns = net_cpu_ns() - s->cpu_ns;
 	if (!s->rdma) {
@@ -241,7 +241,7 @@ static int verbs_test(struct session *s, const struct frame_verbs *theirs, struc
 	int r;
 
 	if (!s->rdma)
-		return err_set(e, -EBADMSG, "a queue pair came before a test began");
+		return err_set(e, -EBADMSG, "the client sent a queue pair before a test began");
 	r = rdma_serve_connect(s->rdma, theirs, &f.verbs, e);
 	return r ? r : frames_put(&s->frames, &f, SESSION_WRITE_MS);
 }
