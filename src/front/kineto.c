@@ -25,7 +25,7 @@
 #include "models/inject/look.h"
 
 enum {
-	ASKERS_MAX = 256,
+	ASKERS_MAX = STACK_PROCESSES_MAX,
 	MESSAGE_MAX = 4096,
 	TRACE_BYTES_MAX = 64 << 20,
 	TRIES_MAX = 6,

@@ -258,6 +258,7 @@ events = [event("kernel", "gemm", 1000.0, 50.0), event("gpu_memcpy", "Memcpy Hto
 open(path, "w").write(json.dumps({"schemaVersion": 1, "traceEvents": events}))
 assert request(3)
 assert request(1, 77) == ""
+assert all(request(3, 1 << 20 | i) for i in range(2000)), "a job of many processes"
 sys.exit(3)
 """
 (tmp / "kineto.py").write_text(KINETO)
