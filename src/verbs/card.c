@@ -52,6 +52,9 @@ static void look_at_changes(struct door *d, struct host *h, struct card_answer *
 	for (size_t i = 0; i < j.n; i++)
 		out->interrupted |= j.items[i].state == TRANSACTION_INCOMPLETE;
 	for (size_t i = 0; i < n; i++) {
+		if (i && rows[i].hold == rows[i - 1].hold &&
+		    strcmp(rows[i].e->id, rows[i - 1].e->id) == 0)
+			continue; /* the same on another target */
 		if (rows[i].hold == HOLD_OURS)
 			add_id(&active, rows[i].e->id, ++n_active);
 		else if (hold_is_gone(rows[i].hold))

@@ -4,7 +4,7 @@
 
 #include "look/settings/findings.h"
 #include "measure/prove/ledger_view.h"
-#include "verbs/door.h"
+#include "verbs/change.h"
 #include "verbs/page_check.h"
 
 struct explain_ask {
@@ -33,6 +33,8 @@ struct explain_verb_answer {
 	struct explain_answer result;
 	const struct machine *m;
 	struct findings findings;
+	struct profile profile;
+	struct plan plan;
 	const struct findings *by_profile; /* PROFILES of them */
 	const struct ledger *ledger;
 	struct listing found;
@@ -77,7 +79,8 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	const struct profile_ask wanted = { .profile = ask->profile };
 	const struct setting *s = find_setting(d, ask->id, out);
 	struct err e = { 0 };
-	struct profile p;
+	struct profile *p = &out->profile;
+	struct plan_target w;
 	HOST_AUTO *h = NULL;
 	int code;
 
@@ -88,15 +91,19 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 			       ? door_fail(d, EXIT_USAGE, &e)
 			       : door_refuse(d, EXIT_USAGE, "\"%s\" matches more than one setting",
 					     ask->id);
-	code = door_profile(d, &wanted, &p);
+	code = door_profile(d, &wanted, p);
 	if (code)
 		return code;
 	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
 	out->m = door_machine(d, h, &(struct door_look){ .config = true });
-	profile_one(d->arena, &p, s->id);
-	settings_check(d->arena, out->m, &p, door_read_knob, h, &out->findings);
+	profile_one(d->arena, p, s->id);
+	settings_check(d->arena, out->m, p, door_read_knob, h, &out->findings);
+	w = door_target(d, h, p, NULL);
+	if (d->page)
+		plan_make(d->arena, out->m, &w, &out->findings, door_read_knob, door_exact_knob, h,
+			  &out->plan);
 	out->by_profile = ask_profiles(d, s->id, out->m, h);
 	out->ledger = door_ledger(d, h, out->m);
 	out->result = explain_answer_of(d->arena, s, &out->findings, out->ledger);
@@ -121,10 +128,13 @@ VERB_OTHER(explain_other, explain_ask, explain_verb_answer, is_search(v), &v->fo
 static struct doc *explain_page(struct arena *a, const struct explain_ask *ask,
 				const struct explain_verb_answer *x, const struct page_view *view)
 {
-	(void)view;
-	return is_search(x)
-		       ? page_found(a, ask->id, &x->found)
-		       : page_explain(a, x->result.s, x->m, &x->findings, x->by_profile, x->ledger);
+	const struct check_view how = { .verbose = view->verbose,
+					.ledger = x->ledger,
+					.plan = &x->plan };
+
+	return is_search(x) ? page_found(a, ask->id, &x->found)
+			    : page_explain(a, x->result.s, x->m, &x->profile, &x->findings,
+					   x->by_profile, &how);
 }
 
 VERB_ANSWER(explain_answer_any, explain_answer, explain_ask, explain_verb_answer)

@@ -299,44 +299,9 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 /* Everything about one setting: what, why, when not, how, risk, recommendations of the profiles,
  * sources, state here. */
 
-static const char *platforms(struct arena *a, unsigned on)
-{
-	TEXT_AUTO t = { 0 };
-	const char *name;
-
-	if (on == ON_ALL || on == ON_GPU)
-		return on == ON_ALL ? "all" : "any with a GPU";
-	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
-		if (on & 1u << bit)
-			text_printf(&t, "%s%s", t.len ? ", " : "", name);
-	return arena_strdup(a, t.s ? t.s : "");
-}
-
-static void recommendations_table(struct doc *d, const struct setting *s)
-{
-	struct node *t;
-
-	if (!s->n_opinions)
-		return;
-	doc_heading(d, 2, "Target values by profile");
-	t = DOC_TABLE(d, NULL, "!Profile", "!Platform", "~Wanted", "~Because", "Source");
-	for (size_t i = 0; i < s->n_opinions; i++) {
-		const struct recommendation *o = &s->opinions[i];
-
-		NODE_ROW(d, t, cell_as(STYLE_CODE, profile_name(o->profile)),
-			 cell(platforms(d->arena, o->on)),
-			 cell(recommendation_text(d->arena, o, s->unit)),
-			 cell(o->because ? o->because : ""), cell(o->source ? o->source : ""));
-	}
-	node_drop_empty(t);
-	if (s->want)
-		doc_text(d, "The default profile may derive its value from the machine's facts; "
-			    "the table shows the fallback.");
-}
-
-/* Beside the profiles: vendors, also those that the profile vendor does not take, and whether the
- * default follows them. */
-static void vendors_table(struct doc *d, const struct setting *s)
+/* Beside the profiles: vendors of this platform, also those that the profile vendor does not take,
+ * and whether the default follows them. */
+static void vendors_table(struct doc *d, const struct setting *s, unsigned platform)
 {
 	struct node *t =
 		DOC_TABLE(d, "Values set by vendors", "By", "~Where", "~Wanted", "~Because",
@@ -345,6 +310,8 @@ static void vendors_table(struct doc *d, const struct setting *s)
 	for (const struct vendor_opinion *w = NULL; (w = vendor_next(s, w));) {
 		struct recommendation o = vendor_recommends(w);
 
+		if (!(w->on & platform))
+			continue;
 		NODE_ROW(d, t, cell(w->by), cell(w->where),
 			 cell(recommendation_text(d->arena, &o, s->unit)), cell(w->says),
 			 cell(vendor_stand_name(vendor_stand(s, w))),
@@ -375,34 +342,24 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 	node_drop_empty(t);
 }
 
-/* A rule without a table of recommendations: what it says of this machine under each profile.
- * Profiles that say the same as the default are left out. */
-static void recommendations_here(struct doc *d, const struct setting *s,
-				 const struct findings *by_profile)
+/* Profiles that say something else of this machine than the default does. */
+static void recommendations_here(struct doc *d, const struct findings *by_profile)
 {
-	struct node *t;
+	const struct findings *def = &by_profile[PROFILE_DEFAULT];
+	struct node *t = DOC_TABLE(d, "Other profiles, on this machine", "!Profile", "~Meaning",
+				   "!~On", "Verdict", "~Wanted", "~Because");
 
-	if (s->n_opinions)
-		return;
-	doc_heading(d, 2, "Target values here, by profile");
-	t = DOC_TABLE(d, NULL, "!Profile", "!On", "Verdict", "~Wanted", "~Because");
 	for (int p = 0; p < PROFILES; p++)
-		for (size_t i = 0; i < by_profile[p].n; i++) {
+		for (size_t i = 0; p != PROFILE_DEFAULT && i < by_profile[p].n; i++) {
 			const struct finding *it = &by_profile[p].items[i];
-			const struct finding *def = i < by_profile[PROFILE_DEFAULT].n
-							    ? &by_profile[PROFILE_DEFAULT].items[i]
-							    : NULL;
 
-			if (p != PROFILE_DEFAULT && p != PROFILE_PUBLISHED && def &&
-			    strcmp(def->v.reason, it->v.reason) == 0)
+			if (strcmp(it->v.code, CODE_NOT_IN_PROFILE) == 0 ||
+			    (i < def->n && strcmp(def->items[i].v.reason, it->v.reason) == 0))
 				continue;
 			NODE_ROW(d, t, cell_as(STYLE_CODE, profile_name((enum profile_id)p)),
-				 cell(it->target), cell(verdict_name(it->v.kind)),
-				 cell(it->v.wanted ? it->v.wanted : "-"),
-				 cell(it->v.kind == VERDICT_FAIL && it->v.why != s->why
-					      ? arena_printf(d->arena, "%s; %s", it->v.reason,
-							     it->v.why)
-					      : it->v.reason));
+				 cell(profile_purpose((enum profile_id)p)), cell(it->target),
+				 cell(verdict_name(it->v.kind)), cell(it->v.wanted),
+				 cell(it->v.kind == VERDICT_FAIL ? it->v.why : it->v.reason));
 		}
 	node_drop_empty(t);
 }
@@ -477,7 +434,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 			       : arena_printf(a, "measured here: %s", ledger_text(a, &gain))));
 }
 
-static void cited(struct doc *d, const char *source)
+static void cited(struct doc *d, const char *source, unsigned platform)
 {
 	struct node *list = doc_bullets(d);
 
@@ -486,8 +443,8 @@ static void cited(struct doc *d, const char *source)
 		const char *word = str_trim(source, n, &len),
 			   *key = arena_strndup(d->arena, word, len), *title;
 
-		title = source_title(key);
-		if (len)
+		title = source_title(key, platform);
+		if (len && !(title && !*title)) /* of another platform */
 			node_bullet(
 				d, list,
 				cell(title ? arena_printf(d->arena, "%s: %s", key, title) : key));
@@ -496,50 +453,31 @@ static void cited(struct doc *d, const char *source)
 	}
 }
 
-static void check_page_here(struct doc *d, const struct machine *m, const struct findings *f)
-{
-	struct node *t;
-
-	doc_heading(d, 2, arena_printf(d->arena, "On %s", fact_text(&m->nodename, "this machine")));
-	t = DOC_TABLE(d, NULL, "!On", "!Verdict", "~Now", "~Wanted", "~Reason", "~Read from");
-	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *it = &f->items[i];
-
-		NODE_ROW(d, t, cell(*it->target ? it->target : "machine"),
-			 cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
-				 verdict_name(it->v.kind)),
-			 cell(it->v.current ? it->v.current : ""),
-			 cell(it->v.wanted ? it->v.wanted : ""),
-			 cell(arena_printf(d->arena, "%s (%s)%s%s", it->v.reason, it->v.code,
-					   it->v.disagree ? ". Sources disagree: " : "",
-					   it->v.disagree ? it->v.disagree : "")),
-			 cell_as(STYLE_MUTED, it->read_from ? it->read_from : ""));
-	}
-	node_drop_empty(t);
-}
-
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f, const struct findings *by_profile,
-			 const struct ledger *l)
+			 const struct profile *p, const struct findings *f,
+			 const struct findings *by_profile, const struct check_view *view)
 {
+	unsigned platform = platform_bits(m);
 	struct doc *d = doc_new(a);
+	struct node *list;
 
 	doc_heading(d, 1, arena_printf(a, "%s: %s", s->id, s->title));
-	doc_text(d, "%s", m ? setting_why(s, platform_bits(m)) : s->why);
-	if (s->note)
-		doc_text(d, "%s", s->note);
+	list = doc_findings(d, NULL);
+	for (size_t i = 0; i < f->n; i++)
+		check_page_found(d, list, m, p, &f->items[i], view);
+	doc_text(d, "%s", setting_why(s, platform));
 	if (s->not_when)
 		doc_text(d, "Does not apply when %s.", s->not_when);
-	check_page_here(d, m, f);
-	recommendations_table(d, s);
-	recommendations_here(d, s, by_profile);
-	vendors_table(d, s);
+	measured_setting_page(d, s, view->ledger);
+	how(d, s, view->ledger);
+	recommendations_here(d, by_profile);
 	owners_table(d, s, m, f);
 	check_page_figures(d, s);
 	check_page_numbers(d, s);
-	how(d, s, l);
-	measured_setting_page(d, s, l);
+	vendors_table(d, s, platform);
+	if (s->note)
+		doc_text(d, "%s", s->note);
 	doc_heading(d, 2, "Sources");
-	cited(d, s->source);
+	cited(d, s->source, platform);
 	return d;
 }

@@ -33,9 +33,9 @@ const char *finding_reason(const struct finding *f);
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
 /* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each
- * built-in profile says of it here; l what was proven. */
+ * built-in profile says of it here. Documents of other platforms are left out. */
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f, const struct findings *by_profile,
-			 const struct ledger *l);
+			 const struct profile *p, const struct findings *f,
+			 const struct findings *by_profile, const struct check_view *view);
 
 #endif

@@ -17,7 +17,7 @@ from terminal import OnTerminal
 SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
 
 
-refuses("no name", ["bench"], 2, "NAME")
+refuses("no name", ["bench"], 2, "NAME", 'as in "gputune bench memory"')
 refuses("a wrong name", ["bench", "bandwidth"], 2, '"bandwidth"', 'did you mean "memory-bandwidth"')
 refuses("a wrong case", ["bench", "memory-latency/7KiB", "--state", "/tmp"], 2, '"7KiB"')
 for bad in ("0s", "-3", "10 s", "x", "1e99", "nan"):

@@ -215,7 +215,7 @@ def elsewhere(where, command):
             expect(f"{where}: {command}: run by {suite}", word in text, word)
             if re.match(r"bench (?!show)", command):
                 names = [w for w in re.sub(r" --.*", "", command).split()[1:] if w not in ("all", "serve", "NAME")]
-                expect(f"{where}: {command}", all(n.split("/")[0] in benches for n in names), names)
+                expect(f"{where}: {command}", all(n.split("/")[0] in benches or any(b.startswith(f"{n}-") for b in benches) for n in names), names)
             return True
     return False
 

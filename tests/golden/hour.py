@@ -135,6 +135,11 @@ def demo(user, home):
     page = home / "gputune-report-dgx-spark.html"
     expect("a demo's report has a name and commands of its own", page.exists() and " --host demo:dgx-spark</code>" in page.read_text() and
            "sudo gputune" not in page.read_text())
+    pages = [run("explain", i, "--host", m, **user)[1] for i, m in (("memory.dirty-ratio", "demo:dgx-spark"), ("nic.mtu", hgx[1]))]
+    expect("explain: verdict, command, why, then sources", [*map(pages[0].find, ("medium  memory.dirty", "fix: ", "How much dirty", "Other profiles", "Sources"))]
+           == sorted(map(pages[0].find, ("medium  memory.dirty", "fix: ", "How much dirty", "Other profiles", "Sources"))) and "Sources" in pages[0] and
+           "from published tuning guides" in pages[0], pages[0])
+    expect("explain: no documents of other platforms", "Spark" not in pages[1] and "Sources" in pages[1], pages[1])
     says("whose clock, and what an undo is", ["history", *on], 0, "complete", "captured machine's clock", **user)
     says("part of the settings has no score", ["check", "memory.swappiness", *on], 1, "1 to fix", **user)
     expect("none at all", "Score" not in run("check", "memory.swappiness", *on, **user)[1] and "Score" in run("check", *on, **user)[1])

@@ -281,8 +281,19 @@ def smmu():
     expect("not on x86", findings(n, "pcie.arm-passthrough")["pcie.arm-passthrough", ""]["verdict"] == "na")
 
 
+def link_layer():
+    """A port that is down with the wrong link layer matters little; one in use, much."""
+    for state, severity in (("1: DOWN", "low"), ("4: ACTIVE", "high")):
+        n = Node(f"port-{state[3:]}", machine="igx-orin")
+        n.write("/sys/class/infiniband/mlx5_1/ports/1/state", state + "\n")
+        f = findings(n, "rdma.link-layer")["rdma.link-layer", "mlx5_1/1"]
+        expect(f"InfiniBand on a port that is {state[3:]}: {severity}", (f["verdict"], f["severity"]) == ("fail", severity) and
+               ("port is down" in f["reason"]) == (severity == "low"), f)
+
+
 switches()
 firmware()
+link_layer()
 smmu()
 boost()
 lanes()

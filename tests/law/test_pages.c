@@ -184,6 +184,7 @@ static void verb_pages(struct pages *p, struct world *w)
 	static const struct profile profile = { .name = "default", .base = PROFILE_DEFAULT };
 	static const struct check_view all = { .all = true, .verbose = true };
 	static const struct ledger nothing;
+	static const struct check_view one = { .verbose = true, .ledger = &nothing };
 	struct findings f, none[PROFILES] = { 0 };
 
 	settings_check(&w->a, w->m, &profile, world_knob, w, &f);
@@ -191,9 +192,9 @@ static void verb_pages(struct pages *p, struct world *w)
 	for (size_t i = 0; i < f.n; i++)
 		if (f.items[i].v.kind == VERDICT_FAIL)
 			page(p, f.items[i].s->id,
-			     page_explain(&w->a, f.items[i].s, w->m,
+			     page_explain(&w->a, f.items[i].s, w->m, &profile,
 					  &(struct findings){ .items = &f.items[i], .n = 1 }, none,
-					  &nothing));
+					  &one));
 }
 
 static void pages_at_all_widths(void **state)

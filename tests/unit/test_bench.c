@@ -37,6 +37,7 @@ enum { LEFTS = 512 };
 struct script {
 	double clock;
 	double cost;			   /* of a sample, seconds */
+	double setup_s;			   /* of a set-up of the other case */
 	double (*value)(struct script *s); /* NULL: 100 with noise of 0.1 % */
 	unsigned samples, setups, teardowns, verifies;
 	unsigned wrong_at;  /* verify number that fails; 0: none */
@@ -66,7 +67,10 @@ static void fake_cases(const struct bench_env *env, struct bench_cases *out)
 	bench_case_add(env->a, out,
 		       (struct bench_case){ .name = "one", .setup = "a", .placement = "here" });
 	bench_case_add(env->a, out,
-		       (struct bench_case){ .name = "other", .setup = "b", .placement = "there" });
+		       (struct bench_case){ .name = "other",
+					    .setup = "b",
+					    .placement = "there",
+					    .setup_s = script_of(env)->setup_s });
 	if (script_of(env)->lacks)
 		bench_case_absent(env->a, out, "third", "it has no third");
 }
@@ -79,6 +83,7 @@ static int fake_setup(const struct bench_env *env, const struct bench_case *c, v
 	if (s->cost < 0)
 		return err_set(e, -ENOMEM, "no room for %s", c->name);
 	s->setups++;
+	s->clock += strcmp(c->name, "other") == 0 ? s->setup_s : 0;
 	*variant = "only";
 	*(struct script **)state = s;
 	return 0;
@@ -360,6 +365,32 @@ static void says_how_long_it_takes(void **state)
 	for (size_t i = 0; i < s.n_left; i++)
 		assert_true(s.left[i] >= 0);
 	assert_true(s.left[s.n_left - 1] < s.left[0]);
+	arena_free(&a);
+}
+
+/* Slow set-ups are in the plan, and with it in what is left, from the start on. */
+static void plans_before_it_starts(void **state)
+{
+	struct arena a = { 0 };
+	struct script s = { .cost = 0.05, .setup_s = 20 };
+	struct frame f = frame_of(&a, &s);
+	struct record r = { 0 }, plan = { 0 };
+	double begin, took, said;
+
+	(void)state;
+	f.planning = true;
+	assert_int_equal(frame_run(&f, &fake, "other", &plan), 0);
+	assert_int_equal(frame_run(&f, &fake, "one", &plan), 0);
+	assert_true(plan.n == 0 && s.setups == 0 && s.samples == 0);
+	assert_int_equal(frame_run(&f, &fake, "none", &plan), -ENOENT);
+	f.planning = false;
+	begin = s.clock;
+	said = frame_left(&f);
+	assert_int_equal(frame_run(&f, &fake, "other", &r), 0);
+	assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
+	took = s.clock - begin;
+	assert_true(said > took && said < 2 * took); /* a narrow interval ends it earlier */
+	assert_true(r.n == 2 && f.done_s > 0.99 * f.planned_s && f.done_s < 1.01 * f.planned_s);
 	arena_free(&a);
 }
 
@@ -875,6 +906,7 @@ int main(void)
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(keeps_what_there_is_when_interrupted),
 		cmocka_unit_test(says_how_long_it_takes),
+		cmocka_unit_test(plans_before_it_starts),
 		cmocka_unit_test(children_are_no_others),
 		cmocka_unit_test(real_benches_verify),
 		cmocka_unit_test(loops_are_right),

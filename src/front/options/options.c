@@ -161,9 +161,15 @@ static int take_arguments(struct parsing *g)
 		if (!row->argument)
 			continue;
 		if (row->required && *next >= end)
-			return complain_text(EXIT_USAGE,
-					     "%s requires %s; see \"gputune %s --help\"%s", r->name,
-					     row->name, r->name, listed_hint(&r->arena, row));
+			return complain_text(
+				EXIT_USAGE, "%s requires %s%s; see \"gputune %s --help\"%s",
+				r->name, row->name,
+				r->verb->examples
+					? arena_printf(
+						  &r->arena, ", as in \"%s\"",
+						  verb_example_line(&r->arena, r->verb->examples))
+					: "",
+				r->name, listed_hint(&r->arena, row));
 		while (!code && *next < end &&
 		       (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
 			bool taken;

@@ -81,8 +81,8 @@ static void guard(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = idle.len ? arena_strdup(q->a, idle.s) : "none";
 	verdict_fail(v, "earlyoom or systemd-oomd active",
-		     "no service stops a program that uses up memory, and no limit counts the GPU "
-		     "driver's memory: the machine freezes");
+		     "the machine freezes when programs fill its memory: no service ends one of "
+		     "them, and no limit counts the GPU driver's memory");
 }
 
 long long freeable_cache_kb(const struct memory *m)

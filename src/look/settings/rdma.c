@@ -181,6 +181,8 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 	const struct rdma_port *p = q->object;
 	bool ethernet = (q->platform & ON_SPARK) || (q->platform & ON_IGX);
 
+	/* Nobody uses it now. */
+	v->slight = strcmp(fact_text(&p->state, ""), "DOWN") == 0;
 	if (!is_seen(q, v, &p->link_layer.f, NULL))
 		return;
 	v->current = p->link_layer.v;
@@ -192,8 +194,10 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "Ethernet");
 	else
 		verdict_fail(v, "Ethernet",
-			     "RoCE and raw Ethernet need an Ethernet port; set LINK_TYPE in the "
-			     "NIC's configuration and reboot");
+			     v->slight ? "the port is down; to use it for RoCE or raw Ethernet, "
+					 "set LINK_TYPE in the NIC's configuration and reboot"
+				       : "RoCE and raw Ethernet need an Ethernet port; set "
+					 "LINK_TYPE in the NIC's configuration and reboot");
 }
 
 /* "192.0.2.1" at the beginning of text as a GID of RoCE v2 holds it. */

@@ -172,35 +172,40 @@ int setting_check(struct err *e, const char *word)
 
 static const struct {
 	const char *key, *title;
+	unsigned on; /* platforms that it is about */
 } sources[] = {
-	{ "S0", "GPU Performance Optimization for DGX Spark (scripts and guide of a ComfyUI "
-		"deployment)" },
-	{ "S1", "DAQIRI system configuration guide (NVIDIA): IGX Orin and DGX Spark" },
-	{ "S2", "Optimizing the NVIDIA DGX Spark (software stack guide)" },
-	{ "S3", "DGX Spark networking and multi-node scaling (course chapter)" },
-	{ "S4", "H100 multi-node training optimisation report (Nebius cluster)" },
-	{ "vm.rst", "Linux kernel, Documentation/admin-guide/sysctl/vm.rst" },
-	{ "ip-sysctl.rst", "Linux kernel, Documentation/networking/ip-sysctl.rst" },
-	{ "net.rst", "Linux kernel, Documentation/admin-guide/sysctl/net.rst" },
-	{ "kernel-parameters", "Linux kernel, Documentation/admin-guide/kernel-parameters.txt" },
-	{ "cgroup-v2.rst", "Linux kernel, Documentation/admin-guide/cgroup-v2.rst" },
-	{ "cpuidle.rst", "Linux kernel, Documentation/admin-guide/pm/cpuidle.rst" },
-	{ "cpufreq.rst", "Linux kernel, Documentation/admin-guide/pm/cpufreq.rst" },
-	{ "transhuge.rst", "Linux kernel, Documentation/admin-guide/mm/transhuge.rst" },
-	{ "hugetlbpage.rst", "Linux kernel, Documentation/admin-guide/mm/hugetlbpage.rst" },
-	{ "queue-sysfs", "Linux kernel, Documentation/ABI/stable/sysfs-block" },
-	{ "nvml", "NVIDIA Management Library API reference" },
-	{ "spark-known-issues", "NVIDIA DGX Spark user guide, known issues" },
-	{ "gpudirect", "NVIDIA GPUDirect RDMA documentation" },
-	{ "nccl-troubleshooting", "NVIDIA NCCL user guide, troubleshooting" },
-	{ "pcie-base", "PCI Express base specification, as in the kernel's pci_regs.h" },
+	{ "S0",
+	  "GPU Performance Optimization for DGX Spark (scripts and guide of a ComfyUI "
+	  "deployment)",
+	  ON_SPARK },
+	{ "S1", "DAQIRI system configuration guide (NVIDIA): IGX Orin and DGX Spark",
+	  ON_SPARK | ON_IGX },
+	{ "S2", "Optimizing the NVIDIA DGX Spark (software stack guide)", ON_SPARK },
+	{ "S3", "DGX Spark networking and multi-node scaling (course chapter)", ON_SPARK },
+	{ "S4", "H100 multi-node training optimisation report (Nebius cluster)", ON_HGX },
+	{ "vm.rst", "Linux kernel, Documentation/admin-guide/sysctl/vm.rst", ON_ALL },
+	{ "ip-sysctl.rst", "Linux kernel, Documentation/networking/ip-sysctl.rst", ON_ALL },
+	{ "net.rst", "Linux kernel, Documentation/admin-guide/sysctl/net.rst", ON_ALL },
+	{ "kernel-parameters", "Linux kernel, Documentation/admin-guide/kernel-parameters.txt",
+	  ON_ALL },
+	{ "cgroup-v2.rst", "Linux kernel, Documentation/admin-guide/cgroup-v2.rst", ON_ALL },
+	{ "cpuidle.rst", "Linux kernel, Documentation/admin-guide/pm/cpuidle.rst", ON_ALL },
+	{ "cpufreq.rst", "Linux kernel, Documentation/admin-guide/pm/cpufreq.rst", ON_ALL },
+	{ "transhuge.rst", "Linux kernel, Documentation/admin-guide/mm/transhuge.rst", ON_ALL },
+	{ "hugetlbpage.rst", "Linux kernel, Documentation/admin-guide/mm/hugetlbpage.rst", ON_ALL },
+	{ "queue-sysfs", "Linux kernel, Documentation/ABI/stable/sysfs-block", ON_ALL },
+	{ "nvml", "NVIDIA Management Library API reference", ON_ALL },
+	{ "spark-known-issues", "NVIDIA DGX Spark user guide, known issues", ON_SPARK },
+	{ "gpudirect", "NVIDIA GPUDirect RDMA documentation", ON_ALL },
+	{ "nccl-troubleshooting", "NVIDIA NCCL user guide, troubleshooting", ON_ALL },
+	{ "pcie-base", "PCI Express base specification, as in the kernel's pci_regs.h", ON_ALL },
 };
 
-const char *source_title(const char *key)
+const char *source_title(const char *key, unsigned platform)
 {
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
 		if (strcmp(sources[i].key, key) == 0)
-			return sources[i].title;
+			return sources[i].on & platform ? sources[i].title : "";
 	return NULL;
 }
 

@@ -245,7 +245,7 @@ struct knob setting_knob(struct arena *a, const struct setting *s, const void *o
 struct knob setting_place(struct arena *a, const struct setting *s, const void *object);
 
 /* The title behind a key such as "S0"; NULL when the text is a title already. */
-const char *source_title(const char *key);
+const char *source_title(const char *key, unsigned platform);
 
 /* The recommendation for this profile and platform; NULL when the row has none. */
 const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,

@@ -90,6 +90,7 @@ struct bench_case {
 	/* Whose known band counts, as the fact names it ("NVIDIA H200"). NULL: the machine's. */
 	const char *hardware;
 	size_t n_figures; /* only so many of the bench's figures; 0: all */
+	double setup_s;	  /* about, beside measuring, of each round; 0: little */
 };
 
 struct bench_cases {
@@ -183,11 +184,9 @@ struct frame {
 	 */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
 	void *ctx;
-	double start; /* set by frame_start */
-	/* Of all that is measured: where the current bench begins, its part (0: all), where it is.
-	 */
-	double from, part, at;
-	double planned_s; /* of the current bench */
+	double start;  /* set by frame_start */
+	bool planning; /* nothing is measured: what is run is added to planned_s */
+	double planned_s, done_s;
 };
 
 void frame_start(struct frame *f);

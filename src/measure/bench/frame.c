@@ -298,24 +298,29 @@ static size_t frame_choose(const struct bench_cases *all, const char *name, stru
 
 double frame_left(const struct frame *f)
 {
-	double took = now(f) - f->start, part = f->part > 0 ? f->part : 1,
-	       planned = f->planned_s / part - took;
+	double took = now(f) - f->start, left = f->planned_s - f->done_s;
 
-	return f->at > 0 ? took * (1 - f->at) / f->at : planned > 0 ? planned : -1;
+	/* By the plan at first, more and more by what it took. */
+	if (f->done_s > 0)
+		return left / f->planned_s * (left + took);
+	return left > took ? left - took : -1;
+}
+
+/* Warm-up and set-ups take at least half as long again. */
+static double case_plan(const struct frame *f, const struct bench *b, const struct bench_case *c)
+{
+	return 1.5 * (f->seconds > 0 ? f->seconds : b->seconds) + b->rounds * c->setup_s;
 }
 
 static void frame_rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
 {
-	double part = (f->part > 0 ? f->part : 1) / (double)(b->rounds * n);
-
 	for (unsigned round = 0; round < b->rounds; round++)
 		for (size_t i = 0; i < n && !stopped(f); i++) {
 			struct turn *t = &turns[i];
 
-			if (t->done)
-				continue;
-			f->at = f->from + part * (double)(round * n + i);
-			frame_one_round(t, b->rounds - round);
+			if (!t->done)
+				frame_one_round(t, b->rounds - round);
+			f->done_s += case_plan(f, b, t->c) / b->rounds;
 			if (!t->done && !(f->seconds > 0) && !f->samples &&
 			    round + 1 >= ROUNDS_MIN && narrow(t)) {
 				t->done = true;
@@ -350,7 +355,13 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 	struct bench_cases all = { 0 };
 	struct turn *turns;
 	size_t n, absent;
+	double own = 0;
 
+	/* Asking for the cases may take long. */
+	if (f->planning && (b->ahead || b->end)) {
+		f->planned_s += (prefix ? 1 : 4) * case_plan(f, b, &(struct bench_case){ 0 });
+		return 0;
+	}
 	f->env.ask.name = prefix;
 	b->cases(&f->env, &all);
 	turns = arena_array(f->env.a, all.n, sizeof(*turns));
@@ -365,13 +376,16 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 			return -ENOENT;
 		return all.usage ? -EINVAL : -ENODATA;
 	}
+	for (size_t i = 0; i < n; i++)
+		own += case_plan(f, b, turns[i].c);
+	f->planned_s = f->planning ? f->planned_s + own : fmax(f->planned_s, f->done_s + own);
+	if (f->planning)
+		return 0;
 	/* All places first: what turns point to must not move. */
 	for (size_t i = 0; i < n; i++)
 		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
 	for (size_t i = 0; i < n; i++)
 		frame_begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
-	/* Warm-up and set-ups take at least half as long again. */
-	f->planned_s = 1.5 * (double)n * turns[0].seconds;
 	frame_rounds(f, b, turns, n);
 	for (size_t i = 0; i < n; i++)
 		frame_finish(&turns[i]);
@@ -400,8 +414,6 @@ void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, s
 	for (size_t i = 0; i < n; i++) {
 		const struct bench *b = list[i];
 
-		f->part = 1 / (double)n;
-		f->from = (double)i * f->part;
 		if (stopped(f))
 			record_skip(f->env.a, r, b->name, "interrupted before it started");
 		else if (b->brief && strcmp(b->brief, "-") == 0)

@@ -424,11 +424,16 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 		node_bullet(d, notes, cell_as(STYLE_WARN, r->notes[i]));
 	if (verbose)
 		bench_page_details(d, r);
-	doc_text(d, "%s: %s. %s%s.", figure_time(a, r->time_s),
+	doc_text(d, "%s: %s. %s.", figure_time(a, r->time_s),
 		 r->partial	   ? "interrupted"
 		 : record_empty(r) ? "nothing was measured"
 				   : "complete",
-		 r->unkept ? "Not saved" : "Result ", r->unkept ? "" : r->id);
+		 r->unkept
+			 ? "Not saved"
+			 : arena_printf(a,
+					"Result %s. After a change, measure again, then \"gputune "
+					"compare %s\"",
+					r->id, r->id));
 	return d;
 }
 
@@ -630,8 +635,8 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 		node_bullet(d, list, cell(c->differs[i]));
 	doc_text(d,
 		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu not "
-		 "comparable.",
+		 "comparable. \"gputune bench show %s --verbose\" has samples and conditions.",
 		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE],
-		 c->count[COMPARE_SAME], c->count[COMPARE_CANNOT]);
+		 c->count[COMPARE_SAME], c->count[COMPARE_CANNOT], c->b->id);
 	return d;
 }

@@ -347,7 +347,13 @@ static void prove_page_end(struct doc *d, const struct proof *p)
 		node_span(d, line, cell("The old state is restored."));
 	}
 	if (p->verdict == RULING_HELPS && !p->kept && !p->trouble)
-		node_span(d, line, cell(" --keep keeps changes that help."));
+		node_span(
+			d, line,
+			strpbrk(p->what, "=@ ,:")
+				? cell(" --keep keeps changes that help.")
+				: cell_printf(d, STYLE_PLAIN,
+					      " \"sudo gputune apply --only %s\" makes the change.",
+					      p->what));
 }
 
 struct doc *page_prove(struct arena *a, const struct proof *p)

@@ -83,27 +83,30 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-/* A wrong name is found before anything is measured. "memory" stands for all whose names begin
- * with it: memory-bandwidth and memory-latency. */
-static int take_names(struct door *d, const struct ask_texts *names, struct ask_texts *out)
+/* "memory" stands for all whose names begin with it, "all" for every one: how many go into list. */
+static size_t named_together(const char *word, const struct bench **list)
 {
-	const char **items = arena_array(d->arena, names->n * (bench_count + 1), sizeof(*items));
+	size_t n = 0, len = strlen(word);
+
+	for (size_t i = 0; i < bench_count; i++)
+		if (strcmp(word, "all") == 0 ||
+		    (str_starts(benches[i]->name, word) && benches[i]->name[len] == '-'))
+			list[n++] = benches[i];
+	return n;
+}
+
+/* A wrong name is found before anything is measured. */
+static int check_names(struct door *d, const struct ask_texts *names)
+{
+	const struct bench **list = arena_array(d->arena, bench_count, sizeof(*list));
 	struct err e = { 0 };
 
-	*out = (struct ask_texts){ .items = items };
 	for (size_t i = 0; i < names->n; i++) {
 		const char *name = names->items[i];
-		size_t n = strcspn(name, "/"), before = out->n;
+		size_t n = strcspn(name, "/");
 		const char *word = arena_strndup(d->arena, name, n);
 
-		bool known = strcmp(word, "all") == 0 || bench_find(word);
-
-		if (known)
-			items[out->n++] = name;
-		for (size_t k = 0; k < bench_count && !known && !name[n]; k++)
-			if (str_starts(benches[k]->name, word) && benches[k]->name[n] == '-')
-				items[out->n++] = benches[k]->name;
-		if (out->n == before) {
+		if (!bench_find(word) && (name[n] || !named_together(word, list))) {
 			bench_unknown(&e, word);
 			return door_fail(d, EXIT_USAGE, &e);
 		}
@@ -111,18 +114,19 @@ static int take_names(struct door *d, const struct ask_texts *names, struct ask_
 	return 0;
 }
 
-static int measure_one(struct measuring *g, const char *arg)
+/* Or only how long it takes, while the frame plans. */
+static int measure_one(struct measuring *g, const char *arg, struct record *rec)
 {
+	const struct bench **list = arena_array(g->d->arena, bench_count, sizeof(*list));
 	const char *slash = strchr(arg, '/');
 	char *name = arena_strndup(g->d->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg));
 	const struct bench *b = bench_find(name);
 
 	if (!b) {
-		/* "all"; other names were refused. */
-		frame_run_all(&g->frame, benches, bench_count, g->record);
+		frame_run_all(&g->frame, list, named_together(arg, list), rec);
 		return 0;
 	}
-	switch (frame_run(&g->frame, b, slash ? slash + 1 : NULL, g->record)) {
+	switch (frame_run(&g->frame, b, slash ? slash + 1 : NULL, rec)) {
 	case -ENOENT:
 		return door_refuse(g->d, EXIT_USAGE, "%s has no case \"%s\" on this machine", name,
 				   slash ? slash + 1 : "");
@@ -153,6 +157,7 @@ static int bench_measure(struct measuring *g)
 {
 	struct record_conditions *c = &g->record->conditions;
 	struct record_moment first;
+	struct record plan = { 0 };
 	struct sampler *s;
 	int code = 0;
 
@@ -171,11 +176,13 @@ static int bench_measure(struct measuring *g)
 				   fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
 	s = sampler_start(g->h, &g->watch, &g->stop);
 	frame_start(&g->frame);
-	for (size_t i = 0; i < g->ask->names.n && code == 0 && !atomic_load(&g->stop); i++) {
-		g->frame.part = 1 / (double)g->ask->names.n;
-		g->frame.from = (double)i * g->frame.part;
-		code = measure_one(g, g->ask->names.items[i]);
-	}
+	g->frame.planning = true;
+	for (size_t i = 0; i < g->ask->names.n && code == 0; i++)
+		code = measure_one(g, g->ask->names.items[i], &plan);
+	g->frame.planning = false;
+	door_progress(g->d, frame_left(&g->frame), false, "starting");
+	for (size_t i = 0; i < g->ask->names.n && code == 0 && !atomic_load(&g->stop); i++)
+		code = measure_one(g, g->ask->names.items[i], g->record);
 	if (s)
 		sampler_end(g->d->arena, s, c);
 	g->record->partial = g->record->partial || atomic_load(&g->stop);
@@ -329,15 +336,14 @@ static int bench_all(struct measuring *g)
 
 static int bench_answer(struct door *d, const struct bench_verb_ask *ask, struct bench_answer *out)
 {
-	struct bench_verb_ask own = *ask;
 	struct measuring g = { .d = d,
-			       .ask = &own,
+			       .ask = ask,
 			       .record = &out->record,
 			       .frame = { .seconds = ask->seconds,
 					  .samples = ask->runs,
 					  .env = { .ask = ask->on,
 						   .cpus = door_cpus(d, ask->cpus) } } };
-	int code = take_names(d, &ask->names, &own.names);
+	int code = check_names(d, &ask->names);
 
 	if (code)
 		return code;
@@ -395,15 +401,16 @@ const struct verb bench_verb = {
 	.common = true,
 	.summary = "measure memory, GPUs, disks and network",
 	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and "
-		 "saves it. NAME/CASE is one case, \"memory\" all benches of memory, \"all\" a "
-		 "short "
-		 "run of each. Ctrl-C keeps the results so far. \"bench serve\" is the other end "
+		 "saves it. NAME/CASE is one case, \"memory\" a short run of its benches, \"all\" "
+		 "of every "
+		 "bench. Ctrl-C keeps the results so far. \"bench serve\" is the other end "
 		 "of network benches.",
 	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
 	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
 		 "nccl-tests bandwidth speedtest",
 	.examples = EXAMPLES(
-		{ "bench memory-bandwidth memory-latency", "two benches" },
+		{ "bench memory", "a short run of the memory benches" },
+		{ "bench memory-bandwidth memory-latency", "two benches in full" },
 		{ "bench disk --dir /data --for 5s", "a disk; requires a folder to write to" },
 		{ "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
 		{ "bench all", "a short run of each" }),
