@@ -261,7 +261,7 @@ static int only_check(const char *arg, struct err *e)
 /* clang-format off */
 #define ONLY_ROW(type)                                                                             \
 	{ "only", "only these settings: ids or prefixes, comma-separated", ASK_TEXT(type, only),   \
-	  .arg = "IDS", .join = ',', .proposal = setting_proposal, .check = only_check,            \
+	  .arg = "IDS", .join = ',', .proposal = setting_or_group_proposal, .check = only_check,   \
 	  .may_be_empty = true }
 #define SKIP_ROW(type)                                                                             \
 	{ "skip", "all settings except these", ASK_TEXT(type, skip), .arg = "IDS", .join = ',',       \

@@ -190,7 +190,8 @@ static const char *check_worst(struct arena *a, const struct machine *m, const s
 	/* A value alone says little without what it is of. */
 	if (str_starts(worst->v.reason, "is ") || !*on)
 		return arena_printf(a, "%s%s%s: %s", worst->s->title, *on ? " of " : "", on,
-				    finding_head(a, worst));
+				    str_starts(worst->v.reason, "is ") ? finding_reason(worst)
+								       : finding_head(a, worst));
 	return arena_printf(a, "%s: %s", on, finding_head(a, worst));
 }
 

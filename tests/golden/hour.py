@@ -143,6 +143,8 @@ def demo(user, home):
     says("whose clock, and what an undo is", ["history", *on], 0, "complete", "captured machine's clock", **user)
     says("part of the settings has no score", ["check", "memory.swappiness", *on], 1, "1 to fix", **user)
     expect("none at all", "Score" not in run("check", "memory.swappiness", *on, **user)[1] and "Score" in run("check", *on, **user)[1])
+    says("two settings are both meant", ["apply", "memory.swappiness", "net.rmem-max", "--dry-run", *on], 0, "2 changes now", **user)
+    says("a group is", ["apply", "memory", "--dry-run", *on], 0, "2 changes now", **user)
     says("models of a family", ["list", "models", "qwen3.5"], 0, "Qwen3.5-9B", **user)
     expect("and no other, in plain figures", "Llama" not in run("list", "models", "qwen3.5", **user)[1] and "e+0" not in run("list", "models", **user)[1])
     refuses("a machine's name is no capture", ["show", "--host", "gb10"], 2, '"gputune demo" lists', **dict(user, cwd=home))

@@ -53,7 +53,7 @@ static struct verb_option *option_meant(const struct parsing *g, const char *wor
 		const struct ask_row *row = g->options[i].row;
 		const char *known;
 
-		if (row->argument || g->options[i].given)
+		if (row->argument || (g->options[i].given && !row->join))
 			continue;
 		if ((row->meant && row->meant(word)) ||
 		    (row->kind != ASK_KIND_FLAG && strcmp(row->name, word) == 0))
