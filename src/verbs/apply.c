@@ -293,10 +293,10 @@ static void owned_at_boot(struct doc *d, const struct apply_verb_answer *x)
 static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
 			      const struct apply_verb_answer *x, const struct page_view *view)
 {
-	const char *words = ask->boot ? "apply --boot"
-			    : ask->approved
-				    ? arena_printf(a, "apply --approved %s", ask->approved)
-				    : apply_words(a, &ask->settings, &ask->allow, ask->plan);
+	const char *words = ask->boot	    ? "apply --boot"
+			    : ask->approved ? arena_printf(a, "apply --approved %s", ask->approved)
+					    : apply_words(a, &ask->settings, &ask->allow, ask->plan,
+							  x->planned.profile.name);
 	struct doc *d = x->shown || (ask->boot && !x->dry) ? doc_new(a)
 							   : plan_doc(a, x, view->verbose, words);
 	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;

@@ -34,10 +34,11 @@ static const struct ask_row allow_ask_rows[] = {
 const struct ask_shape allow_ask_shape = ASK_SHAPE(allow_ask, "Settings", allow_ask_rows);
 
 const char *apply_words(struct arena *a, const struct profile_ask *s, const struct allow_ask *w,
-			const char *plan)
+			const char *plan, const char *profile)
 {
+	bool usual = !*profile || !strcmp(profile, "default") || !strcmp(profile, SITE_POLICY);
 	const char *const given[][2] = { { " ", plan },
-					 { " --profile ", s->profile },
+					 { " --profile ", usual ? s->profile : profile },
 					 { " --only ", s->only },
 					 { " --skip ", s->skip },
 					 { " --allow ", w->allow } };

@@ -25,9 +25,9 @@ struct allow_ask {
 };
 extern const struct ask_shape allow_ask_shape;
 
-/* "apply" with the options and the plan (NULL: none) that a plan was made with. */
+/* "apply" with the options, the plan (NULL: none) and the profile that a plan was made with. */
 const char *apply_words(struct arena *a, const struct profile_ask *s, const struct allow_ask *w,
-			const char *plan);
+			const char *plan, const char *profile);
 
 /* As door_host, for verbs that write: dry, nothing can be written. Says what of the journal is
  * damaged, and sets d->unreadable. */

@@ -53,7 +53,8 @@ static struct doc *plan_page(struct arena *a, const struct plan_ask *ask,
 {
 	const struct plan_view how = { .verbose = view->verbose,
 				       .ledger = p->ledger,
-				       .apply = apply_words(a, &ask->settings, &ask->allow, NULL) };
+				       .apply = apply_words(a, &ask->settings, &ask->allow, NULL,
+							    p->planned.profile.name) };
 
 	return page_plan(a, p->planned.m, &p->planned.plan, &how);
 }

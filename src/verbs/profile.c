@@ -457,16 +457,16 @@ static int profile_edit_answer(struct door *d, const struct profile_verb_ask *as
 			       struct profile_answer *out)
 {
 	HOST_AUTO *h = d->live(d->ctx);
-	const char *folder = door_config(d, h, "profiles"), *path = ask->name;
-	int code;
+	const char *folder = door_config(d, h, "profiles"),
+		   *path = strchr(ask->name, '/') || !folder
+				   ? ask->name
+				   : arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
+	int code = host_exists(h, path)
+			   ? run_editor(d, path)
+			   : door_refuse(d, EXIT_USAGE,
+					 "%s: not found; \"gputune profile new %s\" creates it",
+					 path, ask->name);
 
-	if (!strchr(path, '/') && folder)
-		path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
-	code = host_exists(h, path)
-		       ? run_editor(d, path)
-		       : door_refuse(d, EXIT_USAGE,
-				     "%s: not found; \"gputune profile new %s\" creates it", path,
-				     ask->name);
 	if (code)
 		return code;
 	return profile_check_answer(d, &(struct profile_verb_ask){ .name = path }, out);
@@ -524,20 +524,19 @@ VERB_PAGE_OF(profile_page, page_profile, profile_answer)
 							    .proposal = profile_proposal,          \
 							    .files = true                          \
 	}
-#define MACHINE_ROW                                                                                \
-	{                                                                                          \
-		ASK_PART(profile_verb_ask, machine, machine_ask)                                   \
-	}
 
-static const struct ask_row show_rows[] = { NAME_ROW(name, "NAME"), MACHINE_ROW };
-static const struct ask_row diff_rows[] = { NAME_ROW(name, "NAME"), NAME_ROW(other, "OTHER"),
-					    MACHINE_ROW };
+static const struct ask_row show_rows[] = { NAME_ROW(name, "NAME"),
+					    { ASK_PART(profile_verb_ask, machine, machine_ask) } };
+static const struct ask_row diff_rows[] = { NAME_ROW(name, "NAME"),
+					    NAME_ROW(other, "OTHER"),
+					    { ASK_PART(profile_verb_ask, machine, machine_ask) } };
 static const struct ask_row name_rows[] = { NAME_ROW(name, "NAME") };
-static const struct ask_row machine_rows[] = { MACHINE_ROW };
+static const struct ask_row machine_rows[] = { { ASK_PART(profile_verb_ask, machine,
+							  machine_ask) } };
 static const struct ask_row policy_rows[] = {
 	{ "USER", "the user to check (default: the current user)", ASK_TEXT(profile_verb_ask, name),
 	  .argument = true },
-	MACHINE_ROW,
+	{ ASK_PART(profile_verb_ask, machine, machine_ask) },
 };
 static const struct ask_row new_rows[] = {
 	{ "NAME", "the new profile", ASK_TEXT(profile_verb_ask, name), .argument = true,
@@ -620,8 +619,7 @@ static const struct verb new_verb = {
 		     new_rows, new_any,
 		     { "profile new mine --base inference", "from a built-in one" },
 		     { "profile new mine", "from default" },
-		     { "profile new mine --from tuned:throughput-performance",
-		       "from a profile of tuned" }),
+		     { "profile new mine --from tuned:throughput-performance", "from tuned" }),
 	.writes = true,
 };
 

@@ -254,7 +254,7 @@ for word in ("xyz", "nosuch", "quantisation"):
     expect(f"what is far from {word} is not suggested", "did you mean" not in run("explain", word)[2], run("explain", word)[2])
 refuses("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
 refuses("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
-refuses("a profile that is not there", ["check", "--profile", "inferense"], 2, '"inferense"', 'did you mean "inference"?', "gputune list profiles")
+refuses("a profile that is not there", ["check", "--profile", "inferense"], 2, '"inferense"', 'did you mean "inference"?', "gputune profile list")
 refuses("a wrong width", ["check", "--width", "3"], 2, "--width")
 refuses("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
 refuses("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")

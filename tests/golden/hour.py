@@ -263,6 +263,11 @@ def profiles(user, home):
     says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "the use of this machine is unknown")
     says("a profile of one's own", ["profile", "new", "mine", "--base", "inference"], 0, str(home / ".config/gputune/profiles/mine.ini"), **user)
     says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
+    own = ["--profile", "mine", "--host", "demo:dgx-spark"]
+    for argv in (["check"], ["plan"], ["apply", "--dry-run"]):
+        code, out, err = run(*argv, "--only", "memory.swappiness", *own, **user)
+        expect(f"{argv[0]}: a command names its file, which root finds", f"apply --profile {home}/.config/gputune/profiles/mine.ini --only memory.swappiness" in
+               " ".join(out.split()), (code, out, err))
     says("and listed", ["profile", "list"], 0, "a machine that serves models", "mine.ini", **user)
     refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
     refuses("a name that is none", ["profile", "new", "../x"], 2, "a name may only contain a to z", **user)
@@ -290,6 +295,7 @@ def config(user, home):
     says("the profile of one's configuration", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs",
          **user)
     says("counts where none is named", ["plan", "--host", "demo:dgx-spark"], 1, "profile max-performance", **user)
+    says("also in what root is to type", ["apply", "--dry-run", "--host", "demo:dgx-spark"], 0, "apply --profile max-performance", **user)
     says("and not where one is", ["plan", "--profile", "default", "--host", "demo:dgx-spark"], 1, "profile default", **user)
     (home / "waivers.ini").write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision of the site\n")
     path.write_text(f"waivers = {home}/waivers.ini\n")

@@ -233,17 +233,17 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 	if (strchr(name, '/') || str_ends(name, ".ini") || str_ends(name, ".conf")) {
 		r = load_file(a, name, &p, e);
 	} else {
-		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && r == -ENOENT; i++)
-			r = load_file(a, arena_printf(a, "%s/%s.ini", dirs[i], name), &p, e);
+		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && r == -ENOENT; i++) {
+			p.name = arena_printf(a, "%s/%s.ini", dirs[i], name);
+			r = load_file(a, p.name, &p, e);
+			/* Root, who makes the changes, does not know a user's names. */
+			p.name = i == 0 && geteuid() ? p.name : arena_strdup(a, name);
+		}
 		if (r == -ENOENT) {
 			for (enum profile_id i = 0; i < PROFILES; i++)
 				near_word_try(&near, profile_name(i), profile_name(i));
 			err_set(e, r, "unknown profile \"%s\"", name);
-			err_hint_near(e, near.word,
-				      arena_printf(a,
-						   "\"gputune list profiles\" lists all; a file is "
-						   "given by its path or is in %s",
-						   dirs[1]));
+			err_hint_near(e, near.word, "\"gputune profile list\" lists them");
 		}
 	}
 	if (r)
