@@ -248,7 +248,7 @@ static const struct doctor_case doctor_rows[] = {
 	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
 		   "[{'index': 42, 'command': 'python3'}]}]}}",
 	  .signs = "{'processes': [{'pid': 42, 'cpus': '8-15'}]}" },
-	{ IS("memory.slow-access/far", EXCLUDED), "may run near it",
+	{ IS("memory.slow-access/far", EXCLUDED), "may run on CPUs near it",
 	  .facts = "{'gpu': {'gpus': [{'index': 0, 'cpu_affinity': '0-7', 'processes': "
 		   "[{'index': 42, 'command': 'python3'}]}]}}",
 	  .signs = "{'processes': [{'pid': 42, 'cpus': '7-15'}]}" },

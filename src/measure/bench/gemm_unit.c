@@ -435,13 +435,13 @@ static int gemm_unit_check(struct gemm_unit *u, struct err *e)
 			   "clearing a count");
 
 	r = r ? r : cusparselt_check(u->sparse, u->a, u->out, u->stream, e);
-	r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
+	r = r ? r : gemm_unit_out(u, out, "checking the zeros with the library", e);
 	if (r == 0 && (uint32_t)out[0])
 		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt reports sparse matrix A as dense",
 			       g->pci);
 	if (r == 0 && u->dims.m <= u->dims.n) {
 		r = cusparselt_check(u->sparse, u->b, u->out, u->stream, e);
-		r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
+		r = r ? r : gemm_unit_out(u, out, "checking the zeros with the library", e);
 		if (r == 0 && !(uint32_t)out[0])
 			r = err_set(e, -EILSEQ, "GPU %s: cuSPARSELt reports dense data as sparse",
 				    g->pci);

@@ -210,8 +210,9 @@ static void doctor_memory_far(const struct rule_facts *e, struct judged *out)
 						idset_format(e->a, &o->cpus.v));
 					return;
 				}
-				verdict_set(e, out, CAUSE_EXCLUDED,
-					    "each visible process on a GPU may run near it");
+				verdict_set(
+					e, out, CAUSE_EXCLUDED,
+					"each visible process on a GPU may run on CPUs near it");
 			}
 }
 

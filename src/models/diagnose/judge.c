@@ -176,8 +176,8 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 				"%.0f %% of the main thread's stack samples are in it", 100 * most);
 	else if (emptied > 0 && idle > DIAGNOSE_WORTH && strcmp(c->row->id, "host") == 0)
 		judged_set_text(j, c, IS_CERTAIN, idle,
-				"empty_cache() is %.0f %% of the main thread's stack samples: what "
-				"it returns is allocated again, and no kernel runs for %.0f %%",
+				"empty_cache() takes %.0f %% of the main thread's stack samples: "
+				"freed memory is allocated again, and no kernel runs for %.0f %%",
 				100 * emptied, 100 * idle);
 }
 

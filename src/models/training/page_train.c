@@ -68,7 +68,7 @@ static void train_page_memory_pairs(struct doc *d, const struct train_memory *m,
 		node_pair(d, n, "for training", cell(gb(a, m->limit)));
 		node_pairf(d, n, "reserved", "%s: %s", gb(a, m->shown - m->limit),
 			   unified ? "for the system, data loaders and page cache"
-				   : "margin: measured runs needed up to this much more");
+				   : "margin for the largest excess of measured runs");
 	}
 }
 

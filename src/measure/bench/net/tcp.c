@@ -601,7 +601,7 @@ static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 	}
 	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
-		return err_set(e, r, "%s received another number of bytes than were sent",
+		return err_set(e, r, "%s received a different number of bytes than was sent",
 			       s->c.peer.address.text);
 	if (r)
 		return peer_fail(&s->c.peer, r, "sending a burst", e);
