@@ -78,7 +78,7 @@ if os.path.exists("/dev/full"):
 expect("help of a verb", run("help", "check") == run("check", "--help"))
 refuses("help of no verb", ["help", "chekc"], 2, 'unknown verb "chekc"', "check")
 refuses("facts are not narrowed", ["list", "--facts", "--only", "gpu"], 2, "--only and --skip filter settings")
-refuses("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "json"], 2, "either --as or --format json")
+refuses("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "json"], 2, "--as draws a picture, --format json does not")
 for argv in (["apply", "--yes"], ["undo", "--yes"], ["persist", "install", "--yes"], ["persist", "remove", "--yes"], ["doctor", "slow", "disk", "--fix", "--yes"]):
     refuses(f"{argv} on a capture", [*argv, "--host", spark], 2, "a captured machine cannot be changed: --overlay DIR stores the changes, --dry-run shows them")
 refuses("a wrong subject", ["show", "gpx"], 2, '"gpx"', "gpu")
