@@ -138,7 +138,9 @@ def beside():
 def planted():
     w = World()
     shared = w.folder / "shared.jsonl"
-    code, out, err = w.tune(*ONLY, *SCORE, "--contribute", shared)
+    own = put(w.folder / "alice.ini", "[profile]\nbase = default\nonly = memory.swappiness,memory.vfs-cache-pressure\n"
+              "[memory.swappiness]\nwant = 10\n[memory.vfs-cache-pressure]\nwant = 50\n")
+    code, out, err = w.tune(*ONLY, *SCORE, "--contribute", shared, "--beside", own)
     j = fits("planted", out, "tune", err)
     if not j:
         return
@@ -154,7 +156,8 @@ def planted():
     expect("planted: in the ledger", {r["setting"] for r in rows if r["verdict"] == "helps"} >= PLANTED and
            all("cpu" in r["job"] or "faults" in r["job"] for r in rows), rows)
     text = shared.read_text()
-    expect("planted: shared without names", text.count("\n") == len(rows) and str(w.folder) not in text and "spark" not in text.lower(), text)
+    expect("planted: shared without names", text.count("\n") == len(rows) and 
+           not any(x in text.lower() for x in (str(w.folder), "alice", "score", "spark")) and '"profile:own"' in text, text)
     expect("planted: the file of the run is gone", not (w.state / "tune.jsonl").exists())
     changed = {k: v for k, v in w.knobs().items() if v[1].strip() != b""}
     expect("planted: kept", changed["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"50" and

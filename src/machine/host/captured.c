@@ -310,8 +310,7 @@ static const json_t *page_of(struct captured *c, const char *api)
 static void drop_pages(struct map *pages)
 {
 	for (size_t i = 0; i < pages->cap; i++)
-		if (pages->slots[i].key)
-			json_decref(pages->slots[i].value);
+		json_decref(pages->slots[i].value);
 }
 
 static void captured_close(struct host *h)

@@ -228,8 +228,7 @@ static void record_close(struct host *h)
 	struct record *r = (struct record *)h;
 
 	for (size_t i = 0; i < r->pages.cap; i++)
-		if (r->pages.slots[i].key)
-			json_decref(r->pages.slots[i].value);
+		json_decref(r->pages.slots[i].value);
 	host_close(r->inner);
 	arena_free(&h->arena);
 	free(r);

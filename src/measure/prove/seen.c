@@ -352,8 +352,8 @@ static bool is_below(struct host *h, long pid)
 	return pid == getpid();
 }
 
-/* The server of MPS runs for its clients, which are listed too. Without a name: gone, or of a
- * container that is not seen from here. */
+/* Not the server of MPS, whose clients are listed too, and nothing that cannot be seen from here.
+ */
 static bool is_other(const struct alone *w, const struct monitor_process *p)
 {
 	for (size_t i = 0; i < w->n_known; i++)

@@ -19,7 +19,7 @@ struct keeping {
 	int failed;
 };
 
-/* The command may name people and places, the machine is somebody's: what it is made of stays. */
+/* Commands, patterns and files may name people and places; of the machine its hardware stays. */
 static void contribute_row(const struct proving *g, struct ledger_row row)
 {
 	const char *text;
@@ -27,10 +27,12 @@ static void contribute_row(const struct proving *g, struct ledger_row row)
 	row.command = row.command ? row.job ? row.job : "unknown" : NULL;
 	row.where.machine = row.where.hardware;
 	row.where.name = "";
+	row.figure = g->proof.window.figures[g->proof.window.main].key;
+	if (strchr(row.setting, ':') && !strstr("default vendor published", row.setting + 8))
+		row.setting = "profile:own";
 	text = json_take_text(g->d->arena, result_shape_json(&ledger_result, &row, 0, 0),
 			      JSON_COMPACT);
-	if (text)
-		fprintf(g->contribute, "%s\n", text);
+	fprintf(g->contribute, "%s\n", text ? text : "");
 }
 
 static void store_row(struct keeping *k, const struct ledger_row *row)
