@@ -313,7 +313,7 @@ static int load_profile(struct door *d, const char *name, struct profile *p, str
 	int r = site_load(h, d->arena, &site, e);
 
 	r = r || name ? r : preference_get(d->arena, "profile", &name, e);
-	if (!r && !name && site.has_profile)
+	if (!r && site.has_profile && (!name || strcmp(name, SITE_POLICY) == 0))
 		*p = site.profile;
 	else
 		r = r ? r : profile_load(d->arena, name ? name : "default", p, e);

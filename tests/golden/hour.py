@@ -538,6 +538,7 @@ def policy(user):
     for who, code, words in (("nobody", 0, "nobody may apply"), ("games", 0, "games may"), ("daemon", 3, "daemon is not allowed")):
         says(f"{who} by name, by group, or not", ["profile", "policy", who], code, words)
     says("its profile counts", ["plan", *on], 1, "profile /etc/gputune/policy.ini")
+    says("by its file as well, as pages name it", ["plan", "--profile", str(path), *on], 1, "profile /etc/gputune/policy.ini")
     says("and not where one is named", ["plan", "--profile", "default", *on], 1, "profile default")
     code, out, _ = run("check", "--only", "net.wmem-max", "--all", *on)
     expect("its waiver holds", code == 0 and "waived until 2099-03-31: measured here" in " ".join(out.split()), (code, out))
