@@ -316,8 +316,8 @@ const struct verb predict_verb = {
 	.group = VERB_MODELS,
 	.common = true,
 	.summary = "whether a model fits, how fast it runs, and what limits it",
-	.about = "Predicts serving (inference) or training (training) of a model on a machine, "
-		 "each figure with a prediction interval.",
+	.about = "Predicts how a machine serves or trains a model, each figure with a prediction "
+		 "interval.",
 	.words = "fit model llm estimate calculator vram",
 	.examples = EXAMPLES(
 		{ "predict inference --model llama-3.1-8b --on dgx-spark", "serve a model" },

@@ -279,10 +279,10 @@ static const struct verb prolog_verb = {
 	.about = "Drains the node and exits with 1 if it is unhealthy; Slurm then requeues the "
 		 "job. Unreadable checks never drain a node.",
 	.exits = "1: the node is unhealthy",
-	.examples =
-		EXAMPLES({ "slurm prolog --dry-run", "preview first" },
-			 { "slurm prolog --exit-only", "no Slurm command: the exit code drains" },
-			 { "slurm prolog --only gpu", "GPUs alone" }),
+	.examples = EXAMPLES({ "slurm prolog --dry-run", "preview first" },
+			     { "slurm prolog --exit-only",
+			       "run no Slurm command: the exit code drains the node" },
+			     { "slurm prolog --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,
 	.answer = prolog_answer,
 	.result = &slurm_result,

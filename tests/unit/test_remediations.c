@@ -725,7 +725,7 @@ static void test_net(void **state)
 		{ "nic.irq-affinity",
 		  IRQS(", 'software': {'services': [{'name': 'irqbalance.service', 'active': 1}]}"),
 		  NULL,
-		  "hand: irqbalance is running and would move them",
+		  "hand: irqbalance is running and would move the interrupts",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "nic.pfc",

@@ -234,7 +234,7 @@ static void test_memory_state(void **state)
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 0, 'swap_free_kb': 0"), NA,
 		      NO_HARDWARE, NULL) },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 0"), PASS, OK,
-		      "none is near its limit; GPU driver allocations") },
+		      "no slice is near its limit; GPU driver allocations") },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1048000000, 'oom_kills': 0"),
 		      FAIL, DIFFERS, "at its limit: the next") },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 2"), FAIL,

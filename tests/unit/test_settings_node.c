@@ -458,7 +458,7 @@ static void test_firmware(void **state)
 		      VIRTUAL, NULL) },
 		{ ROW("cpu.smt", "{'kernel': {'arch': 'aarch64'}}", NA, NO_SUPPORT, NULL) },
 		{ ROW("cpu.smt", "{'platform': {'kind': 'hgx'}, " X86 "'smt_active': 1}}", NA,
-		      LEFT_ALONE, "DGX systems ship with it on; AMD's table for GPU") },
+		      LEFT_ALONE, "DGX systems ship with SMT on; AMD's table for GPU") },
 		{ ROW("cpu.smt", "{" X86 "'smt_active': 1}}", NA, LEFT_ALONE,
 		      "many threads gain") },
 		{ ROW("cpu.smt", "{" X86 "'smt_active': '!error'}}", UNKNOWN, ERROR, NULL) },

@@ -25,10 +25,10 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 	verdict_na(
 		v, CODE_LEFT_ALONE,
 		q->platform & ON_HOST
-			? "throughput of many threads gains from it; microsecond latency does not"
-		: on->v ? "DGX systems ship with it on; AMD's table for GPU servers disables it. "
-			  "Data loaders gain from it; microsecond latency does not"
-			: "off, as in AMD's table for GPU servers; DGX systems ship with it on");
+			? "throughput of many threads gains from SMT; microsecond latency does not"
+		: on->v ? "DGX systems ship with SMT on; AMD's table for GPU servers disables it. "
+			  "Data loaders gain from SMT; microsecond latency does not"
+			: "off, as in AMD's table for GPU servers; DGX systems ship with SMT on");
 }
 
 /* Nodes with processors: those of memory alone (HBM, CXL, a GPU's) are no part of a socket. */

@@ -78,10 +78,11 @@ static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "on");
 	else if ((q->platform & ON_HGX) || has_hbm(g))
 		verdict_fail(v, "on",
-			     "data-center GPUs ship with it on; disabling it is not a safe gain");
+			     "data-center GPUs ship with ECC on; disabling it is not a safe gain");
 	else
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "off, the default of graphics cards; data-center cards ship with it on");
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			"off, the default of graphics cards; data-center cards ship with ECC on");
 }
 
 /* GPUDirect RDMA maps GPU memory through BAR1; 1 GiB is the published minimum, the whole memory the
@@ -209,13 +210,14 @@ static bool judge_own_lock(const struct rule_ctx *q, struct verdict *v, const st
 	if (!seen_ok(&lock->f) || sscanf(lock->v, "%lld,%lld", &lo, &hi) != 2)
 		return false;
 	if (hi != want)
-		verdict_fail(v, v->wanted,
-			     arena_printf(q->a, "gputune locked it to %lld to %lld MHz", lo, hi));
+		verdict_fail(
+			v, v->wanted,
+			arena_printf(q->a, "gputune locked the clock to %lld to %lld MHz", lo, hi));
 	else if (now >= 0 && (now > hi + 15 || (is_resting(g) && now < lo * 7 / 10)))
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
-					  "gputune locked it to %lld to %lld MHz (%s), but the "
-					  "lock is no longer in effect: the clock is %lld MHz",
+					  "gputune locked the clock to %lld to %lld MHz (%s), but "
+					  "the lock is lost: the clock is %lld MHz",
 					  lo, hi, fact_from(q->a, &lock->f), now));
 	else
 		verdict_pass(

@@ -23,8 +23,8 @@ static bool want_relaxed_ordering(const struct rule_ctx *q, struct recommendatio
 	if ((strstr(name, "A100") || strstr(name, "A800")) && (q->platform & ON_HGX))
 		*o = (struct recommendation){ .rel = WANT_IS,
 					      .value = "1",
-					      .because = "DGX OS sets it on A100: PCIe writes do "
-							 "not have to wait for each other" };
+					      .because = "DGX OS turns it on for A100: PCIe writes "
+							 "do not have to wait for each other" };
 	else
 		*o = (struct recommendation){ .rel = WANT_LEAVE,
 					      .because =

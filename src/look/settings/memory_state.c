@@ -46,9 +46,9 @@ static void available(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, ">= %lld MiB", least / 1024),
 			     has_unified_memory(q->m)
 				     ? "almost no memory is left: the next allocation on the GPU "
-				       "can freeze the machine. Stop the program that uses it"
+				       "can freeze the machine. Stop the program that uses the most"
 				     : "almost no memory is left: programs are killed or stall. "
-				       "Stop the program that uses it");
+				       "Stop the program that uses the most");
 }
 
 static bool shares_memory(const struct rule_ctx *q, struct verdict *v)
@@ -214,10 +214,11 @@ static void group_limits(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!worst) {
-		verdict_pass(v,
-			     has_unified_memory(q->m)
-				     ? "none is near its limit; GPU driver allocations do not count"
-				     : "none is near its limit");
+		verdict_pass(
+			v,
+			has_unified_memory(q->m)
+				? "no slice is near its limit; GPU driver allocations do not count"
+				: "no slice is near its limit");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s: %lld MiB of %lld MiB, %lld killed", worst->name,

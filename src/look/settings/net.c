@@ -209,7 +209,7 @@ static void drivers(const struct rule_ctx *q, struct verdict *v)
 				     ? arena_printf(q->a, "loaded, DOCA/OFED %s", n->ofed_version.v)
 				     : "loaded, in-tree");
 	else
-		verdict_fail(v, "all loaded", "RDMA is not available without them");
+		verdict_fail(v, "all loaded", "RDMA is not available without these modules");
 }
 
 /* What would stop the write, or take it back; NULL when nothing would. */

@@ -403,8 +403,9 @@ static void remediate_irqs(const struct rule_ctx *q, struct remediations *out)
 	const char *cpus = idset_format(q->a, &near);
 
 	if (service_active(q->m, "irqbalance.service")) {
-		remediate_by_hand(out, "irqbalance is running and would move them again: exclude "
-				       "them in its options (--banmod, --policyscript) or stop it");
+		remediate_by_hand(
+			out, "irqbalance is running and would move the interrupts again: exclude "
+			     "them in its options (--banmod, --policyscript) or stop it");
 		return;
 	}
 	if (!near.n) {

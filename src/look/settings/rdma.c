@@ -415,7 +415,7 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 			     seen_ok(&q->m->net.ofed_version.f)
 				     ? "required for access to GPU memory: dma-buf is missing, or "
 				       "the published data path does not use it"
-				     : "required to access GPU memory; it loads only with "
+				     : "required to access GPU memory; the module loads only with "
 				       "DOCA/OFED drivers");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,

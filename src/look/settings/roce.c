@@ -112,7 +112,7 @@ static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 			"at target value; the switch must match, which only the switch can show");
 	} else {
 		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
-			     "change it together with every switch port along the path");
+			     "change the port together with every switch port along the path");
 	}
 }
 
@@ -223,7 +223,7 @@ static void rule_ets(const struct rule_ctx *q, struct verdict *v)
 					    class)
 			     : arena_printf(q->a,
 					    "class %s also contains priorities that should not "
-					    "pause: they stop with it",
+					    "pause, but stop with it",
 					    class));
 	else
 		verdict_pass(v, "paused priorities have their own classes");

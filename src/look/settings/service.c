@@ -267,8 +267,9 @@ static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 	else if (runs && first_untold(&runs, 1))
 		verdict_unseen(q, v, runs, NULL);
 	else
-		verdict_fail(v, "active",
-			     "CUDA does not start without it on a machine with NVSwitches");
+		verdict_fail(
+			v, "active",
+			"CUDA does not start without Fabric Manager on a machine with NVSwitches");
 }
 
 /* Fourth-generation switches are managed by InfiniBand datagrams, and routed by nvlsm. */

@@ -357,7 +357,7 @@ static const struct verb verify_verb = {
 	.about = "Checks every wheel against the manifest, and with --key the manifest against its signature.",
 	.exits = "1: something differs from the manifest",
 	.examples = EXAMPLES({ "stack wheelhouse verify wheels", "every wheel" },
-		{ "stack wheelhouse verify wheels --key allowed_signers", "and the signature" }),
+		{ "stack wheelhouse verify wheels --key allowed_signers", "every wheel, and the signature" }),
 	.ask = ASK_OF(house_ask, NULL, verify_rows), .answer = verify_any, .result = &wheelhouse_result,
 	.page = house_page,
 };
