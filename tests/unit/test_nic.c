@@ -209,7 +209,7 @@ static void test_ets_rule(void **state)
 		{ ROW(id, ETS_ALL("0:1:vendor 1:0:vendor 3:3:vendor"), PASS, OK,
 		      "paused priorities have their own classes") },
 		{ ROW(id, ETS_ALL("0:0-2:strict 3:3:ets=50 4:4-7:ets=50"), PASS, OK, NULL) },
-		{ ROW(id, ETS_ALL("0:0-7:strict"), FAIL, DIFFERS, "they stop with it") },
+		{ ROW(id, ETS_ALL("0:0-7:strict"), FAIL, DIFFERS, "but stop with it") },
 		{ ROW(id, ETS_ALL("0:0-2:ets=100 3:3:ets=0"), FAIL, DIFFERS, "no other class") },
 		{ ROW(id, ETS_ALL("0:0-2:ets=95 3:3:ets=05"), PASS, OK, NULL) },
 		{ ROW(id, ROCE(ETS("3:3:vendor"), ETS("3:3:ets=50"), ETS("3:3:vendor"), "", ""),

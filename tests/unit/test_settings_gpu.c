@@ -73,7 +73,7 @@ static void test_modes(void **state)
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'ecc_pending': 0"), NA, LEFT_ALONE, "off") },
 		{ ROW("gpu.ecc", ON("hgx", "'ecc': 0"), FAIL, DIFFERS, NULL) },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA A100-PCIE-40GB'"), FAIL, DIFFERS,
-		      "ship with it on") },
+		      "ship with ECC on") },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA H100 NVL'"), FAIL, DIFFERS, NULL) },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA RTX A3000'"), NA, LEFT_ALONE,
 		      "off, the default of graphics cards; data-center cards ship") },
