@@ -340,7 +340,7 @@ static void test_firmware_rule(void **state)
 		      FAIL, DIFFERS, "ROCE_CC_PRIO_MASK_P1=255"),
 		  .target = "e1" },
 		{ ROW(id, ROCE(", 'firmware_settings': '!absent'", "", "", "", ""), NA, NO_SUPPORT,
-		      "not installed"),
+		      "neither mlxconfig nor mstconfig"),
 		  .target = "e1" },
 		{ ROW(id, ROCE(", 'firmware_settings': '!denied'", "", "", "", ""), UNKNOWN, DENIED,
 		      NULL),
