@@ -263,7 +263,7 @@ def check_files():
             (pathlib.Path(d) / "config.json").write_text(json.dumps(shape | more))
             for prompt, beyond in ((limit - 256, False), (limit, True)):
                 r = run("--model", d, "--on", "h200", "--prompt", str(prompt), "--output", "128")
-                expect(f"made for {limit}, {prompt}", (f"exceed the model's {limit}" in " ".join(r.out.split())) == beyond, r.out)
+                expect(f"made for {limit}, {prompt}", (f"exceed the model's context length of {limit}" in " ".join(r.out.split())) == beyond, r.out)
         # A file of the quantizer's own, and one file of weights under two names.
         (pathlib.Path(d) / "model.safetensors.index.json").unlink()
         (pathlib.Path(d) / "config.json").write_text(json.dumps(shape))

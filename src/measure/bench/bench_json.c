@@ -268,7 +268,7 @@ static const struct shape_row record_rows[] = {
 	{ "settings", NULL, SHAPE_LIST(record, settings, n_settings, record_pair), BY_NAME },
 	{ "conditions", NULL, SHAPE_OBJECT(record, conditions, record_conditions) },
 	{ "cases", NULL, SHAPE_LIST(record, cases, n, record_case), .max = RECORD_CASES_MAX },
-	{ "not_run", "Benches without a case here, or skipped, with the reason.",
+	{ "not_run", "Skipped benches, with the reason.",
 	  SHAPE_LIST(record, skipped, n_skipped, record_skip), .max = RECORD_CASES_MAX, .later = true },
 	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true },
 };

@@ -527,7 +527,7 @@ static const char *const screen_notes[] = { "keep", "drop", "hurts", "open" };
 static const struct shape_row proof_member_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
-	{ "shown", "true: its own share of the set's gain was proven, in mixtures or as the only setting of the set.",
+	{ "shown", "true: its share of the set's gain was proven, by mixtures or as the only setting.",
 	  SHAPE_FLAG_OF(member_shown) },
 	{ "fault", "Reason why the setting could not be measured.", SHAPE_TEXT(proof_member, fault),
 	  .unknown = SHAPE_NULL },
