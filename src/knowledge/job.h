@@ -30,7 +30,7 @@ struct setting_use {
 extern const struct setting_use setting_uses[];
 extern const size_t n_setting_uses;
 
-/* What helped a job elsewhere that uses one of these: the most that was measured, in percent. */
+/* What helped a job elsewhere that uses one of these: largest measured gain, in percent. */
 struct job_gain {
 	const char *name; /* a setting, "env.NAME" or "arg.name" */
 	unsigned uses;	  /* USE_BIT */

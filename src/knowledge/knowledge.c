@@ -42,7 +42,7 @@ static struct row_list knowledge_read_file(struct knowledge_reading *g, const st
 	else
 		code = rows_read(g->a, t, text, len, path, &rows, &e);
 	if (code && !e.hint[0])
-		err_hint(&e, "the whole file is ignored");
+		err_hint(&e, "gputune ignores the whole file");
 	if (code)
 		g->warn(g->ctx, &e);
 	return rows;

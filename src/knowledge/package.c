@@ -63,8 +63,8 @@ static int file_check(struct arena *a, const char *name, const json_t *v, struct
 	if (list_named(name) && json_is_array(v))
 		return 0;
 	if (t || list_named(name))
-		return err_set(e, -EINVAL, "%s has another type than expected", name);
-	return err_set(e, -EINVAL, "unknown file \"%.*s\": a package for a newer gputune?",
+		return err_set(e, -EINVAL, "%s has an unexpected JSON type", name);
+	return err_set(e, -EINVAL, "unknown file \"%.*s\": the package may be for a newer gputune",
 		       NAME_MAX_HERE, name);
 }
 

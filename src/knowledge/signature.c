@@ -134,8 +134,8 @@ int signature_check(struct arena *a, const void *data, size_t len, const char *s
 		return err_set(e, -EPERM, "signed by key %s, not by the trusted key %s",
 			       number_text(a, s.number), out->key);
 	if (!holds(&s, &k, data, len))
-		return err_set(e, -EPERM, "the signature does not fit the file");
+		return err_set(e, -EPERM, "the signature does not match the file");
 	if (out->comment && !comment_holds(a, &s, &k, out->comment, signature))
-		return err_set(e, -EPERM, "the signature does not fit its trusted comment");
+		return err_set(e, -EPERM, "the signature does not match its trusted comment");
 	return 0;
 }

@@ -33,9 +33,10 @@ static const struct row_column key_columns[] = {
 	ROW_NAME(K, path, .meaning = "the key with its enclosing maps, separated by dots"),
 	ROW_CHOICE(K, file, "file", .choices = files, .required = true, .meaning = "whose"),
 	ROW_CHOICE(K, type, "type", .choices = types, .required = true,
-		   .meaning = "words: one of words, case-insensitive; any: neither it nor its "
-			      "contents are checked; object, strict: a map whose unknown keys the "
-			      "reader ignores (object) or rejects (strict)"),
+		   .meaning =
+			   "words: one of words, case-insensitive; any: neither the key nor "
+			   "its contents are checked; object, strict: a map whose unknown keys the "
+			   "reader ignores (object) or rejects (strict)"),
 	ROW_TEXT(K, usual, "usual", .meaning = "its default value; not given: none, or not fixed"),
 	ROW_TEXT(K, since, "since", .meaning = "first release that supports it"),
 	ROW_TEXT(K, until, "until", .meaning = "first release that no longer supports it"),
@@ -218,7 +219,7 @@ static const struct row_column model_columns[] = {
 		  .meaning = "context length that the model was trained for"),
 	ROW_TEXT(M, a.format, "format",
 		 .meaning = "format in which the model is published; default: bf16"),
-	ROW_FLAG(M, a.guessed, "guessed", .meaning = "some figures are unchecked"),
+	ROW_FLAG(M, a.guessed, "guessed", .meaning = "some figures are not verified"),
 	ROW_STORED(M, a.stored),
 	ROW_DATE(M, a.date, "date", .meaning = "when it was released"),
 	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "source of the figures"),
@@ -297,9 +298,8 @@ static const struct row_column checkpoint_columns[] = {
 		 .meaning = "row of models.rows that has its shape"),
 	ROW_TEXT(C, format, "format", .meaning = "format of its weights; default: bf16"),
 	ROW_STORED(C, stored),
-	ROW_TEXT(C, source, "source", .required = true,
-		 .meaning = "where its configuration was read"),
-	ROW_DATE(C, date, "date", .required = true, .meaning = "when that source was made"),
+	ROW_TEXT(C, source, "source", .required = true, .meaning = "source of its configuration"),
+	ROW_DATE(C, date, "date", .required = true, .meaning = "date of that source"),
 };
 
 static const struct row_table checkpoint_table =
@@ -314,7 +314,7 @@ static const struct row_column class_columns[] = {
 	ROW_CHOICE(W, class, "class", .choices = model_class_names, .required = true,
 		   .meaning = "purpose of such a model"),
 	ROW_TEXT(W, source, "source", .required = true,
-		 .meaning = "example: a model with such a name"),
+		 .meaning = "example of a model with such a name"),
 };
 
 static const struct row_table model_class_table =
@@ -335,11 +335,12 @@ static const char *const type_flags[] = { "tied",    "untold", "plain",	 "four",
 static const struct row_column type_columns[] = {
 	ROW_NAME(T, name, .meaning = "the model_type"),
 	ROW_SET(T, flags, "flags", .choices = type_flags,
-		.meaning = "tied: head and embedding share one matrix; untold: no class defines "
-			   "it; plain: blocks of two matrices; four: a block is four times as wide "
+		.meaning = "tied: head and embedding share one matrix; untold: no configuration "
+			   "class defines it; plain: blocks of two matrices; four: a block is four "
+			   "times as wide "
 			   "as the model; windows: the window applies to all layers; asked: the "
 			   "window applies only if use_sliding_window is true; falcon: multi_query "
-			   "by default, and what new_decoder_architecture changes"),
+			   "is the default, and new_decoder_architecture is honoured"),
 	ROW_COUNT(T, every, "every", .max = 4096,
 		  .meaning = "one layer in this many has full attention"),
 	ROW_COUNT(T, heads, "heads", .max = 4096, .meaning = "num_attention_heads"),
@@ -658,7 +659,7 @@ static const struct row_column vendor_columns[] = {
 	ROW_TEXT(VW, value, "value", .meaning = "not given: unchanged"),
 	ROW_TEXT(VW, says, "says", .required = true, .meaning = "value in words"),
 	ROW_TEXT(VW, differs, "differs",
-		 .meaning = "why the profile default does not follow it; not given: it does"),
+		 .meaning = "why the profile default differs; not given: it follows the vendor"),
 	ROW_TEXT(VW, source, "source", .required = true, .meaning = "source"),
 	ROW_DATE(VW, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_CHOICE(VW, evidence, "evidence", .choices = vendor_evidences, .required = true,
@@ -690,8 +691,7 @@ const char *const job_use_names[] = { "cpu",  "wake", "memory", "faults", "disk"
 static const struct row_column use_columns[] = {
 	ROW_NAME(U, name, .meaning = "a bench, or a group of settings"),
 	ROW_SET(U, uses, "uses", .choices = job_use_names, .required = true,
-		.meaning =
-			"resources; a job that does not use any of them does not need the setting"),
+		.meaning = "resources; a job that uses none of them does not need the setting"),
 };
 
 static const char *finish_use(void *row)
@@ -708,7 +708,7 @@ static const struct row_column gain_columns[] = {
 	ROW_SET(struct job_gain, uses, "uses", .choices = job_use_names, .required = true,
 		.meaning = "the job uses one of these"),
 	ROW_REAL(struct job_gain, gain, "gain", .unit = "%", .required = true,
-		 .meaning = "the most that was measured"),
+		 .meaning = "largest measured gain"),
 };
 
 static const struct row_table job_gain_table =

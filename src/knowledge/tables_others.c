@@ -13,7 +13,7 @@
 
 static const struct row_column output_columns[] = {
 	ROW_NAME(OL, tool, .meaning = "program that prints the line"),
-	ROW_FLAG(OL, sign, "sign", .meaning = "other programs do not print such a line"),
+	ROW_FLAG(OL, sign, "sign", .meaning = "true: other programs do not print such a line"),
 	ROW_TEXT(OL, has, "has", .meaning = "text that the line contains"),
 	ROW_TEXT(OL, line, "line", .required = true,
 		 .meaning = "POSIX extended regular expression; JSON is read as lines "
@@ -66,7 +66,7 @@ static const struct row_column normal_columns[] = {
 	ROW_REAL(NB, low, "low", .min = 1e-9, .required = true, .meaning = "lowest usual value"),
 	ROW_REAL(NB, high, "high", .meaning = "highest usual value; 0: only the least is known"),
 	ROW_REAL(NB, most, "most", .meaning = "highest possible value"),
-	ROW_COUNT(NB, n, "n", .required = true, .meaning = "results behind it"),
+	ROW_COUNT(NB, n, "n", .required = true, .meaning = "number of results that support it"),
 	ROW_TEXT(NB, source, "source", .required = true, .meaning = "who measured it, and what"),
 	ROW_DATE(NB, date, "date", .required = true, .meaning = "date of the source"),
 };
@@ -94,9 +94,9 @@ static const struct row_column wait_columns[] = {
 	ROW_TEXT(WS, library, "library", .meaning = "library that made the system call"),
 	ROW_TEXT(WS, syscall, "syscall", .meaning = "system call"),
 	ROW_TEXT(WS, kernel, "kernel", .meaning = "part of the kernel function it sleeps in"),
-	ROW_FLAG(WS, top, "top", .meaning = "compare only with the innermost frame"),
-	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what it does"),
-	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to look at"),
+	ROW_FLAG(WS, top, "top", .meaning = "true: compare only with the innermost frame"),
+	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what the thread does"),
+	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to check next"),
 };
 
 const struct row_table wait_sign_table = ROW_TABLE(

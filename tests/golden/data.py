@@ -153,8 +153,8 @@ lines = good.splitlines()
 for what, data, sig, words in (
         ("another key", first, other.sign(first, says), ("signed by key",)),
         ("another key with the same number", first, good.replace(lines[1], other.sign(first, says).splitlines()[1]), ("signed by key",)),
-        ("another file", first + b" ", good, ("does not fit the file",)),
-        ("a byte less", first[:-1], good, ("does not fit the file",)),
+        ("another file", first + b" ", good, ("does not match the file",)),
+        ("a byte less", first[:-1], good, ("does not match the file",)),
         ("another trusted comment", first, good.replace(says, "gputune-data 6 2026-11-20"), ("trusted comment",)),
         ("a comment for another package", first, site.sign(first, "gputune-data 4 2026-11-20"), ("trusted comment",)),
         ("the comment's signature is missing", first, "\n".join(lines[:3]) + "\n", ("trusted comment",)),
@@ -164,7 +164,7 @@ for what, data, sig, words in (
         ("more behind it", first, good + "more\n", ("trusted comment",)),
         ("another algorithm", first, good.replace(lines[1], base64.b64encode(b"XX" + base64.b64decode(lines[1])[2:]).decode()), ("not a signature",)),
         ("a prehash taken for the bytes", first, site.sign(first, says).replace(lines[1], base64.b64encode(b"Ed" + base64.b64decode(lines[1])[2:]).decode()),
-         ("does not fit",)),
+         ("does not match",)),
         ("a huge signature", first, "untrusted comment: " + "x" * 100000, ("gputune-data.json.minisig",))):
     refused(what, write(data, sig), *words)
 refused("no signature", write(first, ""), ".sig")
@@ -185,7 +185,7 @@ for what, data, words in (
         ("a path that leads out", package(files={"../../etc/passwd": "x"}), ("unknown file",)),
         ("a path that leads out of defects", package(files={"defects/../x.json": []}), ("unknown file",)),
         ("an absolute path", package(files={"/etc/passwd": "x"}), ("unknown file",)), ("a file of no table", package(files={"xyz.rows": "x"}), ("unknown file",)),
-        ("a text for a list", package(files={"defects/nccl.json": "x"}), ("another type",)), ("a list for a text", package(files={"models.rows": []}), ("another type",)),
+        ("a text for a list", package(files={"defects/nccl.json": "x"}), ("unexpected JSON type",)), ("a list for a text", package(files={"models.rows": []}), ("unexpected JSON type",)),
         ("a wrong model", package(files={"defects/nccl.json": [ROW], "models.rows": "Acme keys=acme\n"}), ("models.rows:1",)),
         ("a wrong defect", package(files={"defects/nccl.json": [ROW, broken]}), ("entry 2", ROW["id"])),
         ("the same id twice", package(files={"defects/nccl.json": [ROW], "defects/x.json": [ROW]}), ("duplicate",)),
@@ -250,7 +250,7 @@ for what, how in (("no verdict fits", {"examples": [{"verdict": "whole", "platfo
                   ("no source", {"source": None}), ("no date", {"date": "soon"}), ("a condition that is none", {"when": {"x": 1}}), ("a part without a text", {"parts": [{"when": {"driver": ">1"}}]}),
                   ("no example", {"examples": []})):
     refused(f"releases: {what}", write(package(13, "2026-11-23", {"baseline.json": [{k: v for k, v in {**torn, **how}.items() if v is not None}]})), "entry 1")
-refused("releases: no list", write(package(13, "2026-11-23", {"baseline.json": {}})), "another type")
+refused("releases: no list", write(package(13, "2026-11-23", {"baseline.json": {}})), "unexpected JSON type")
 
 # Drafts of rows: of captured machines, without what is nobody's business; the linter takes them as they are.
 def drafted(what, *argv):
