@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of docs/PROVE.md: how often each rule is wrong about a setting that does nothing, how
- * often it finds one that does something, and what that costs.
- * Use: prove_rules [TRIALS [SEED]]
+ * The tables of docs/design/PROOF.md: how often each rule is wrong about a setting that does
+ * nothing, how often it finds one that does something, and what that costs. Use: prove_rules
+ * [TRIALS [SEED]]
  */
 #include <math.h>
 #include <stdio.h>

@@ -228,7 +228,7 @@ static struct proof_window *new_window(struct prove_engine *g, enum proof_part p
 }
 
 /* Made anew, also where it is that state already: whatever a switch brings by chance must not stay
- * for two windows, or their pairs are not independent (docs/PROVE.md). */
+ * for two windows, or their pairs are not independent (docs/design/PROOF.md). */
 static int switch_side(struct prove_engine *g, const struct arm *s, struct err *e)
 {
 	int r = 0;

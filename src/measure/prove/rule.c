@@ -47,8 +47,8 @@ uint64_t order_seed(void)
 /*
  * Signed ranks at six looks. Each look is exact by itself, so that all of them together are wrong
  * at most as often as their levels' sum, 0.0498, whatever the windows depend on. At 8 pairs the
- * least that can be asked for is that all have the same sign. docs/PROVE.md has what other levels
- * and other rules cost.
+ * least that can be asked for is that all have the same sign. docs/design/PROOF.md has what other
+ * levels and other rules cost.
  */
 static const struct rule standard = {
 	.alpha = 0.05,

@@ -7,7 +7,7 @@
  *
  * Why it holds: with no effect, which window of a pair was called B is the toss of a coin that
  * knows nothing of the machine. So the signs of the log ratios are fair coins, whatever drift, two
- * states, dependence and outliers do to their sizes. docs/PROVE.md has the simulations.
+ * states, dependence and outliers do to their sizes. docs/design/PROOF.md has the simulations.
  */
 #ifndef PROVE_RULE_H
 #define PROVE_RULE_H
@@ -118,7 +118,7 @@ void rank_interval(const double *d, size_t n, double level, struct rank_interval
  * The state of a window has to be made anew before each window, also where the window before it had
  * the same one: go to the other state and back. Otherwise two neighbouring pairs share whatever
  * chance a switch brings (where memory came to lie, which CPU a queue fell on), their signs are no
- * independent coins any more, and wrong verdicts rise from 3 to 7 in 100 (docs/PROVE.md).
+ * independent coins any more, and wrong verdicts rise from 3 to 7 in 100 (docs/design/PROOF.md).
  */
 
 /* Whether the setting's window is the first of pair number i (a void pair's number is used up). */
