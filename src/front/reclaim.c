@@ -51,8 +51,8 @@ static int reclaim_refused(int code, struct err *e)
 	case -ENOENT:
 		err_set(e, code, "page cache cannot be released in part here: %s does not exist",
 			RECLAIM);
-		err_hint(e, "this requires Linux 5.19 and cgroup v2; \"echo 1 > "
-			    "/proc/sys/vm/drop_caches\" releases all of it");
+		err_hint(e, "a partial release requires Linux 5.19 and cgroup v2; \"echo 1 > "
+			    "/proc/sys/vm/drop_caches\" releases all page cache");
 		return code;
 	case -EINVAL:
 		err_set(e, code, "this kernel would also move program memory to swap");

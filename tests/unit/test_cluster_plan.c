@@ -433,7 +433,7 @@ static void test_unfit(void **state)
 	assert_true(has_trouble(&g, "not-root", true));
 	assert_true(has_trouble(&g, "version", true));
 	assert_true(has_trouble(&g, "clock-skew", false));
-	g.before[1] = (struct wiring_node){ .failure = "it does not answer" };
+	g.before[1] = (struct wiring_node){ .failure = "the node does not answer" };
 	plan_as(&g, "auto");
 	assert_true(has_trouble(&g, "no-answer", true));
 	arena_free(&g.a);

@@ -92,7 +92,7 @@ static void test_texts(void **state)
 	} all[] = {
 		{ "{\"name\":\"a\"}{\"name\":\"b\"}\n{\"name\":\n\"c\"}\n", "a b c ", "" },
 		{ "", "", "f: empty;" },
-		{ "{}", "", "f: its machine has no name; give --machine NAME;" },
+		{ "{}", "", "f: the result's machine has no name; give --machine NAME;" },
 		{ "n1: {}\nn2: {\"name\":\"n2.lab\"}\nn3: {\"name\":\"n3-ib0\"}",
 		  "n1 n2.lab n3-ib0 ", "" },
 		{ "n1: {\"name\":\"n2\"}\nn2: {}", "n2 ",
@@ -101,7 +101,7 @@ static void test_texts(void **state)
 		{ "7: {\"name\":\"n7\"}\n10.0.0.2: {\"name\":\"n8\"}", "n7 n8 ", "" },
 		{ "web | CHANGED | rc=0 | (stdout) {\"name\":\"n7\"}", "n7 ", "" },
 		{ "web | CHANGED | rc=0 >>\n{}\n{}", "web ",
-		  "f: line 3: its machine has no name; give --machine NAME;" },
+		  "f: line 3: the result's machine has no name; give --machine NAME;" },
 		{ "{\"name\":\"a\"\n{\"name\":\"b\"}\nn3: ssh: lost\n\x01\nn4: {", "b ",
 		  "f: line 1: torn, and 3 more;" },
 		{ "[pod/a-b/look] {\"name\":\"n1\"}", "n1 ", "" },

@@ -387,7 +387,8 @@ static int release(struct run *r, struct host *h, const struct machine *m)
 	return x.after_kb >= x.want_kb
 		       ? 0
 		       : complain_text(EXIT_NOT_APPLIED, "less than %lld MiB are free: %s",
-				       ask->free_mib, x.why ? x.why : "other programs took it");
+				       ask->free_mib,
+				       x.why ? x.why : "other programs used the released memory");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

@@ -195,7 +195,8 @@ static int step_all(const struct apply_run *r, const struct wiring *w, struct ap
 								      : APPLY_LOST;
 		if (answers[i].answer)
 			continue;
-		node->sentence = answers[i].failure ? answers[i].failure : "it does not answer";
+		node->sentence =
+			answers[i].failure ? answers[i].failure : "the node does not answer";
 		apply_fail(r, w, p, i, node->sentence);
 	}
 	return code;

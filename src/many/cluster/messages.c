@@ -65,7 +65,7 @@ bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *
 	if (shape_read(a, s, reply->answer, out, &e) == 0)
 		return true;
 	reply->answer = NULL;
-	reply->failure = arena_printf(a, "its answer has another version: %s",
+	reply->failure = arena_printf(a, "the answer has another version: %s",
 				      cluster_clean_text(a, e.text, 200));
 	return false;
 }

@@ -478,7 +478,7 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 		return;
 	}
 	if (b->version && strcmp(b->version, GPUTUNE_VERSION) != 0)
-		trouble(a, w, OTHER_VERSION, name, "", "it has gputune %s, this machine %s",
+		trouble(a, w, OTHER_VERSION, name, "", "the node has gputune %s, this machine %s",
 			b->version, GPUTUNE_VERSION);
 	if (b->euid != 0)
 		trouble(a, w, NOT_ROOT, name, "",
@@ -490,7 +490,7 @@ static void judge_node(struct arena *a, const struct wiring_node *before, size_t
 			b->user, w->c->nodes[first - before].name, first->user);
 	if (fabs(b->skew_ms) - b->skew_by_ms > WIRING_SKEW_MS)
 		trouble(a, w, CLOCK_SKEW, name, "",
-			"its clock is %.1f s %s this machine's (measured, within %.1f s)",
+			"the node's clock is %.1f s %s this machine's (measured, within %.1f s)",
 			fabs(b->skew_ms) / 1000, b->skew_ms > 0 ? "ahead of" : "behind",
 			b->skew_by_ms / 1000);
 	judge_keys(a, before, node, w);

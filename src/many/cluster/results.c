@@ -136,7 +136,7 @@ static const struct shape wiring_switch_shape = SHAPE(wiring_switch, wiring_swit
 #define TO SHAPE_VIA(apply_echo, to, wiring_port)
 static const struct shape_row apply_echo_rows[] = {
 	{ "from_node", NULL, "From", NULL, SHAPE_TEXT(wiring_port, node), FROM },
-	{ "from", NULL, "Its address", NULL, SHAPE_TEXT(wiring_port, address), FROM },
+	{ "from", NULL, "Node address", NULL, SHAPE_TEXT(wiring_port, address), FROM },
 	{ "to_node", NULL, "To", NULL, SHAPE_TEXT(wiring_port, node), TO },
 	{ "to", NULL, "Address exists", NULL, SHAPE_TEXT(wiring_port, address), TO },
 	{ "bytes", "Payload bytes.", "Data", "bytes", SHAPE_COUNT(apply_echo, bytes) },
@@ -153,7 +153,7 @@ static const struct shape_row plan_node_rows[] = {
 	{ "label", "Name of this node in the files of other nodes.", SHAPE_TEXT(apply_node, label) },
 	{ "user", "User that runs the program there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
 	{ "version", "Version of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
-	{ "clock_skew_ms", "Its clock minus this machine's.", SHAPE_REAL(wiring_node, skew_ms), BEFORE,
+	{ "clock_skew_ms", "The node's clock minus this machine's.", SHAPE_REAL(wiring_node, skew_ms), BEFORE,
 	  .unknown = SHAPE_NULL },
 	{ "clock_skew_by_ms", "Uncertainty of that difference.",
 	  SHAPE_REAL(wiring_node, skew_by_ms), BEFORE, .unknown = SHAPE_NULL },

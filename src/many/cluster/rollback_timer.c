@@ -121,7 +121,8 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 
 	if (host_exists(h, DEADMAN_CLAIM) && !rollback_timer_is_stale(h, a)) {
 		err_set(e, -EBUSY, "another network change is waiting for confirmation here");
-		err_hint(e, "it is undone automatically within %d s of its start", DEADMAN_S);
+		err_hint(e, "that change is undone automatically within %d s of its start",
+			 DEADMAN_S);
 		return -EBUSY;
 	}
 	r = host_own_dir(h, DEADMAN_DIR);

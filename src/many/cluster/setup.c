@@ -100,7 +100,7 @@ static struct knob setup_type_knob(const struct setup_type *t)
 static int setup_check_lines(struct arena *a, const char *file, const char *text, struct err *e)
 {
 	const struct knob k = { KNOB_BLOCK, file, "" };
-	const char *why = "it is too long";
+	const char *why = "the text is too long";
 
 	if (*text && (strlen(text) > SETUP_TEXT_MAX ||
 		      !knob_valid(&k, knob_file_value(a, 0644, text, strlen(text)), &why)))

@@ -279,7 +279,7 @@ static int setup_owner_run(struct arena *a, char *const *argv, struct err *e)
 		return 0;
 	if (r)
 		return err_set(e, r, "cannot run \"%s %s\": %s", argv[0], argv[1],
-			       r == -ETIME ? "it does not exit" : strerror(-r));
+			       r == -ETIME ? "the program does not exit" : strerror(-r));
 	return err_set(e, -EIO, "\"%s %s\" failed: %.*s", argv[0], argv[1],
 		       (int)strcspn(said, "\n"), said);
 }

@@ -124,9 +124,9 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 			"verify/1 and bench/1",
 			schema);
 	else if (kind != (int)st->kind)
-		err_set(e, -EINVAL, "its key \"schema\" is not the first one");
+		err_set(e, -EINVAL, "the key \"schema\" is not the first one");
 	else if (!json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
-		err_set(e, -EINVAL, "its list of %s is missing",
+		err_set(e, -EINVAL, "the list of %s is missing",
 			kind == FLEET_CHECK ? "findings" : "rows");
 	else if (!json_is_object(json_object_get(*frame, "host")))
 		err_set(e, -EINVAL, "machine not given");

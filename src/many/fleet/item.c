@@ -365,9 +365,9 @@ static int walk_list(struct split *s, struct err *e)
 		size_t len;
 
 		if (*s->p != '{')
-			return err_set(e, -EINVAL, "its list contains items that are not objects");
+			return err_set(e, -EINVAL, "the list contains items that are not objects");
 		if (n++ == SPLIT_ITEMS_MAX)
-			return err_set(e, -EINVAL, "its list exceeds %d", SPLIT_ITEMS_MAX);
+			return err_set(e, -EINVAL, "the list exceeds %d items", SPLIT_ITEMS_MAX);
 		if (!fleet_item_guessed(s, &raw, &len)) {
 			raw = s->p;
 			if (skip_nested(s, e))

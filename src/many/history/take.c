@@ -205,8 +205,10 @@ static int time_of(struct take *k, const json_t *j, struct err *e)
 	if (!time || stamp_parse(time, &k->t))
 		return err_set(e, -EINVAL, "the result has no time");
 	if (k->t > k->h->now_s + HISTORY_FUTURE_S)
-		return err_set(e, -EINVAL,
-			       "its time %.32s is in the future: check that machine's clock", time);
+		return err_set(
+			e, -EINVAL,
+			"the result's time %.32s is in the future: check the clock of that machine",
+			time);
 	return 0;
 }
 
@@ -225,7 +227,7 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 		return err_set(e, -EINVAL, "this version cannot add results of schema %.64s",
 			       schema ? schema : "JSON without a schema");
 	if (!json_object_get(j, documents[i].list))
-		return err_set(e, -EINVAL, "it has no %s", documents[i].list);
+		return err_set(e, -EINVAL, "the result has no %s", documents[i].list);
 	name = read_machine(j, from, e);
 	if (!name || time_of(k, j, e))
 		return -EINVAL;

@@ -77,7 +77,7 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 	if (name && *name)
 		err_set(e, -EINVAL, "sent by %.64s, but the result names %.64s", from->name, name);
 	else
-		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
+		err_set(e, -EINVAL, "the result's machine has no name; give --machine NAME");
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ int read_figures(struct arena *a, const json_t *document,
 	size_t i, k;
 
 	if (!json_is_array(cases) || json_array_size(cases) > CASES_MAX)
-		return err_set(e, -EINVAL, "its list of cases is missing or too long");
+		return err_set(e, -EINVAL, "the result's list of cases is missing or too long");
 	/* All of it before anything is taken. */
 	for (int take = 0; take < 2; take++)
 		json_array_foreach(cases, i, c)
