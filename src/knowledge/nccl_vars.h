@@ -67,7 +67,7 @@ struct known_var {
 	enum var_values values;
 	const char *words; /* VALUES_WORDS: blank-separated; VALUES_LIST: as well */
 	const char *does;  /* what it sets */
-	const char *harm;  /* when it does harm, a sentence; NULL: nothing is known */
+	const char *harm;  /* a sentence: when the variable does harm; NULL: nothing is known */
 	const char *instead;
 	const char *source;
 	int least, most; /* VALUES_INT; most 0: no bounds are told */

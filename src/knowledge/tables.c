@@ -85,7 +85,7 @@ static const struct row_column var_columns[] = {
 			      "words to exclude"),
 	ROW_TEXT(V, words, "words", .meaning = "for values=words and list, separated by spaces"),
 	ROW_TEXT(V, does, "does", .required = true, .meaning = "what it sets"),
-	ROW_TEXT(V, harm, "harm", .meaning = "when it does harm, a sentence"),
+	ROW_TEXT(V, harm, "harm", .meaning = "a sentence: when the variable does harm"),
 	ROW_TEXT(V, instead, "instead", .meaning = "replacement"),
 	ROW_TEXT(V, source, "source", .required = true, .meaning = "source"),
 	ROW_COUNT(V, least, "least", .meaning = "for values=int"),
@@ -108,7 +108,7 @@ const struct row_table known_var_table =
 
 static const struct row_column release_columns[] = {
 	ROW_NAME(R, version, .meaning = "first release that has the names"),
-	ROW_TEXT(R, until, "until", .meaning = "first release that no longer has them"),
+	ROW_TEXT(R, until, "until", .meaning = "first release without these names"),
 	ROW_TEXT(R, names, "names", .required = true,
 		 .meaning = "variables without NCCL_, separated by spaces"),
 };
@@ -145,7 +145,8 @@ static const struct row_column model_columns[] = {
 	ROW_FLAG(M, a.tied, "tied", .meaning = "output head and embedding share one matrix"),
 	ROW_COUNT(M, a.heads, "heads", .max = 4096,
 		  .meaning = "query heads of a full-attention layer"),
-	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096, .meaning = "its KV heads"),
+	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096,
+		  .meaning = "KV heads of a full-attention layer"),
 	ROW_COUNT(M, a.head_dim, "head_dim", .max = 65536, .meaning = "head dimension"),
 	ROW_FLAG(M, a.gated_attention, "gated_attention",
 		 .meaning = "the query projection also computes a gate"),
@@ -170,9 +171,9 @@ static const struct row_column model_columns[] = {
 	ROW_COUNT(M, a.window, "window", .unit = "tokens",
 		  .meaning = "size of the window in tokens"),
 	ROW_COUNT(M, a.window_kv_heads, "window_kv_heads", .max = 4096,
-		  .meaning = "their KV heads; not given: kv_heads"),
+		  .meaning = "KV heads of sliding-window layers; not given: kv_heads"),
 	ROW_COUNT(M, a.window_head_dim, "window_head_dim", .max = 65536,
-		  .meaning = "their head dimension; not given: head_dim"),
+		  .meaning = "head dimension of sliding-window layers; not given: head_dim"),
 	ROW_COUNT(M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
 		  .meaning = "layers with full attention; not given: all layers of no other kind; "
 			     "-1: none"),
@@ -381,7 +382,7 @@ static const char *const kinds[] = { "program", "event", "lasting", NULL };
 
 static const struct row_column xid_columns[] = {
 	ROW_NAME(X, what, .meaning = "meaning of the Xid"),
-	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "its number"),
+	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "number of the Xid"),
 	ROW_COUNT(X, last, "last", .min = 1,
 		  .meaning = "last number with the same meaning; not given: first"),
 	ROW_CHOICE(X, kind, "kind", .choices = kinds, .required = true,
@@ -567,8 +568,9 @@ static const struct row_column band_columns[] = {
 	ROW_TEXT(B, bench, "bench", .required = true, .meaning = "a bench or a cluster test"),
 	ROW_TEXT(B, name, "case", .required = true,
 		 .meaning = "name of the case; * and ? as in file names"),
-	ROW_TEXT(B, figure, "figure", .required = true, .meaning = "its key"),
-	ROW_TEXT(B, unit, "unit", .required = true, .meaning = "its suffix"),
+	ROW_TEXT(B, figure, "figure", .required = true, .meaning = "key of the figure"),
+	ROW_TEXT(B, unit, "unit", .required = true,
+		 .meaning = "suffix of the figure's key, its unit"),
 	ROW_COUNT(B, sockets, "sockets",
 		  .meaning = "number of sockets, all CPUs included; not given: any"),
 	ROW_REAL(B, low, "low", .required = true, .meaning = "lowest usual value"),

@@ -399,7 +399,7 @@ def given(tmp):
     for verb in files:
         expect(f"{verb}: it is named", f'Result of "gputune {verb}"' in said, said[:200])
     for want in ("iperf <b>", "0.955 (0.948 to 0.962)", "Predicted speed-up of an answer", "Throughput over GPUs, predicted",
-                 "Predicted effect of changes", "pcie.link", "Bottlenecks", "Figures of both"):
+                 "Predicted effect of changes", "pcie.link", "Bottlenecks", "Figures of both results"):
         expect(f"of the files it says {want!r}", want in said)
     where = {a["id"]: up for _, a, up in p.all if re.fullmatch(r"given-\d+", a.get("id", ""))}
     expect("a section each", len(where) == len(files), where)

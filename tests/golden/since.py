@@ -120,7 +120,7 @@ def what_is_no_history():
     torn = folder / "torn.db"
     torn.write_bytes(db.read_bytes()[:-6000])
     kept = torn.read_bytes()
-    refuses("a torn one", ["since", "add", "-", "--db", torn], 2, "damaged; move it away")
+    refuses("a torn one", ["since", "add", "-", "--db", torn], 2, "damaged; move the file away")
     expect("a torn one stays as it is", torn.read_bytes() == kept)
     free = folder / "free.db"
     shutil.copy(db, free)

@@ -45,7 +45,7 @@ static const struct result_file_table stack_tables[] = {
 };
 
 static const struct result_file_table compare_tables[] = {
-	{ LIST("rows", "Figures of both", "bench|case|figure|median_a|median_b|unit|=Ratio after / before|"
+	{ LIST("rows", "Figures of both results", "bench|case|figure|median_a|median_b|unit|=Ratio after / before|"
 	  "verdict|reason"),
 	  .must = true },
 };

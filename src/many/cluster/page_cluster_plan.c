@@ -16,7 +16,8 @@ static const struct {
 	[APPLY_KEPT] = { "applied and confirmed", STYLE_GOOD },
 	[APPLY_BACK] = { "undone", STYLE_WARN },
 	[APPLY_FAILED] = { "failed", STYLE_BAD },
-	[APPLY_LOST] = { "no answer: it restores its old configuration automatically", STYLE_BAD },
+	[APPLY_LOST] = { "no answer: the node restores its old configuration automatically",
+			 STYLE_BAD },
 	[APPLY_STUCK] = { "some changes failed", STYLE_BAD },
 };
 
@@ -120,7 +121,7 @@ static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n
 	cluster_plan_page_refusals(d, p);
 	changes_table(d, p);
 	if (p->n_commands) {
-		doc_text(d, "Programs that it then runs:");
+		doc_text(d, "Programs that the node then runs:");
 		lines(d, p->commands, p->n_commands, STYLE_CODE);
 	}
 	lines(d, p->notes, p->n_notes, STYLE_WARN);

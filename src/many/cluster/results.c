@@ -44,7 +44,7 @@ static const struct shape_row setup_change_rows[] = {
 	{ "object", NULL, SHAPE_TEXT(setup_change, knob.object), .unknown = SHAPE_BLANK },
 	{ "before", NULL, SHAPE_TEXT(setup_change, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(setup_change, after), .unknown = SHAPE_NULL },
-	{ "step", "When it is written: immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep,
+	{ "step", "When the file is written: immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep,
 	  setup_steps) },
 };
 static const struct shape setup_change_shape = SHAPE(setup_change, setup_change);
@@ -70,7 +70,7 @@ static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refus
 	{ "refusals", NULL, SHAPE_LIST(type, m refusals, m n_refusals, setup_refusal) },                    \
 	{ "notes", NULL, SHAPE_TEXT_LIST(type, m notes, m n_notes) },                                       \
 	{ "owners", "Owners of the ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
-	{ "commands", "Programs that it then runs.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
+	{ "commands", "Programs that the node then runs.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
 
 static const struct shape_row setup_answer_rows[] = {
 	SETUP_ANSWER_ROWS(setup_answer, ),
@@ -99,7 +99,7 @@ static const struct shape_row wiring_port_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(wiring_port, node) },
 	{ "port", NULL, SHAPE_TEXT(wiring_port, port) },
 	{ "address", NULL, SHAPE_TEXT(wiring_port, address) },
-	{ "there", "true: it has that address now.", SHAPE_FLAG(wiring_port, there) },
+	{ "there", "true: the port has that address now.", SHAPE_FLAG(wiring_port, there) },
 	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE },
 };
 static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
@@ -116,7 +116,7 @@ static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
 
 static const struct shape_row wiring_trouble_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
-	{ "stops", "true: it prevents applying the plan.", "Blocks", NULL,
+	{ "stops", "true: this finding prevents applying the plan.", "Blocks", NULL,
 	  SHAPE_FLAG(wiring_trouble, stops), .style_of = trouble_style },
 	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
 	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },

@@ -138,7 +138,7 @@ static const struct {
 	[REFUSED_NAME] = { "name", "rename the interface" },
 	[REFUSED_NO_PORT] = { "no-port", "run the discovery again" },
 	[REFUSED_OWN_LINK] = { "own-link", "reach the node over another interface (management, Wi-Fi)" },
-	[REFUSED_BOND] = { "part-of-bond", "remove it from the bond first" },
+	[REFUSED_BOND] = { "part-of-bond", "remove the interface from the bond first" },
 	[REFUSED_WIRELESS] = { "wireless", "links between machines must be cables" },
 	[REFUSED_IFUPDOWN] = { "ifupdown", "add the address and mtu to its stanza in /etc/network/interfaces" },
 	[REFUSED_DEFAULT_ROUTE] = { "default-route", "links between machines must not carry the default route: move "
@@ -566,17 +566,17 @@ static void gate_port(struct arena *a, struct host *h, const struct machine *m, 
 		setup_refuse(a, out, REFUSED_NO_PORT, name, "no such interface here");
 	else if (seen_ok(&links->f) && words_have(links->v, name, strlen(name)))
 		setup_refuse(a, out, REFUSED_OWN_LINK, name,
-			     "gputune's own connection to the node uses it");
+			     "gputune's own connection to the node uses this interface");
 	else if (seen_ok(&n->bond_master.f) && *n->bond_master.v)
-		setup_refuse(a, out, REFUSED_BOND, name, "it is part of a bond");
+		setup_refuse(a, out, REFUSED_BOND, name, "the interface is part of a bond");
 	else if (fact_or(&n->wireless, 0) == 1)
-		setup_refuse(a, out, REFUSED_WIRELESS, name, "it is a wireless interface");
+		setup_refuse(a, out, REFUSED_WIRELESS, name, "the interface is wireless");
 	else if (fact_is(&n->owner, "ifupdown"))
 		setup_refuse(a, out, REFUSED_IFUPDOWN, name,
 			     "ifupdown configures it, and gputune does not write its files");
 	else if (is_default_route(a, h, name))
 		setup_refuse(a, out, REFUSED_DEFAULT_ROUTE, name,
-			     "the node's default route uses it");
+			     "the node's default route uses this interface");
 }
 
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,

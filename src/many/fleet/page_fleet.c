@@ -461,7 +461,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		doc_section_end(d);
 		return;
 	}
-	doc_text(d, "%s differ from it.", plural(d->arena, f->n_drifted, "machine"));
+	doc_text(d, "%s differ from the golden one.", plural(d->arena, f->n_drifted, "machine"));
 	list = fleet_drifts(d->arena, f, &n);
 	t = DOC_TABLE(d, NULL, "Setting", "~Golden", "~Here", ">Machines", "~Which");
 	for (size_t i = 0; i < n; i++)

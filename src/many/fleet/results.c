@@ -225,7 +225,7 @@ static const struct shape fleet_drift_shape = SHAPE(fleet_drift, fleet_drift);
 static const struct shape_row golden_rows[] = {
 	{ "golden", "The reference machine.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file), OF_GOLDEN },
-	{ "machines", "Machines that differ from it.", SHAPE_COUNT(fleet, n_drifted) },
+	{ "machines", "Machines that differ from the reference machine.", SHAPE_COUNT(fleet, n_drifted) },
 	{ "rows", NULL, SHAPE_LIST_MADE(fleet_drifts, fleet_drift) },
 };
 static const struct shape golden_shape = SHAPE(fleet, golden);

@@ -614,10 +614,11 @@ static const struct shape_row since_change_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(since_change, name), .title = "~Change" },
 	{ "from", NULL, SHAPE_TEXT(since_change, from), .title = "~From" },
 	{ "to", NULL, SHAPE_TEXT(since_change, to), .title = "~To" },
-	{ "machines", "Number of machines that had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
-	{ "machine", "Name of one such machine.", SHAPE_TEXT(since_change, machine) },
-	{ "first", "First time it was seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
-	{ "last", "Last time a machine had it.", SHAPE_TIME(since_change, last_s) },
+	{ "machines", "Number of machines with this change.", SHAPE_COUNT(since_change, machines),
+	  .title = "Machines" },
+	{ "machine", "Name of one machine with this change.", SHAPE_TEXT(since_change, machine) },
+	{ "first", "Time when the change was first seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
+	{ "last", "Time when a machine last had the change.", SHAPE_TIME(since_change, last_s) },
 };
 static const struct shape since_change_shape = SHAPE(since_change, since_change);
 

@@ -255,9 +255,9 @@ static int ask_once(struct gather *g, unsigned rank, const struct net_address *a
 	r = message_put(f.fd, &f.out, m);
 	r = r ? r : message_get(f.fd, &f.in, answer);
 	if (r)
-		handshake_fail(who, r, "sending to it", e);
+		handshake_fail(who, r, "sending to this rank", e);
 	else if (answer->kind != MESSAGE_OK)
-		r = err_set(e, -ENOENT, "%s refused it", who);
+		r = err_set(e, -ENOENT, "%s refused the request", who);
 	if (r == 0 && m->kind == MESSAGE_JOIN)
 		g->talker[0].f = f;
 	else
