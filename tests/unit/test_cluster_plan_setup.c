@@ -252,7 +252,7 @@ static void test_nobody(void **state)
 	assert_non_null(change_of(&s.keep, HOSTS));
 	/* The lab is a captured machine, which is said. */
 	assert_int_equal(s.n_notes, 2);
-	assert_true(str_starts(s.notes[1], "A captured machine"));
+	assert_true(str_starts(s.notes[1], "This is a captured machine"));
 	assert_int_equal(s.n_refusals, 0);
 	lab_close(&l);
 }

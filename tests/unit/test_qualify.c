@@ -321,14 +321,14 @@ static void test_paths(void **state)
 		{ { SPARKS, .rdma = 45 },
 		  2,
 		  "port eth0 of n",
-		  "between n0 and n1: 45 Gbit/s, expected 88 (healthy ones",
+		  "between n0 and n1: 45 Gbit/s, expected 88 (healthy links",
 		  NULL },
 		/* The band of its kind; another machine's port by its speed; one without hardware.
 		 */
 		{ { HEALTHY, .platform = "dgx-spark", .mbps = 200000, .tcp = 13, .rdma = 97 },
 		  2,
 		  "port eth0 of n",
-		  "13 Gbit/s, expected 86 (healthy ones",
+		  "13 Gbit/s, expected 86 (healthy links",
 		  NULL },
 		{ { HEALTHY, .mbps = 200000, .tcp = 13 },
 		  2,
