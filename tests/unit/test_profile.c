@@ -222,7 +222,7 @@ static void test_names(void **state)
 	assert_int_equal(p.base, PROFILE_PUBLISHED);
 	assert_int_equal(profile_load(&a, "no-such-profile", &p, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no-such-profile"));
-	assert_non_null(strstr(e.hint, "list profiles"));
+	assert_non_null(strstr(e.hint, "profile list"));
 	assert_int_equal(profile_load(&a, "/nowhere/site.ini", &p, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nowhere/site.ini"));
 	assert_int_equal(profile_load(&a, "/tmp/", &p, &e) < 0, 1);
