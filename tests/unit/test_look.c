@@ -70,52 +70,6 @@ static void test_line(void **state)
 	free(l);
 }
 
-enum { MS = 1000000 };
-
-static void test_pieces(void **state)
-{
-	const struct look_slice two[] = { { 100 * MS, 105 * MS, 120 * MS, 0 },
-					  { 200 * MS, 205 * MS, 220 * MS, 0 } };
-	struct trace_look *l = calloc(1, sizeof(*l));
-
-	(void)state;
-	assert_non_null(l);
-	assert_true(look_make(l));
-	memcpy(l->slices, two, sizeof(two));
-	l->n_slices = 2;
-	/* What ran before the first record of a piece may be missing, unless it ran in the lead. */
-	look_kernel(l, "a", 0, 106 * MS, 110 * MS);
-	look_kernel(l, "a", 0, 112 * MS, 118 * MS);
-	look_kernel(l, "a", 0, 203 * MS, 204 * MS);
-	look_kernel(l, "b", 0, 210 * MS, 230 * MS);
-	assert_false(look_launch_bound(l, 29 * MS));
-	assert_true(look_write(l, path, 7, -1));
-	assert_non_null(strstr(last(), "\"ns\":29000000,"));
-	assert_non_null(strstr(last(), "\"compute_ns\":20000000,"));
-	assert_non_null(strstr(last(), "\"kernels\":3,"));
-	assert_non_null(strstr(last(), "\"gaps_ns\":[0,0,0,9000000,0]}"));
-	/* A piece without a record does not count; nor do records far behind their piece. */
-	for (unsigned late = 0; late < 2; late++) {
-		memcpy(l->slices, two, sizeof(two));
-		l->n_slices = 2;
-		for (unsigned i = 0; i < 15 * 20; i++)
-			look_kernel(l, "c", 0, 105 * MS + i * 50000, 105 * MS + i * 50000 + 40000);
-		for (unsigned i = 0; i < late * 40; i++)
-			look_kernel(l, "c", 0, 140 * MS + i, 140 * MS + i + 1);
-		assert_int_equal(look_launch_bound(l, 15 * MS), !late);
-		assert_false(look_launch_bound(l, 16 * MS));
-		assert_true(look_write(l, path, 7, -1));
-		assert_non_null(strstr(last(), "\"ns\":15000000,"));
-	}
-	/* A GPU that is never idle is held up by nothing. */
-	l->to = 15 * MS;
-	for (unsigned i = 0; i < 15 * 20; i++)
-		look_kernel(l, "c", 0, i * 50000, i * 50000 + 49000);
-	assert_false(look_launch_bound(l, 15 * MS));
-	look_free(l);
-	free(l);
-}
-
 static void test_full(void **state)
 {
 	struct trace_look *l = calloc(1, sizeof(*l));
@@ -139,7 +93,6 @@ static void test_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_line),
-					    cmocka_unit_test(test_pieces),
 					    cmocka_unit_test(test_full) };
 	int fd = mkstemp(path), code;
 

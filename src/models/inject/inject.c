@@ -62,17 +62,7 @@ static struct {
 
 /* A launch is recorded, not what waits to run: at most 1,024 launches do, so it is waited for those
  * before what runs counts, and for the last kernel afterwards. */
-enum { BUFFER_BYTES = 1 << 20, BUFFERS_MOST = 64, LAST_MS = 20 };
-struct look_times {
-	unsigned pieces, lead_ms, look_ms, rest_ms;
-};
-static const struct look_times whole = { 1, 250, 250, 0 };
-/*
- * Where launches hold the GPU up nothing waits for long, but recording them slows the job: by 3 %
- * on an H200 with 27 launches a millisecond. There a quarter of the time is looked at, in pieces
- * shorter than a step. It begins so: a look in pieces that shows another job is not kept.
- */
-static const struct look_times pieces = { LOOK_SLICES_MOST, 5, 15, 60 };
+enum { BUFFER_BYTES = 1 << 20, BUFFERS_MOST = 64, LEAD_MS = 250, LOOK_MS = 250, LAST_MS = 20 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -84,7 +74,6 @@ static struct {
 		size_t valid;
 	} buffers[BUFFERS_MOST]; /* complete ones */
 	size_t n, looks;
-	bool not_launch_bound; /* the last look showed that */
 	struct trace_look now;
 	char path[4096];
 	int rank;
@@ -207,76 +196,47 @@ static bool rest(unsigned ms)
 	return !stop;
 }
 
-/* Records what is launched in these times; false: there is no more looking. CUPTI's subscribers are
- * asked for while nothing is enabled, since the job's threads are in CUPTI else. */
-static bool gather(const struct look_times *t)
-{
-	const char *why = other_profiler() ? "another profiler uses CUPTI in this process"
-			  : cupti.callbacks(on_request, on_complete) ? "CUPTI refused"
-								     : NULL;
-	bool goes = true, copies;
-
-	for (unsigned i = 0; i < t->pieces && goes && !why; i++) {
-		struct look_slice s = { 0 };
-
-		if ((why = cupti.enable(KIND_KERNEL) ? "CUPTI refused" : NULL))
-			break;
-		copies = look.now.copies && cupti.enable(KIND_MEMCPY) == 0;
-		cupti.now(&s.on);
-		goes = rest(t->lead_ms);
-		cupti.now(&s.from);
-		goes = goes && rest(t->look_ms);
-		cupti.now(&s.to);
-		if (copies)
-			cupti.disable(KIND_MEMCPY);
-		cupti.disable(KIND_KERNEL);
-		if (other_profiler()) {
-			/* It came meanwhile: what it records is enabled again. */
-			cupti.enable(KIND_KERNEL);
-			if (copies)
-				cupti.enable(KIND_MEMCPY);
-			why = "another profiler began in this process";
-		}
-		look.now.from = s.from;
-		look.now.to = s.to;
-		if (t->pieces > 1)
-			look.now.slices[look.now.n_slices++] = s;
-		goes = goes && (why || rest(t->rest_ms));
-	}
-	if (why)
-		report_none(why);
-	/* At its end the process has no time to wait for the GPU. */
-	return !why && goes && rest(LAST_MS) && cupti.flush(1) == 0;
-}
-
-/* Gathers and reads. What is left of a look in pieces may be too little. */
-static bool gather_read(const struct look_times *t)
-{
-	uint64_t least_ns = 500000ull * t->pieces * t->look_ms;
-
-	if (!gather(t))
-		return false;
-	read_buffers();
-	look.not_launch_bound = !look_launch_bound(&look.now, least_ns) && look.now.n;
-	return true;
-}
-
-/* One look; false: it was the last. */
+/*
+ * One look; false: it was the last. CUPTI is asked for other subscribers while nothing is enabled,
+ * and kinds are enabled and disabled once: where that was done twelve times a second, two of 34
+ * jobs on an H200 ended by a segmentation fault (CUDA 13.0, launches of 27 kernels a millisecond).
+ */
 static bool look_once(void)
 {
-	bool in_pieces = !look.not_launch_bound;
+	const char *why = other_profiler() ? "another profiler uses CUPTI in this process"
+			  : cupti.callbacks(on_request, on_complete) || cupti.enable(KIND_KERNEL)
+				  ? "CUPTI refused"
+				  : NULL;
 	struct timespec end;
+	bool on, goes;
 
-	look.now.copies = look.looks % COPIES_EVERY == 1;
-	if (in_pieces && !gather_read(&pieces))
+	if (why) {
+		report_none(why);
 		return false;
-	if (look.not_launch_bound || !look.now.n) {
-		look_clear(&look.now);
-		if (!gather_read(&whole))
-			return false;
 	}
+	look.now.copies = look.looks % COPIES_EVERY == 1;
+	on = look.now.copies && cupti.enable(KIND_MEMCPY) == 0;
+	goes = rest(LEAD_MS);
+	cupti.now(&look.now.from);
+	goes = goes && rest(LOOK_MS);
+	cupti.now(&look.now.to);
 	clock_gettime(CLOCK_REALTIME, &end);
 	look.now.at_s = (double)end.tv_sec + 1e-9 * (double)end.tv_nsec;
+	if (on)
+		cupti.disable(KIND_MEMCPY);
+	cupti.disable(KIND_KERNEL);
+	if (other_profiler()) {
+		/* It came meanwhile: what it records is enabled again. */
+		cupti.enable(KIND_KERNEL);
+		if (on)
+			cupti.enable(KIND_MEMCPY);
+		report_none("another profiler began in this process");
+		return false;
+	}
+	/* At its end the process has no time to wait for the GPU. */
+	if (!goes || !rest(LAST_MS) || cupti.flush(1))
+		return false;
+	read_buffers();
 	/* Before there is work, no look is the one for copies. */
 	look.looks += look.now.n > 0;
 	return look_write(&look.now, look.path, (int)look.pid, look.rank);

@@ -18,12 +18,6 @@ enum {
 	FILE_BYTES_MOST = 64 << 20,
 };
 
-/* Recording a launch takes the host about a microsecond: fewer than 12 a millisecond cost it 1 %.
- */
-#define LAUNCHES_A_NS 12e-6
-#define BUSY_MOST 0.92
-#define LATE_NS 10000000u
-
 /* Idle time by the length of its gaps. */
 static const uint64_t gap_ns[] = { 20000, 100000, 1000000, 10000000, UINT64_MAX };
 enum { GAPS = sizeof(gap_ns) / sizeof(gap_ns[0]) };
@@ -66,89 +60,20 @@ static struct look_name *name_of(struct trace_look *l, const char *s)
 }
 
 /* What of it lies in the moment, in ns; 0: nothing. */
-static uint64_t add_within(struct trace_look *l, struct look_record r, uint64_t from, uint64_t to)
+static uint64_t add(struct trace_look *l, enum span_kind kind, unsigned device, uint64_t from,
+		    uint64_t to)
 {
-	r.from = r.from > from ? r.from : from;
-	r.to = r.to < to ? r.to : to;
-	if (r.to <= r.from)
+	from = from > l->from ? from : l->from;
+	to = to < l->to ? to : l->to;
+	if (to <= from)
 		return 0;
 	if (l->n == LOOK_RECORDS_MOST)
 		l->full = true;
 	else
-		l->records[l->n++] = r;
-	l->busy_ns += r.to - r.from;
-	return r.to - r.from;
-}
-
-static uint64_t add(struct trace_look *l, enum span_kind kind, unsigned device, uint64_t from,
-		    uint64_t to)
-{
-	struct look_record r = { from, to, (uint8_t)(device % DEVICES_MOST), (uint8_t)kind };
-	uint64_t ns = 0;
-	bool late = true;
-
-	if (!l->n_slices)
-		return add_within(l, r, l->from, l->to);
-	for (size_t i = 0; i < l->n_slices; i++) {
-		struct look_slice *s = &l->slices[i];
-
-		if (from >= s->on && from < s->to + LATE_NS) {
-			late = false;
-			s->first = !s->first || from < s->first ? from : s->first;
-		}
-		ns += add_within(l, r, s->from, s->to);
-	}
-	l->late += late;
-	return ns;
-}
-
-/* Pieces with work become one moment from 0 on. */
-static void join_slices(struct trace_look *l)
-{
-	uint64_t at = 0;
-
-	if (!l->n_slices)
-		return;
-	for (size_t k = 0; k < l->n_slices; k++) {
-		const struct look_slice *s = &l->slices[k];
-		uint64_t begin = s->first > s->from ? s->first : s->from;
-
-		if (!s->first || begin >= s->to)
-			continue;
-		for (size_t i = 0; i < l->n; i++) {
-			struct look_record *r = &l->records[i];
-
-			if (r->from >= s->from && r->from < s->to) {
-				r->from -= begin - at;
-				r->to -= begin - at;
-			}
-		}
-		at += s->to - begin;
-	}
-	l->from = 0;
-	l->to = at;
-	l->n_slices = 0;
-}
-
-bool look_launch_bound(struct trace_look *l, uint64_t least_ns)
-{
-	double ns;
-
-	join_slices(l);
-	ns = (double)(l->to - l->from);
-	return l->to - l->from >= least_ns && (double)l->n > LAUNCHES_A_NS * ns &&
-	       (double)l->busy_ns < BUSY_MOST * ns && 10 * l->late < l->n;
-}
-
-void look_clear(struct trace_look *l)
-{
-	for (size_t i = 0; i < l->n_names; i++) {
-		l->names[i].ns = 0;
-		l->names[i].n = 0;
-	}
-	l->n = l->n_slices = l->late = 0;
-	l->busy_ns = l->pageable_ns = 0;
-	l->full = false;
+		l->records[l->n++] =
+			(struct look_record){ from, to, (uint8_t)(device % DEVICES_MOST),
+					      (uint8_t)kind };
+	return to - from;
 }
 
 void look_kernel(struct trace_look *l, const char *name, unsigned device, uint64_t from,
@@ -244,6 +169,10 @@ static void put_names(struct trace_look *l)
 			put(l, "%c", *p < ' ' || *p == '"' || *p == '\\' || *p > '~' ? '?' : *p);
 		put(l, "\",%llu,%u]", (unsigned long long)l->order[i]->ns, l->order[i]->n);
 	}
+	for (size_t i = 0; i < l->n_names; i++) {
+		l->names[i].ns = 0;
+		l->names[i].n = 0;
+	}
 	put(l, "]}\n");
 }
 
@@ -275,7 +204,6 @@ bool look_write_none(struct trace_look *l, const char *path, int pid, int rank, 
 
 bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 {
-	join_slices(l);
 	if (l->n)
 		qsort(l->records, l->n, sizeof(*l->records), by_place);
 	put_head(l, pid, rank);
@@ -291,6 +219,8 @@ bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 		put_device(l, l->records + i, n);
 	}
 	put_names(l);
-	look_clear(l);
+	l->n = 0;
+	l->full = false;
+	l->pageable_ns = 0;
 	return append(l, path);
 }

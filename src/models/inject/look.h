@@ -15,7 +15,6 @@ enum {
 	LOOK_NAMES_MOST = 2048,
 	LOOK_NAME_BYTES = 120,
 	LOOK_LINE_BYTES = 16384,
-	LOOK_SLICES_MOST = 12,
 };
 
 struct look_record {
@@ -30,24 +29,12 @@ struct look_name {
 	bool comm;
 };
 
-/* A piece of a moment: what was launched in it is recorded, from "on" to its end. */
-struct look_slice {
-	uint64_t on, from, to; /* what runs counts from "from" */
-	uint64_t first;	       /* start of its first record; 0: it has none */
-};
-
 /* Nanoseconds of any one clock. */
 struct trace_look {
 	uint64_t from, to; /* the moment; set before anything is added */
-	/* Instead of one moment, pieces, in order. Work runs in the order of its launches: from a
-	 * piece's first record on nothing is missing, and what came before is left out. */
-	struct look_slice slices[LOOK_SLICES_MOST];
-	size_t n_slices;
-	uint64_t busy_ns; /* of all records */
-	size_t late;	  /* records that ran far behind their piece */
-	double at_s;	  /* its end, seconds since 1970 */
-	bool copies;	  /* copies were looked at, too */
-	bool full;	  /* not everything had room */
+	double at_s;	   /* its end, seconds since 1970 */
+	bool copies;	   /* copies were looked at, too */
+	bool full;	   /* not everything had room */
 	uint64_t pageable_ns;
 	struct look_record *records;
 	struct look_name *names;
@@ -64,11 +51,6 @@ void look_free(struct trace_look *l);
 void look_kernel(struct trace_look *l, const char *name, unsigned device, uint64_t from,
 		 uint64_t to);
 void look_copy(struct trace_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable);
-/* The host's launches hold the GPU up: it waits, and there are many. Pieces are joined to one
- * moment, which has to be as long. */
-bool look_launch_bound(struct trace_look *l, uint64_t least_ns);
-/* What was added is forgotten. */
-void look_clear(struct trace_look *l);
 /* Appends the line to the file in one write, so that lines of several processes do not mix, and
  * begins anew. False: it cannot be written. */
 bool look_write(struct trace_look *l, const char *path, int pid, int rank);
