@@ -398,7 +398,9 @@ static const char *finish_xid(void *row)
 
 	if (!x->last)
 		x->last = x->first;
-	return (x->kind == XID_PROGRAM) == !x->todo ? NULL : "todo is required unless kind=program";
+	return (x->kind == XID_PROGRAM) == !x->todo
+		       ? NULL
+		       : "todo is required, except for kind=program, where it is not allowed";
 }
 
 const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "knowledge/health.h",
@@ -448,7 +450,7 @@ static const struct row_column gpu_columns[] = {
 	ROW_TEXT(G, source, "source", .required = true, .meaning = "source of the figures"),
 	ROW_DATE(G, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_TEXT(G, math_source, "math_source",
-		 .meaning = "source of the columns half to fp64; not given: source"),
+		 .meaning = "source of the values from half to fp64 (default: source)"),
 };
 
 static const char *finish_gpu(void *row)

@@ -439,7 +439,7 @@ const char *bottleneck_text(struct arena *a, const struct narrow *spots, size_t 
 	if (n)
 		return arena_printf(
 			a, "%s: %s%s%s%s: %s",
-			spots[0].fault ? "Bottleneck" : "Narrowest, by design", spots[0].name,
+			spots[0].fault ? "Bottleneck" : "Slowest link, by design", spots[0].name,
 			strstr(spots[0].name, spots[0].address) ? "" : " (",
 			strstr(spots[0].name, spots[0].address) ? "" : spots[0].address,
 			strstr(spots[0].name, spots[0].address) ? "" : ")", spots[0].reason);

@@ -250,7 +250,7 @@ static const struct ask_row train_ask_rows[] = {
 	  .units = byte_units, .example = "25MiB" },
 	{ "trained", "trainable parameters, for adapters (default: all)",
 	  ASK_REAL(train_ask, w.trained, 1, 1e14) },
-	{ "lora", "adapters of rank 16 on all matrices; for other adapters, --trained gives their parameters",
+	{ "lora", "LoRA adapters of rank 16 on all matrices (for others, set their parameters with --trained)",
 	  ASK_FLAG(train_ask, w.lora) },
 	{ "frozen", "with adapters, format of the frozen weights: bf16 (default), int8 or nf4 (QLoRA)",
 	  ASK_TEXT(train_ask, w.frozen), .arg = "FORMAT", TRAIN_NAMES(train_frozen_names) },

@@ -41,7 +41,7 @@ static const struct ask_row inference_ask_rows[] = {
 	  ASK_COUNT(inference_ask, w.prefills, 1, 4096) },
 	{ "prefill-tp", "tensor parallelism of the prefill engines (default: 1)",
 	  ASK_COUNT(inference_ask, w.prefill_tp, 1, 4096) },
-	{ "prefill-dp", "prefill engines: groups that share the experts",
+	{ "prefill-dp", "prefill engines: number of groups that share the experts",
 	  ASK_COUNT(inference_ask, w.prefill_dp, 1, 4096) },
 	{ "decode-workers", "number of decode engines", ASK_COUNT(inference_ask, w.decodes, 1, 4096) },
 	{ "chunk", "prompt tokens per step (prefill chunk)", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },

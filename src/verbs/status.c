@@ -121,7 +121,7 @@ VERB_HEAD(status_head, status_verb_answer, m)
 const struct verb status_verb = {
 	.name = "status",
 	.group = VERB_CHANGE,
-	.summary = "show whether applied changes are still in effect",
+	.summary = "list the changes that are not undone, and their state",
 	.about = "Shows each change that is not undone: in effect, changed since, restored, lost "
 		 "at a reboot, or waiting for a reboot.",
 	.exits = "1: a value changed since it was applied; 4: a transaction is incomplete",

@@ -101,7 +101,7 @@ VERB_HEAD(verify_head, verify_verb_answer, m)
 const struct verb verify_verb = {
 	.name = "verify",
 	.group = VERB_CHANGE,
-	.summary = "check that applied values are still in effect",
+	.summary = "compare current values with a plan, or with what was applied",
 	.about = "Compares the values of PLAN, or of the journal, with the current ones, and lists "
 		 "those that wait for a reboot. --boot compares the values kept by persist. "
 		 "--reboot reboots and reports afterwards.",

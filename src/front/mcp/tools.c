@@ -239,8 +239,8 @@ static int read_target(struct arena *a, const struct mcp_ask *how, const char *t
 	if (out->capture)
 		return 0;
 	err_set(e, -EINVAL, "unknown target \"%.100s\"", target);
-	err_hint(e, "targets are this, demo:NAME, and the captures and nodes that the server was "
-		    "started with");
+	err_hint(e, "valid targets: \"this\", \"demo:NAME\", and the captures and nodes that the "
+		    "server was started with");
 	return -EINVAL;
 }
 

@@ -86,7 +86,7 @@ static double received(const struct instant *f, const struct monitor_gpu *g, con
 }
 
 #define IO                                                                                         \
-	"hw.gpu.io", "By", "Received and transmitted bytes by the GPU.", OTLP_COUNTER, "gpu",      \
+	"hw.gpu.io", "By", "Bytes received and transmitted by the GPU.", OTLP_COUNTER, "gpu",      \
 		"network.io.direction"
 
 /* Rows of one name stand together. */

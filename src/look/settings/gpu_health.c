@@ -186,7 +186,8 @@ static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 		throttle_growth(q, v, before);
 	/* A lifetime count is no rate, so it is a hint and no more. */
 	else if (worst < SLOWDOWNS)
-		verdict_fail_by(v, slowdowns[worst].code, "0 s of thermal and power brake",
+		verdict_fail_by(v, slowdowns[worst].code,
+				"0 s of thermal and power-brake throttling",
 				arena_printf(q->a,
 					     "%s throttled this GPU since driver load: check %s, "
 					     "then watch whether this time grows",

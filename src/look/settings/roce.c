@@ -287,7 +287,7 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 	other = marks_otherwise(q->m, p);
 	off = uncontrolled(q->m, p);
 	if (off >= 0)
-		verdict_fail(v, "on for every paused priority",
+		verdict_fail(v, "on for every priority with PFC",
 			     arena_printf(q->a,
 					  "congestion control is off for priority %d, which is "
 					  "paused: pauses spread to other traffic",

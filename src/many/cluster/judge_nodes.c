@@ -380,8 +380,8 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 			continue;
 		cluster_find_at(a, c, "half-speed-twin-unused", e,
 				arena_printf(a,
-					     "its twin is in use; both halves of a cage carry "
-					     "about 100 Gb/s each (twins by %s)",
+					     "the other half of this cage is in use; each half "
+					     "carries about 100 Gb/s (halves paired by %s)",
 					     g->twins_by),
 				"%s %s, so cage %s reaches at most half of its speed.",
 				cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),

@@ -435,8 +435,8 @@ static bool each_on_switch(const struct cabling *s)
 
 static enum cluster_topology of_cables(struct arena *a, const struct cabling *s, const char **why)
 {
-	*why = s->unsure ? "Only UDP announcements arrived (no node may open raw sockets): these "
-			   "links may be cables or a switch."
+	*why = s->unsure ? "Only UDP announcements arrived (no node has the right to raw sockets): "
+			   "whether these links are cables or a switch is unknown."
 			 : "";
 	if (s->nodes == 2 && each_has(s, s->neighbours, 1)) {
 		if (!s->unsure)

@@ -637,8 +637,8 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 				err_set(e, -EINVAL,
 					"\"%.200s\" contains characters that a shell may interpret",
 					w.list[i]);
-				err_hint(e, "give the program on the nodes with only letters, "
-					    "digits and _./:=@%%+,-");
+				err_hint(e, "the program's path on the nodes may contain only "
+					    "letters, digits and _./:=@%%+,-");
 				return NULL;
 			}
 	}

@@ -51,10 +51,10 @@ static const struct kind {
 	  "local-kernel" },
 	{ "gpu-latency", "peer", "one load by the row's GPU from the column's memory", false, false,
 	  true, "256MiB" },
-	{ "copy", "h2d", "from the host's memory of a node to the row's GPU", false, false, false,
-	  NULL },
-	{ "copy", "d2h", "from the row's GPU to the host's memory of a node", false, false, false,
-	  NULL },
+	{ "copy", "h2d", "from the memory of the column's NUMA node to the row's GPU", false, false,
+	  false, NULL },
+	{ "copy", "d2h", "from the row's GPU to the memory of the column's NUMA node", false, false,
+	  false, NULL },
 };
 
 static bool bench_matrix_page_number(const char **at, const char *word, unsigned *out)

@@ -150,7 +150,8 @@ static void no_huge(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "memory.thp-enabled", CAUSE_LIKELY, out);
 	if (out->likelihood == CAUSE_LIKELY && figure_of(c, "latency", &ns))
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "%s: with huge pages requested, a load from 64 MiB takes %.1f ns (%s)",
+			    "%s: with huge pages requested, one load in a 64 MiB buffer takes %.1f "
+			    "ns (%s)",
 			    out->text, ns, c->variant);
 }
 

@@ -159,8 +159,8 @@ static void algo(struct lint *l, const struct lint_var *v)
 	if (*v->value == '^')
 		lint_add(l, LINT_NOTE, "forced", v->line, v->name, known_var(v->name)->instead,
 			 known_var(v->name)->source,
-			 "%s=%.60s: this excludes it for all message sizes and machines", v->name,
-			 v->value);
+			 "%s=%.60s excludes what it names for all message sizes, on all machines",
+			 v->name, v->value);
 	else
 		harmful(l, v, LINT_WARNING, "forced", NULL);
 }

@@ -278,7 +278,7 @@ static void choose_experts(struct arena *a, struct serve_plan *out)
 		out->expert_why =
 			arena_printf(a,
 				     "expert width %d divided by %d GPUs is not a multiple of the "
-				     "block size 128: each GPU gets whole experts",
+				     "block size 128, so each GPU gets whole experts",
 				     m->expert_ffn, out->tp);
 	} else {
 		out->expert_why = "experts are split like the rest: all GPUs have the same work in "

@@ -268,8 +268,9 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 		 "per-parameter sharding: overlaps automatically and has fewer options than "
 		 "version 1");
 	word(a, out, arena_printf(a, "%sauto_wrap_policy", prefix), "TRANSFORMER_BASED_WRAP",
-	     "each block is an FSDP unit: while one computes, the next is gathered; transformers' "
-	     "models define the class");
+	     "each block is an FSDP unit: while one computes, the weights of the next are "
+	     "gathered; "
+	     "the models of transformers name the block's class");
 	fsdp_add(a, out, arena_printf(a, "%sreshard_after_forward", prefix),
 		 again ? "true" : "false",
 		 again ? "weights are freed after the forward pass and gathered again: the memory "

@@ -217,7 +217,7 @@ static const struct shape_row prompt_rows[] = {
 	{ "launches_ms", NULL, SHAPE_REAL(prompt, launch) },
 	{ "links_ms", NULL, SHAPE_REAL(prompt, link) },
 	{ "prompt_ms", NULL, SHAPE_REAL(prompt, total) },
-	{ "chunks", "Number of steps of the prompt.", SHAPE_COUNT_OF(prompt_chunks) },
+	{ "chunks", "Number of steps that process the prompt (chunks).", SHAPE_COUNT_OF(prompt_chunks) },
 };
 static const struct shape prompt_shape = SHAPE(prompt, prompt);
 

@@ -170,8 +170,8 @@ static void plan_shell_functions(FILE *out, struct arena *a, const struct step *
 				   "restores it if a step also sets it.");
 	if (!s->read)
 		plan_shell_comment(out, "   ",
-				   "No program prints the value: apply sets it and undo resets it, "
-				   "without a comparison.");
+				   "No program prints the current value: apply and undo set it "
+				   "without checking it first.");
 	for (size_t i = 0; i < c->n_owners; i++)
 		plan_shell_comment(out, "   Also set by ",
 				   arena_printf(a, "%s%s", c->owners[i].what,
