@@ -302,8 +302,9 @@ def nodes():
 def progress_and_cancel():
     c = Client()
     n = c.begin("tools/call", name="bench", arguments={"name": ["hand-over"], "for": 60}, _meta={"progressToken": "p1"})
-    j = c.read()
-    expect("progress while it runs", j.get("params", {}).get("progressToken") == "p1" and "round 1" in j["params"]["message"], j)
+    first, j = c.read(), c.read()
+    expect("progress while it runs", all(x.get("params", {}).get("progressToken") == "p1" for x in (first, j)) and
+           first["params"]["message"].startswith("starting, ") and "round 1" in j["params"]["message"], (first, j))
     c.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": n}})
     children = pathlib.Path(f"/proc/{c.process.pid}/task/{c.process.pid}/children")
     until(lambda: not children.read_text(), 20)
