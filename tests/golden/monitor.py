@@ -213,7 +213,7 @@ expect("--otlp and a format", p.returncode == 2 and "--otlp posts" in p.stderr, 
 for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics requires --once"),
                       (("--format", "md"), "one of term, json, prom, openmetrics, otlp"), (("--format", "prom", "job.rec"), "term or json"),
                       (("--format", "openmetrics", "--once", "job.rec"), "term or json"), (("--interval", "1ms"), "100ms"),
-                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "excludes --for"),
+                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "so --for does not apply"),
                       (("job.rec", "--host", "/"), "is a recording")):
     p = run("monitor", *options)
     expect(f"monitor {options}", p.returncode == 2 and says in p.stderr, p)
