@@ -46,6 +46,8 @@ static int last_saved(struct door *d, struct compare_ask *ask)
 		return door_fail(d, EXIT_USAGE, &e);
 	if (n)
 		ask->b = ids[n - 1].id;
+	if (n && ask->a)
+		door_note(d, "B is the last saved result, %s", ask->b);
 	for (i = n; !ask->a && i-- > 1;)
 		if (strcmp(what_of(&ids[i - 1]), what_of(&ids[n - 1])) == 0)
 			ask->a = ids[i - 1].id;
@@ -115,7 +117,8 @@ const struct verb compare_verb = {
 	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians "
 		 "with its interval; better, worse, no difference or not comparable. For two "
 		 "recordings: each quantity, as higher, lower or no difference.",
-	.exits = "1: something got worse; 5: nothing could be compared",
+	.exits = "1: something got worse; 5: nothing could be compared, or a busy machine left no "
+		 "verdict",
 	.words = "diff versus vs regression",
 	.examples = EXAMPLES({ "compare before.json after.json", "two files, from bench -o" },
 			     { "compare a.rec b.rec", "two recordings" }),

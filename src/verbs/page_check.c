@@ -327,6 +327,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 			 const struct findings *f)
 {
 	struct change c = { .s = s };
+	const char *wanted = f->n ? f->items[0].v.wanted : NULL;
 	struct node *t;
 
 	if (s->knob == KNOB_NONE || !f->n || !f->items[0].n_targets)
@@ -335,11 +336,14 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 	plan_owners(d->arena, m, &c);
 	t = DOC_TABLE(d, "Also set on this machine by", "~By", "To", "~At boot");
 	for (size_t i = 0; i < c.n_owners; i++)
-		NODE_ROW(d, t, cell(c.owners[i].what),
-			 cell(c.owners[i].value ? c.owners[i].value : "?"),
-			 cell(!c.owners[i].at_boot ? "no"
-			      : c.owners[i].wins   ? "yes, overwrites gputune's value"
-						   : "yes"));
+		NODE_ROW(
+			d, t, cell(c.owners[i].what),
+			cell(c.owners[i].value ? c.owners[i].value : "?"),
+			cell(!c.owners[i].at_boot ? "no"
+			     : wanted && c.owners[i].value && strcmp(c.owners[i].value, wanted) == 0
+				     ? "yes, the wanted value"
+			     : c.owners[i].wins ? "yes, overwrites gputune's value"
+						: "yes"));
 	node_drop_empty(t);
 }
 

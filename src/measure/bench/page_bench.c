@@ -488,6 +488,14 @@ static double least_seen(const struct compare_row *r)
 		    100 * COMPARE_THRESHOLD);
 }
 
+/* Compared, without a verdict: the samples scatter too much, or the machine was busy. */
+static bool cannot_tell(const struct compare_row *r)
+{
+	return r->verdict == COMPARE_CANNOT
+		       ? !isnan(r->ratio.ratio)
+		       : r->verdict == COMPARE_SAME && least_seen(r) > COARSE_PERCENT;
+}
+
 static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_row *r)
 {
 	static const struct {
@@ -499,10 +507,11 @@ static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_r
 		      { "not comparable", STYLE_UNKNOWN } };
 
 	/* Samples that scatter hide a difference. */
-	if (r->verdict == COMPARE_SAME && least_seen(r) > COARSE_PERCENT)
-		return least_seen(r) > 100 ? cell_as(STYLE_UNKNOWN, "cannot tell")
-					   : cell_printf(d, STYLE_UNKNOWN,
-							 "undecided below %.0f %%", least_seen(r));
+	if (cannot_tell(r))
+		return r->verdict == COMPARE_CANNOT || least_seen(r) > 100
+			       ? cell_as(STYLE_UNKNOWN, "cannot tell")
+			       : cell_printf(d, STYLE_UNKNOWN, "undecided below %.0f %%",
+					     least_seen(r));
 	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
 }
 
@@ -520,7 +529,7 @@ static void compare_row(struct doc *d, struct node *t, const struct compare_row 
 		row[2] = cellf(d, "%s %s", figure_number(d->arena, r->a), r->unit_text);
 		row[3] = cellf(d, "%s %s", figure_number(d->arena, r->b), r->unit_text);
 	}
-	if (r->verdict != COMPARE_CANNOT) {
+	if (!isnan(r->ratio.ratio)) {
 		row[4] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
 		row[5] = cell(interval_text(d->arena, &r->ratio.interval));
 	}
@@ -549,7 +558,7 @@ static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *
 		const struct compare_row *r = &c->rows[*at];
 
 		compare_row(d, t, r, one);
-		if (r->verdict == COMPARE_CANNOT && r->reason)
+		if (r->verdict == COMPARE_CANNOT && r->reason && r->reason != c->busy)
 			node_bullet(d, why,
 				    cell_printf(d, STYLE_UNKNOWN, "%s %s: %s", r->name, r->figure,
 						r->reason));
@@ -611,6 +620,8 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 {
 	struct doc *d = doc_new(a);
 	struct node *list;
+	size_t same = c->count[COMPARE_SAME], cannot = c->count[COMPARE_CANNOT], unsure = 0;
+	bool withheld = false;
 
 	if (!has_common_case(c) && !c->cannot) {
 		doc_text(d, "%s and %s have no case in common: nothing to compare.", c->a->id,
@@ -620,6 +631,17 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	for (size_t at = 0; at < c->n;)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);
+	for (size_t i = 0; i < c->n; i++)
+		if (cannot_tell(&c->rows[i])) {
+			*(c->rows[i].verdict == COMPARE_SAME ? &same : &cannot) -= 1;
+			unsure++;
+			withheld |= c->rows[i].verdict == COMPARE_CANNOT;
+		}
+	if (withheld)
+		doc_text(d,
+			 "Cannot tell better from worse: %s. Repeat both on an idle machine; "
+			 "bench --require-idle refuses a busy one.",
+			 c->busy);
 	if (c->count[COMPARE_SAME])
 		doc_text(d, "Rows without a difference show the smallest one that would have been "
 			    "detected.");
@@ -634,9 +656,10 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	for (size_t i = 0; i < c->n_differs; i++)
 		node_bullet(d, list, cell(c->differs[i]));
 	doc_text(d,
-		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu not "
-		 "comparable. \"gputune bench show %s --verbose\" has samples and conditions.",
-		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE],
-		 c->count[COMPARE_SAME], c->count[COMPARE_CANNOT], c->b->id);
+		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu cannot "
+		 "tell, %zu not comparable. \"gputune bench show %s --verbose\" has samples and "
+		 "conditions.",
+		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE], same,
+		 unsure, cannot, c->b->id);
 	return d;
 }

@@ -212,7 +212,8 @@ static const char *unlike(struct arena *a, const struct record_case *x, const st
 }
 
 static void bench_compare_judge(struct arena *a, const struct record_case *x,
-				const struct record_case *y, size_t k, struct compare_row *row)
+				const struct record_case *y, size_t k, const char *busy,
+				struct compare_row *row)
 {
 	struct stat_arm ax = { x->series[k].x, x->n, x->first, x->rounds },
 			ay = { y->series[k].x, y->n, y->first, y->rounds };
@@ -231,9 +232,13 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	}
 	up = i->low > 1;
 	if ((up || i->high < 1) && fabs(row->ratio.ratio - 1) >= COMPARE_THRESHOLD) {
-		row->verdict = up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER : COMPARE_WORSE;
-		row->reason = row->ratio.by_rounds ? "larger than the differences between rounds"
-						   : "larger than the differences between samples";
+		row->verdict = busy				     ? COMPARE_CANNOT
+			       : up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER
+								     : COMPARE_WORSE;
+		row->reason = busy ? busy
+			      : row->ratio.by_rounds
+				      ? "larger than the differences between rounds"
+				      : "larger than the differences between samples";
 		return;
 	}
 	row->verdict = COMPARE_SAME;
@@ -276,7 +281,7 @@ static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 				     strcmp(s->unit, t->unit) != 0 || s->better != t->better))
 			row->reason = "different figures or units";
 		if (!row->reason)
-			bench_compare_judge(a, x, y, k, row);
+			bench_compare_judge(a, x, y, k, out->busy, row);
 		out->count[row->verdict]++;
 	}
 }
@@ -294,14 +299,20 @@ static void note_variants(struct arena *a, struct compare *out)
 	}
 }
 
-static void note_busy(struct arena *a, struct compare *out, const char *which,
-		      const struct record *r)
+/* In which of the runs other programs disturbed it; NULL: in none. */
+static const char *busy_in(struct arena *a, const struct record *x, const struct record *y)
 {
-	if (!record_busy(&r->conditions))
-		return;
-	ARENA_ADD(a, out->differs, out->n_differs) = arena_printf(
-		a, "%s was measured while other programs used the machine (%.2f of %u CPUs)", which,
-		fmax(r->conditions.others, r->conditions.idle_others), r->conditions.cpus);
+	const struct record_conditions *c = &x->conditions, *d = &y->conditions;
+	bool first = record_busy(c), second = record_busy(d);
+
+	if (!first && !second)
+		return NULL;
+	return arena_printf(a, "the machine was busy in %s (A: %.2f of %u CPUs, B: %.2f of %u)",
+			    !second ? "the first run"
+			    : first ? "both runs"
+				    : "the second run",
+			    fmax(0, fmax(c->others, c->idle_others)), c->cpus,
+			    fmax(0, fmax(d->others, d->idle_others)), d->cpus);
 }
 
 static const char *value_of(const struct record_pair *pairs, size_t n, const char *name)
@@ -330,9 +341,11 @@ static void bench_compare_differ(struct arena *a, struct compare *out, const str
 void compare_records(struct arena *a, const struct record *x, const struct record *y,
 		     struct compare *out)
 {
-	*out = (struct compare){
-		.a = x, .b = y, .level = COMPARE_LEVEL, .threshold = COMPARE_THRESHOLD
-	};
+	*out = (struct compare){ .a = x,
+				 .b = y,
+				 .busy = busy_in(a, x, y),
+				 .level = COMPARE_LEVEL,
+				 .threshold = COMPARE_THRESHOLD };
 	if (strcmp(x->machine, y->machine) != 0)
 		out->cannot = "different machines";
 	for (size_t i = 0; i < x->n; i++)
@@ -349,8 +362,8 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 	bench_compare_differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint,
 			     y->n_fingerprint);
 	bench_compare_differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
-	note_busy(a, out, "the first", x);
-	note_busy(a, out, "the second", y);
+	if (out->busy && record_busy(&x->conditions) != record_busy(&y->conditions))
+		ARENA_ADD(a, out->differs, out->n_differs) = out->busy;
 }
 
 /* The folder of results, through the host interface. */

@@ -225,7 +225,7 @@ struct compare_row {
 	enum bench_better better;
 	double a, b; /* medians; only where has_medians */
 	bool has_medians;
-	struct stat_ratio ratio; /* b over a; NAN where the verdict is COMPARE_CANNOT */
+	struct stat_ratio ratio; /* b over a; NAN where nothing was compared */
 	enum compare_verdict verdict;
 	const char *reason;
 };
@@ -236,6 +236,8 @@ struct compare {
 	size_t n;
 	size_t count[4];      /* by verdict */
 	const char *cannot;   /* nothing compares, and why; NULL otherwise */
+	const char *busy;     /* other programs disturbed a run, so that no difference is certain:
+				 a sentence; NULL: neither */
 	const char **differs; /* what else is not the same: kernel, settings; sentences */
 	size_t n_differs;
 	double level;	  /* of the intervals */
