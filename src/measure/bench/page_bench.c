@@ -489,7 +489,7 @@ static double least_seen(const struct compare_row *r)
 }
 
 /* Compared, without a verdict: the samples scatter too much, or the machine was busy. */
-static bool cannot_tell(const struct compare_row *r)
+static bool no_verdict(const struct compare_row *r)
 {
 	return r->verdict == COMPARE_CANNOT
 		       ? !isnan(r->ratio.ratio)
@@ -507,7 +507,7 @@ static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_r
 		      { "not comparable", STYLE_UNKNOWN } };
 
 	/* Samples that scatter hide a difference. */
-	if (cannot_tell(r))
+	if (no_verdict(r))
 		return r->verdict == COMPARE_CANNOT || least_seen(r) > 100
 			       ? cell_as(STYLE_UNKNOWN, "cannot tell")
 			       : cell_printf(d, STYLE_UNKNOWN, "undecided below %.0f %%",
@@ -621,7 +621,6 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	struct doc *d = doc_new(a);
 	struct node *list;
 	size_t same = c->count[COMPARE_SAME], cannot = c->count[COMPARE_CANNOT], unsure = 0;
-	bool withheld = false;
 
 	if (!has_common_case(c) && !c->cannot) {
 		doc_text(d, "%s and %s have no case in common: nothing to compare.", c->a->id,
@@ -632,12 +631,11 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);
 	for (size_t i = 0; i < c->n; i++)
-		if (cannot_tell(&c->rows[i])) {
+		if (no_verdict(&c->rows[i])) {
 			*(c->rows[i].verdict == COMPARE_SAME ? &same : &cannot) -= 1;
 			unsure++;
-			withheld |= c->rows[i].verdict == COMPARE_CANNOT;
 		}
-	if (withheld)
+	if (cannot < c->count[COMPARE_CANNOT])
 		doc_text(d,
 			 "Cannot tell better from worse: %s. Repeat both on an idle machine; "
 			 "bench --require-idle refuses a busy one.",

@@ -361,7 +361,7 @@ static const char *lint_machine(const void *object)
 static const struct shape_row lint_finding_rows[] = {
 	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
 	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
-	{ "file", "File of the finding; \"command line\" if the text was given as arguments.", SHAPE_TEXT(lint_finding, file) },
+	{ "file", "File of the finding; \"command line\" for arguments.", SHAPE_TEXT(lint_finding, file) },
 	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
 	{ "subject", "Name of the variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
 	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
