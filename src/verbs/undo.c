@@ -130,10 +130,15 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		d->say(d->ctx, 0, &e);
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
-	kept = files_stay(h, &out->report) ? persist_setting_ids(d, h) : NULL;
-	if (kept)
-		door_warn(d, "still set at the next boot: %s; \"%s\" removes the files that do it",
-			  kept, machine_command(d->arena, out->m, true, "persist remove"));
+	if (files_stay(h, &out->report)) {
+		kept = persist_setting_ids(d, h, &out->report);
+		door_warn(d, "%s%s; \"%s\" removes %s",
+			  kept ? "still set at the next boot: "
+			       : "files of persist install stay and set nothing",
+			  kept ? kept : "",
+			  machine_command(d->arena, out->m, true, "persist remove"),
+			  kept ? "the files that do it" : "them");
+	}
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
 }
 
@@ -181,14 +186,15 @@ const struct verb undo_verb = {
 	.common = true,
 	.summary = "restore the old values",
 	.about = "Undoes the newest transaction, the one with the given number, the settings of "
-		 "--only, or with --all everything. A value that was changed since is left "
-		 "unchanged unless --force. Changes on absent devices stay pending.",
-	.exits = "3: nothing was undone; 4: some changes remain to be undone",
+		 "--only, or all with --all. Files of persist install stay: \"persist remove\" "
+		 "removes them. A value that was changed since is left unchanged unless --force. "
+		 "Changes on absent devices stay pending.",
+	.exits = "0: undone, or nothing to undo; 3: nothing could be undone; 4: changes remain",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },
 			     { "sudo undo", "the newest transaction" },
 			     { "sudo undo --only memory", "settings of one group" },
-			     { "sudo undo --all --yes", "everything, without a prompt" }),
+			     { "sudo undo --all --yes", "all changes, without a prompt" }),
 	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows),
 	.answer = undo_answer_any,
 	.result = &undo_result,

@@ -413,6 +413,44 @@ def kept_over_a_boot(capture, folder):
     return m
 
 
+def taken_out(capture, folder):
+    """Undo takes a kept kernel argument out of its file: nothing says any more that the next boot sets it."""
+    m, name, drop_in = Machine(capture, folder), f"{capture.name} taken out", "/etc/default/grub.d/zz-gputune.cfg"
+    grub = m.path("/boot/grub/grub.cfg")
+    two = "boot.init-on-alloc,pcie.iommu"
+    m.run("apply", "--only", two, "--allow", "*", "--yes")
+    m.run("persist", "install", "--yes")
+
+    def at_boot(*want):
+        code, j = m.json("persist", "status")
+        said = {r["id"]: r["contested"] for r in j["rows"]}
+        expect(f"{name}: at boot, {want}", (code, said["boot.init-on-alloc"], said["pcie.iommu"]) == want, (code, said))
+
+    at_boot(0, *["in effect if update-grub has run"] * 2)
+    grub.parent.mkdir(parents=True)
+    grub.write_text("\tlinux /boot/vmlinuz root=/dev/a ro\n")
+    at_boot(0, *["in effect once update-grub has run"] * 2)
+    grub.write_text("\tlinux /boot/vmlinuz root=/dev/a ro iommu=pt init_on_alloc=0\n")
+    at_boot(0, None, None)
+    code, out, err = m.run("undo", "--only", "pcie.iommu", "--dry-run")
+    expect(f"{name}: a dry run of undo names what would stay", code == 0 and "still set at the next boot: boot.init-on-alloc;" in err, (code, err))
+    code, out, err = m.run("undo", "--only", "pcie.iommu", "--yes")
+    expect(f"{name}: so does undo", code == 0 and "still set at the next boot: boot.init-on-alloc;" in err, (code, err))
+    at_boot(1, None, "the file does not set it any more")
+    code, out, err = m.run("undo", "--all", "--yes")
+    expect(f"{name}: undo says that files stay", code == 0 and "files of persist install stay and set nothing; " in err and "persist remove" in err
+           and not m.path(drop_in).exists(), (code, err))
+    at_boot(1, *["the file no longer exists"] * 2)
+    code, out, err = m.run("status")
+    expect(f"{name}: status does not say that it is set again", code == 0 and "next boot" not in out, (code, out))
+    code, out, err = m.run("undo", "--yes")
+    expect(f"{name}: nothing to undo is no error", code == 0 and "nothing to undo" in err, (code, err))
+    expect(f"{name}: as help says", "0: undone, or nothing to undo; 3: nothing could be undone" in " ".join(m.run("undo", "--help")[1].split()))
+    code, out, err = m.run("persist", "remove", "--yes")
+    grub.unlink(), grub.parent.rmdir()
+    expect(f"{name}: remove takes the rest away", code == 0 and not [x for x in m.left() if "gputune" in x], (code, out, err, m.left()))
+
+
 def values(m):
     return {k: m.path(path).read_text().strip() for k, (path, _, _) in SMALL.items()}
 
@@ -698,6 +736,7 @@ with tempfile.TemporaryDirectory() as tmp:
         interrupted(machines / "dgx-spark", f"{tmp}/interrupted")
         by_hand(machines / "dgx-spark", tmp)
         foreign(machines / "hgx-h100", f"{tmp}/foreign")
+        taken_out(machines / "hgx-h100", f"{tmp}/taken-out")
         end_suite()
     if sys.argv[2:] == ["now"]:
         in_effect(machines / "dev-vm", tmp)
@@ -710,6 +749,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for want in ("sysctl.d", "tmpfiles.d", "udev", "modprobe.d", "netplan", "limits.d", "systemd/system", "gputune/boot.json"):
         expect(f"some machine needs {want}", any(want in s for s in seen), seen)
     foreign(machines / "hgx-h100", f"{tmp}/foreign")
+    taken_out(machines / "hgx-h100", f"{tmp}/taken-out")
     layers(machines / "dgx-spark", f"{tmp}/layers")
     not_kept(machines / "dgx-spark", f"{tmp}/not-kept")
     interrupted(machines / "dgx-spark", f"{tmp}/interrupted")

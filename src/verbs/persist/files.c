@@ -25,7 +25,7 @@ struct lines {
 };
 
 /* Text beyond the bound is left out: our files are far below it. */
-static void verb_persist_files_split(const char *text, struct lines *out)
+static void split_lines(const char *text, struct lines *out)
 {
 	out->n = 0;
 	while (text && *text && out->n < LINES_MAX) {
@@ -43,8 +43,7 @@ static bool same(const struct lines *x, size_t i, const struct lines *y, size_t 
 }
 
 /* table[i][k]: the longest common part of what follows line i and line k. */
-static unsigned short *verb_persist_files_common(struct arena *a, const struct lines *x,
-						 const struct lines *y)
+static unsigned short *common_lines(struct arena *a, const struct lines *x, const struct lines *y)
 {
 	size_t w = y->n + 1;
 	unsigned short *t = arena_array(a, (x->n + 1) * w, sizeof(*t));
@@ -67,8 +66,8 @@ struct step {
 	size_t i, k;
 };
 
-static size_t verb_persist_files_steps_of(const struct lines *x, const struct lines *y,
-					  const unsigned short *t, struct step *out)
+static size_t diff_steps(const struct lines *x, const struct lines *y, const unsigned short *t,
+			 struct step *out)
 {
 	size_t i = 0, k = 0, n = 0, w = y->n + 1;
 
@@ -122,10 +121,10 @@ static const char *persist_diff(struct arena *a, const char *path, const char *b
 	TEXT_AUTO out = { 0 };
 	size_t n, done = 0;
 
-	verb_persist_files_split(before, x);
-	verb_persist_files_split(after, y);
+	split_lines(before, x);
+	split_lines(after, y);
 	s = arena_array(a, x->n + y->n, sizeof(*s));
-	n = verb_persist_files_steps_of(x, y, verb_persist_files_common(a, x, y), s);
+	n = diff_steps(x, y, common_lines(a, x, y), s);
 	for (size_t i = 0; i < n; i++) {
 		size_t from, to;
 
@@ -180,12 +179,16 @@ static bool menu_has(const char *menu, const char *token)
 	return false;
 }
 
+static const char *token_of(struct arena *a, const struct persist_entry *row)
+{
+	return arena_printf(a, *row->value ? "%s=%s" : "%s", row->knob.name, row->value);
+}
+
 static int check_tokens(struct persisting *s, const char *program, const char *menu)
 {
 	for (size_t i = 0; i < s->p.n; i++) {
 		const struct persist_entry *row = &s->p.rows[i];
-		const char *token = arena_printf(s->d->arena, *row->value ? "%s=%s" : "%s",
-						 row->knob.name, row->value);
+		const char *token = token_of(s->d->arena, row);
 
 		if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && !menu_has(menu, token))
 			return door_refuse(s->d, EXIT_FINDINGS,
@@ -195,15 +198,22 @@ static int check_tokens(struct persisting *s, const char *program, const char *m
 	return 0;
 }
 
-static int check_menu(struct persisting *s)
+/* The menu of GRUB; NULL: none that can be read. */
+static const char *grub_menu(struct persisting *s)
 {
 	static const char *const menus[] = { "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" };
-	struct arena *a = s->d->arena;
-	char *menu = NULL;
+	char *menu;
 
-	for (size_t i = 0; i < 2 && !menu; i++)
-		if (host_read(s->h, menus[i], MENU_MAX, a, &menu, NULL))
-			menu = NULL;
+	for (size_t i = 0; i < 2; i++)
+		if (host_read(s->h, menus[i], MENU_MAX, s->d->arena, &menu, NULL) == 0)
+			return menu;
+	return NULL;
+}
+
+static int check_menu(struct persisting *s)
+{
+	const char *menu = grub_menu(s);
+
 	if (!menu)
 		return door_refuse(s->d, EXIT_BLIND,
 				   "update-grub succeeded, but the boot menu could not be read");
@@ -300,7 +310,7 @@ static const char *entry_options(struct persisting *s)
 	return NULL;
 }
 
-static int verb_persist_files_kernel_install(struct persisting *s)
+static int run_kernel_install(struct persisting *s)
 {
 	int code = add_kernels(s);
 	const char *text = code ? NULL : entry_options(s);
@@ -317,11 +327,33 @@ int persist_update_boot(struct persisting *s)
 {
 	switch (host_boot_menu(s->h)) {
 	case BOOT_MENU_KERNEL_INSTALL:
-		return -verb_persist_files_kernel_install(s);
+		return -run_kernel_install(s);
 	case BOOT_MENU_EXTLINUX:
 		return 0; /* the loader reads the file that holds them */
 	default:
 		return -update_grub(s);
+	}
+}
+
+/* An argument in the file that the loader does not have yet. Where what the loader reads is
+ * unreadable, the arguments of this boot count. */
+static void doubt_menu(struct persisting *s)
+{
+	const enum boot_menu kind = host_boot_menu(s->h);
+	bool grub = kind != BOOT_MENU_KERNEL_INSTALL;
+	const char *menu = grub ? grub_menu(s) : entry_options(s), *text = menu;
+	char *now;
+
+	if (!menu && host_read(s->h, "/proc/cmdline", MENU_MAX, s->d->arena, &now, NULL) == 0)
+		text = now;
+	for (size_t i = 0; i < s->p.n && kind != BOOT_MENU_EXTLINUX; i++) {
+		struct persist_entry *row = &s->p.rows[i];
+
+		if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && !row->loses && !row->contested &&
+		    !(text && menu_has(text, token_of(s->d->arena, row))))
+			row->contested = arena_printf(s->d->arena, "in effect %s %s has run",
+						      menu ? "once" : "if",
+						      grub ? "update-grub" : "kernel-install");
 	}
 }
 
@@ -407,6 +439,8 @@ int persist_make_files(struct persisting *s)
 	if (!s->wish.program)
 		return -EXIT_NOT_APPLIED;
 	persist_make(s->d->arena, s->m, &s->wish, &s->p);
+	if (!s->ask->update_grub)
+		doubt_menu(s);
 	persist_fill_view(s);
 	return 0;
 }
@@ -417,9 +451,8 @@ static const struct setting for_files = { .id = "persist.files",
 					  .risk = RISK_LOW,
 					  .effect = EFFECT_REBOOT };
 
-static void verb_persist_files_add_change(struct persisting *s, const struct setting *of,
-					  const char *target, const struct knob *k,
-					  const char *before, const char *after)
+static void plan_file(struct persisting *s, const struct setting *of, const char *target,
+		      const struct knob *k, const char *before, const char *after)
 {
 	struct plan *p = &s->plan;
 
@@ -451,7 +484,7 @@ static bool is_planned(const struct persisting *s, const struct knob *k)
 }
 
 /* Folders on the way to path that are not there, outermost first. */
-static void verb_persist_files_add_folders(struct persisting *s, const char *path)
+static void plan_folders(struct persisting *s, const char *path)
 {
 	struct arena *a = s->d->arena;
 
@@ -465,13 +498,12 @@ static void verb_persist_files_add_folders(struct persisting *s, const char *pat
 		if (is_planned(s, &k) || knob_get(s->h, a, &k, &now, &ignored) ||
 		    strcmp(now, "absent") != 0)
 			continue;
-		verb_persist_files_add_change(s, &for_files, "", &k, now,
-					      knob_file_value(a, 0755, "", 0));
+		plan_file(s, &for_files, "", &k, now, knob_file_value(a, 0755, "", 0));
 	}
 }
 
 /* The text behind a value; NULL: no file. */
-static const char *verb_persist_files_text_of(struct arena *a, const char *value)
+static const char *file_text(struct arena *a, const char *value)
 {
 	const char *text;
 	unsigned mode;
@@ -490,8 +522,7 @@ void persist_stays(struct persisting *s, const struct knob *k, const char *value
 }
 
 /* One file or link that shall be; true when it is somebody else's. */
-static bool verb_persist_files_compare(struct persisting *s, const char *path, const char *want,
-				       bool force)
+static bool compare_file(struct persisting *s, const char *path, const char *want, bool force)
 {
 	struct arena *a = s->d->arena;
 	const struct knob k = { KNOB_FILE, path, "" };
@@ -505,8 +536,7 @@ static bool verb_persist_files_compare(struct persisting *s, const char *path, c
 		f->sentence = arena_strdup(a, e.text);
 		return true;
 	}
-	f->diff = persist_diff(a, path, verb_persist_files_text_of(a, now),
-			       verb_persist_files_text_of(a, want));
+	f->diff = persist_diff(a, path, file_text(a, now), file_text(a, want));
 	f->state = strcmp(now, want) == 0	? PERSIST_FILE_SAME
 		   : strcmp(now, "absent") == 0 ? PERSIST_FILE_NEW
 						: PERSIST_FILE_CHANGED;
@@ -517,8 +547,8 @@ static bool verb_persist_files_compare(struct persisting *s, const char *path, c
 			return true;
 	}
 	if (f->state != PERSIST_FILE_SAME) {
-		verb_persist_files_add_folders(s, path);
-		verb_persist_files_add_change(s, &for_files, "", &k, now, want);
+		plan_folders(s, path);
+		plan_file(s, &for_files, "", &k, now, want);
 	} else {
 		ARENA_ADD(a, s->plan.stays, s->plan.n_stays) = (struct stays){ k, now };
 	}
@@ -536,8 +566,7 @@ static bool compare_argument(struct persisting *s, const struct persist_entry *r
 	if (r == 0 && knob_same(&row->knob, now, row->value))
 		return false;
 	if (r == 0) {
-		verb_persist_files_add_change(s, setting_find(row->id), row->target, &row->knob,
-					      now, row->value);
+		plan_file(s, setting_find(row->id), row->target, &row->knob, now, row->value);
 		return false;
 	}
 	f = add_file(s, persist_boot_file(s->m));
@@ -557,12 +586,11 @@ size_t persist_compare(struct persisting *s, bool force)
 	for (size_t i = 0; i < s->p.n_files; i++) {
 		const struct persist_file *f = &s->p.files[i];
 
-		others += verb_persist_files_compare(
+		others += compare_file(
 			s, f->path, knob_file_value(a, f->mode, f->text, strlen(f->text)), force);
 	}
 	if (s->p.n_files)
-		others += verb_persist_files_compare(s, PERSIST_UNIT_LINK, "link:" PERSIST_UNIT,
-						     force);
+		others += compare_file(s, PERSIST_UNIT_LINK, "link:" PERSIST_UNIT, force);
 	return others;
 }
 
@@ -578,29 +606,63 @@ static const char *look_sentence(struct persisting *s, const struct entry *e,
 	return copy ? arena_printf(s->d->arena, "the old contents are in %s", copy) : NULL;
 }
 
-/* What the file of a row does by now; NULL: what it says. */
-static const char *file_trouble(const struct persist_view *v, const struct persist_entry *row)
+/* By now the file of the row does not set it: an argument that undo took out of it. */
+static bool is_taken_out(struct door *d, struct host *h, const struct persist_entry *row)
 {
-	for (size_t i = 0; i < v->n_files && *row->by; i++) {
-		const struct persist_view_file *f = &v->files[i];
+	struct err ignored = { 0 };
+	const char *now;
 
-		if (strcmp(f->path, row->by) == 0)
-			return f->state == PERSIST_FILE_MISSING ? "the file no longer exists"
-			       : f->state == PERSIST_FILE_FOREIGN
-				       ? "the file was edited since gputune wrote it"
-				       : NULL;
-	}
+	if (row->keeper != PERSIST_IN_BOOT_ARGUMENT)
+		return *row->by == '/' && !host_exists(h, row->by);
+	return knob_get(h, d->arena, &row->knob, &now, &ignored) == 0 &&
+	       !knob_same(&row->knob, now, row->value);
+}
+
+/* What the file of a row does by now; NULL: what it says. */
+static const char *file_trouble(struct persisting *s, const struct persist_entry *row)
+{
+	if (is_taken_out(s->d, s->h, row))
+		return host_exists(s->h, row->by) ? "the file does not set it any more"
+						  : "the file no longer exists";
+	for (size_t i = 0; i < s->view.n_files && *row->by; i++)
+		if (strcmp(s->view.files[i].path, row->by) == 0 &&
+		    s->view.files[i].state == PERSIST_FILE_FOREIGN)
+			return "the file was edited since gputune wrote it";
 	return NULL;
 }
 
-void persist_doubt_rows(struct persisting *s)
+size_t persist_doubt_rows(struct persisting *s)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < s->p.n; i++) {
-		const char *trouble = file_trouble(&s->view, &s->p.rows[i]);
+		const char *trouble = file_trouble(s, &s->p.rows[i]);
 
 		if (trouble && !s->p.rows[i].loses)
 			s->p.rows[i].contested = trouble;
+		n += trouble != NULL;
 	}
+	doubt_menu(s);
+	return n;
+}
+
+const char *persist_setting_ids(struct door *d, struct host *h, const struct txn_report *undone)
+{
+	struct persist_entry *kept;
+	size_t n = persist_request_rows(d, h, &kept);
+	const char *before = NULL;
+	TEXT_AUTO ids = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		bool gone = is_taken_out(d, h, &kept[i]);
+
+		for (size_t k = 0; kept[i].knob.kind == KNOB_BOOTARG && k < undone->n; k++)
+			gone = gone || knob_equal(&undone->rows[k].knob, &kept[i].knob);
+		if (!gone)
+			persist_add_id(&ids, kept[i].id, before);
+		before = gone ? before : kept[i].id;
+	}
+	return ids.len ? arena_strdup(d->arena, ids.s) : NULL;
 }
 
 size_t persist_look(struct persisting *s)

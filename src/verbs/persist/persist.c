@@ -134,7 +134,7 @@ int persist_review(struct persisting *s, size_t *differ)
 	s->p.n = n;
 	persist_losers(s->d->arena, s->m, &s->wish, &s->p);
 	*differ = persist_look(s);
-	persist_doubt_rows(s);
+	*differ += persist_doubt_rows(s);
 	for (size_t i = 0; i < n; i++)
 		*differ += rows[i].loses != NULL;
 	*differ += persist_note_open(s);

@@ -70,9 +70,8 @@ void persist_read_sources(struct persisting *s);
 void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
 /* Adds a setting to "cpu.governor, net.rmem-max", unless it is the one before (NULL: none). */
 void persist_add_id(struct text *ids, const char *id, const char *before);
-/* The settings that are kept for the next boot: "cpu.governor, net.rmem-max"; NULL: none that can
- * be read. */
-const char *persist_setting_ids(struct door *d, struct host *h);
+/* What the installed request keeps; 0 rows where there is none or it is unreadable. */
+size_t persist_request_rows(struct door *d, struct host *h, struct persist_entry **rows);
 
 /* --- files.c --------------------------------------------------------------------------------- */
 
@@ -92,9 +91,11 @@ size_t persist_look(struct persisting *s);
  * Returns how many were. */
 size_t persist_note_open(struct persisting *s);
 /* After persist_look: what stands in a file that is not as it was written is not said to be in
- * force.
- */
-void persist_doubt_rows(struct persisting *s);
+ * force. Returns how many rows are so. */
+size_t persist_doubt_rows(struct persisting *s);
+/* The settings that files set at the next boot, without arguments that undone takes
+ * out: "cpu.governor, net.rmem-max"; NULL: none that can be read. */
+const char *persist_setting_ids(struct door *d, struct host *h, const struct txn_report *undone);
 
 /* --- what stays ------------------------------------------------------------------------------- */
 

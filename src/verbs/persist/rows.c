@@ -50,7 +50,7 @@ static bool is_same(const struct persist_entry *x, const struct persist_entry *y
 }
 
 /* A later row takes the place of an earlier one for the same knob. */
-static void verb_persist_rows_place(struct persisting *s, const struct persist_entry *row)
+static void rows_place(struct persisting *s, const struct persist_entry *row)
 {
 	struct persist_entry *rows = (struct persist_entry *)s->wish.rows;
 	bool placed = false;
@@ -75,8 +75,8 @@ static void verb_persist_rows_place(struct persisting *s, const struct persist_e
 	s->wish.n = n;
 }
 
-static void verb_persist_rows_skip(struct persisting *s, const char *id, const char *target,
-				   const struct knob *k, const char *value, const char *why)
+static void skip_row(struct persisting *s, const char *id, const char *target, const struct knob *k,
+		     const char *value, const char *why)
 {
 	struct persist_view *v = &s->view;
 
@@ -104,17 +104,17 @@ static const char *original_of(struct persisting *s, const struct persist_entry 
 	return layer_original(s->d->arena, &s->journal, &row->knob, now);
 }
 
-static void verb_persist_rows_add(struct persisting *s, struct persist_entry *row, bool fresh)
+static void add_row(struct persisting *s, struct persist_entry *row, bool fresh)
 {
 	const char *why = plan_boot_by_hand(s->d->arena, s->m, &row->knob, row->value);
 
 	/* It may be from a journal of a version with other bounds. */
 	if (why || (row->knob.kind != KNOB_NONE &&
 		    !knob_allows(s->d->arena, &row->knob, row->value, &why)))
-		verb_persist_rows_skip(s, row->id, row->target, &row->knob, row->value, why);
+		skip_row(s, row->id, row->target, &row->knob, row->value, why);
 	else {
 		row->before = original_of(s, row, fresh);
-		verb_persist_rows_place(s, row);
+		rows_place(s, row);
 	}
 }
 
@@ -128,13 +128,13 @@ static void add_installed(struct persisting *s, const struct persist_entry *rows
 		const struct knob *k = persist_find(s->d->arena, s->m, &row, &why);
 
 		if (!k) {
-			verb_persist_rows_skip(s, row.id, "", &row.knob, row.value, why);
+			skip_row(s, row.id, "", &row.knob, row.value, why);
 			continue;
 		}
 		row.knob = *k;
 		target = persist_target(s->d->arena, s->m, row.id, k, &cache);
 		row.target = target ? target : "";
-		verb_persist_rows_add(s, &row, false);
+		add_row(s, &row, false);
 	}
 }
 
@@ -153,24 +153,22 @@ static void add_journal(struct persisting *s, const struct profile *only)
 		if (!profile_selects(only, e->id))
 			continue;
 		if (e->unread)
-			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "the journal line is unreadable");
+			skip_row(s, e->id, e->target, &e->knob, e->after,
+				 "the journal line is unreadable");
 		else if (rows[i].t->state == TRANSACTION_OPEN)
-			verb_persist_rows_skip(
-				s, e->id, e->target, &e->knob, e->after,
-				"set by an interrupted transaction: it is rolled back, not kept");
+			skip_row(s, e->id, e->target, &e->knob, e->after,
+				 "set by an interrupted transaction: it is rolled back, not kept");
 		else if (e->state == ENTRY_STUCK)
-			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "the undo failed");
+			skip_row(s, e->id, e->target, &e->knob, e->after, "the undo failed");
 		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
-			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "changed by another program or user since, so the "
-					       "value is not gputune's");
+			skip_row(s, e->id, e->target, &e->knob, e->after,
+				 "changed by another program or user since, so the "
+				 "value is not gputune's");
 		else if (!setting_find(e->id))
-			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
-					       "unknown setting in this version");
+			skip_row(s, e->id, e->target, &e->knob, e->after,
+				 "unknown setting in this version");
 		else
-			verb_persist_rows_add(s, &row, true);
+			add_row(s, &row, true);
 	}
 }
 
@@ -183,13 +181,13 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 	};
 
 	if (c->gate)
-		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
+		skip_row(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
 	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP ||
 		 c->knob.kind == KNOB_POWER)
-		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after,
-				       "the value survives a reboot once it is applied");
+		skip_row(s, c->s->id, c->target, &c->knob, c->after,
+			 "the value survives a reboot once it is applied");
 	else
-		verb_persist_rows_add(s, &row, true);
+		add_row(s, &row, true);
 }
 
 static int add_profile(struct persisting *s)
@@ -212,12 +210,12 @@ static int add_profile(struct persisting *s)
 					     .value = "unlimited" };
 
 		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
-			verb_persist_rows_add(s, &row, true);
+			add_row(s, &row, true);
 	}
 	return 0;
 }
 
-static void verb_persist_rows_add_source(struct persisting *s, const char *path)
+static void add_source(struct persisting *s, const char *path)
 {
 	struct persist_source *list = (struct persist_source *)s->wish.sources;
 	struct arena *a = s->d->arena;
@@ -231,8 +229,7 @@ static void verb_persist_rows_add_source(struct persisting *s, const char *path)
 	s->wish.sources = list;
 }
 
-static void verb_persist_rows_add_sources(struct persisting *s, const char *folder,
-					  const char *suffix)
+static void add_sources(struct persisting *s, const char *folder, const char *suffix)
 {
 	struct arena *a = s->d->arena;
 	char **names;
@@ -244,7 +241,7 @@ static void verb_persist_rows_add_sources(struct persisting *s, const char *fold
 		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
 
 		if (str_ends(path, suffix))
-			verb_persist_rows_add_source(s, path);
+			add_source(s, path);
 	}
 }
 
@@ -254,7 +251,7 @@ static void add_merged(struct persisting *s, const char *const *folders, const c
 	char **paths = host_merged(s->h, s->d->arena, folders, MERGED_N, suffix, NULL, &n);
 
 	for (size_t i = 0; i < n; i++)
-		verb_persist_rows_add_source(s, paths[i]);
+		add_source(s, paths[i]);
 }
 
 void persist_read_sources(struct persisting *s)
@@ -262,15 +259,15 @@ void persist_read_sources(struct persisting *s)
 	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
 	static const char *const systems[MERGED_N] = MERGED_FOLDERS("system.conf.d");
 
-	verb_persist_rows_add_sources(s, "/etc/netplan", ".yaml");
+	add_sources(s, "/etc/netplan", ".yaml");
 	add_merged(s, networks, ".network");
-	verb_persist_rows_add_sources(s, "/etc/default/grub.d", ".cfg");
-	verb_persist_rows_add_sources(s, "/etc/security", "/limits.conf");
-	verb_persist_rows_add_sources(s, "/etc/security/limits.d", ".conf");
+	add_sources(s, "/etc/default/grub.d", ".cfg");
+	add_sources(s, "/etc/security", "/limits.conf");
+	add_sources(s, "/etc/security/limits.d", ".conf");
 	add_merged(s, systems, ".conf");
 }
 
-static int verb_persist_rows_begin(struct persisting *s, struct persist_entry *rows, size_t n)
+static int begin_rows(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	struct err e = { 0 };
 	int code = journal_load(s->h, s->d->arena, false, &s->journal, &e);
@@ -288,7 +285,7 @@ static int verb_persist_rows_begin(struct persisting *s, struct persist_entry *r
 
 int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n)
 {
-	int code = verb_persist_rows_begin(s, rows, n);
+	int code = begin_rows(s, rows, n);
 
 	persist_read_sources(s);
 	return code;
@@ -302,7 +299,7 @@ int persist_collect(struct persisting *s)
 	size_t n;
 	int code = persist_installed(s->d, s->h, &rows, &n);
 
-	code = code ? code : verb_persist_rows_begin(s, rows, n);
+	code = code ? code : begin_rows(s, rows, n);
 	if (code)
 		return code;
 	if (ask->profile || ask->only) {
@@ -337,8 +334,7 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	return NULL;
 }
 
-/* What the installed request keeps; 0 rows where there is none or it is unreadable. */
-static size_t request_rows(struct door *d, struct host *h, struct persist_entry **rows)
+size_t persist_request_rows(struct door *d, struct host *h, struct persist_entry **rows)
 {
 	struct err ignored = { 0 };
 	size_t n = 0, len;
@@ -353,7 +349,7 @@ static size_t request_rows(struct door *d, struct host *h, struct persist_entry 
 void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
 {
 	struct persist_entry *kept = NULL;
-	size_t n_kept = n ? request_rows(d, h, &kept) : 0;
+	size_t n_kept = n ? persist_request_rows(d, h, &kept) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);
@@ -363,15 +359,4 @@ void persist_add_id(struct text *ids, const char *id, const char *before)
 {
 	if (!before || strcmp(id, before) != 0)
 		text_printf(ids, "%s%s", ids->len ? ", " : "", id);
-}
-
-const char *persist_setting_ids(struct door *d, struct host *h)
-{
-	struct persist_entry *kept;
-	size_t n = request_rows(d, h, &kept);
-	TEXT_AUTO ids = { 0 };
-
-	for (size_t i = 0; i < n; i++)
-		persist_add_id(&ids, kept[i].id, i ? kept[i - 1].id : NULL);
-	return ids.len ? arena_strdup(d->arena, ids.s) : NULL;
 }
