@@ -652,7 +652,7 @@ def no_name_of_ours():
         (STATE / "journal.jsonl").write_text(text)
         for argv in (["undo", "--yes", "--all"], ["undo", "--yes", "--all", "--force"], ["undo", "--yes", "1"], ["undo", "--yes", "--only", "nic.mtu"]):
             ran = run(*argv)
-            expect(f"{name}, {' '.join(argv)}: code 4, named", ran.code == 4 and "nic.mtu" in ran.out and "cannot be read" in ran.out, ran)
+            expect(f"{name}, {' '.join(argv)}: code 4, named", ran.code == 4 and "nic.mtu" in ran.out and "cannot read the journal line" in ran.out, ran)
             expect(f"{name}, {' '.join(argv)}: not written", path.read_text().strip() == now, path.read_text())
         ran = run("status")
         expect(f"{name}: status names it", ran.code and "nic.mtu" in ran.out, ran)
