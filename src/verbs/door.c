@@ -180,7 +180,8 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 
 bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 {
-	const char *holder = NULL;
+	const struct machine at = { .options = h->id.options, .reading = h->id.reading };
+	const char *holder = NULL, *undo = machine_command(d->arena, &at, true, "undo");
 	bool open = false;
 
 	for (size_t i = 0; i < j->n; i++) {
@@ -194,11 +195,11 @@ bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 		else if (strcmp(t->op, TXN_PROVE) == 0)
 			door_warn(d,
 				  "a proof was interrupted and its changes are still in effect "
-				  "(transaction %lu): \"gputune undo\" undoes them",
-				  t->txn);
+				  "(transaction %lu): \"%s\" undoes them",
+				  t->txn, undo);
 		else
-			door_warn(d, "transaction %lu was interrupted: \"gputune undo\" undoes it",
-				  t->txn);
+			door_warn(d, "transaction %lu was interrupted: \"%s\" undoes it", t->txn,
+				  undo);
 		open = open || !holder;
 	}
 	return open;

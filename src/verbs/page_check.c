@@ -108,9 +108,9 @@ static struct cell finding_fix(struct arena *a, const struct machine *m, const s
 		return command(a, m, p, "apply", id, arena_printf(a, " --allow %s", id));
 	for (size_t i = 0; plan && !refused && i < plan->n_advice; i++)
 		if (plan->advice[i].finding->s == f->s)
-			return cell(plan->advice[i].sentence);
+			return cell(machine_sentence(a, m, plan->advice[i].sentence));
 	return refused ? cell(refused->refusal)
-		       : cell_as(STYLE_CODE, arena_printf(a, "gputune explain %s", id));
+		       : cell_as(STYLE_CODE, machine_command(a, m, false, "explain %s", id));
 }
 
 /* Which objects, as few words as tell: a GPU by its number. */
@@ -240,8 +240,9 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 	if (!how->all && how->part == CHECK_WHOLE &&
 	    f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
 		node_span(d, line,
-			  cell_as(STYLE_MUTED,
-				  " --all lists the rest; \"gputune explain ID\" shows details."));
+			  cell_printf(d, STYLE_MUTED,
+				      " --all lists the rest; \"%s\" shows details.",
+				      machine_command(d->arena, m, false, "explain ID")));
 }
 
 /* The gravest that are to be fixed: findings stand in this order. */
@@ -473,7 +474,7 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	doc_text(d, "%s", setting_why(s, platform));
 	if (s->not_when)
 		doc_text(d, "Does not apply when %s.", s->not_when);
-	measured_setting_page(d, s, view->ledger);
+	measured_setting_page(d, s, view->ledger, !m->reading);
 	how(d, s, view->ledger);
 	recommendations_here(d, by_profile);
 	owners_table(d, s, m, f);

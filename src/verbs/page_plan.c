@@ -148,7 +148,7 @@ static void fights(struct doc *d, const struct plan *p)
 		}
 }
 
-static void by_hand(struct doc *d, const struct plan *p)
+static void by_hand(struct doc *d, const struct machine *m, const struct plan *p)
 {
 	struct node *list = doc_findings(d, "To do by hand");
 
@@ -160,7 +160,8 @@ static void by_hand(struct doc *d, const struct plan *p)
 				   .now = it->v.current,
 				   .wanted = it->v.wanted,
 				   .why = finding_reason(it),
-				   .fix = cell(p->advice[i].sentence) };
+				   .fix = cell(
+					   machine_sentence(d->arena, m, p->advice[i].sentence)) };
 
 		figure_values(d->arena, setting_unit(it->s), &f.now, &f.wanted);
 		node_found(d, list, &f);
@@ -210,7 +211,7 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 	plan_page_changes(d, m, p, b, n, how, false);
 	plan_page_changes(d, m, p, b, n, how, true);
 	fights(d, p);
-	by_hand(d, p);
+	by_hand(d, m, p);
 	if (how->apply && n_open)
 		doc_text(d, "\"%s\" makes %s, \"%s\" undoes %s.",
 			 machine_command(a, m, true, "%s", how->apply), changes_text(a, n_open),

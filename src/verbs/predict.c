@@ -2,6 +2,7 @@
 /* gputune predict: what a model will do on a machine, served or trained. */
 #include <string.h>
 
+#include "models/inference/advise.h"
 #include "models/inference/page_predict.h"
 #include "models/training/fit.h"
 #include "models/training/page_train.h"
@@ -80,6 +81,27 @@ static int inference_rows(struct door *d, const struct inference_ask *ask, const
 	return EXIT_CLEAN;
 }
 
+/* The first format of the weights that fits, else who finds what does. */
+static const char *inference_instead(struct arena *a, struct infer_options w,
+				     const struct fits *fits, const struct prediction *p)
+{
+	w.weight_bytes = 0; /* the file's count is of its own format */
+	for (const char *const *names = advise_formats(&p->q.ask); *names; names++) {
+		struct prediction *o = ARENA_NEW(a, struct prediction);
+		struct query *q = ARENA_NEW(a, struct query);
+		struct err ignored = { 0 };
+
+		w.weights = *names;
+		if (question_make(a, &w, fits, q, &ignored) < 0)
+			continue;
+		predict(a, q, fits, o);
+		if (o->memory.fits)
+			return arena_printf(a, "\"--weights %s\" fits: %.1f of %.1f GB.", *names,
+					    o->memory.total / 1e9, o->memory.limit / 1e9);
+	}
+	return "No format of the weights fits: \"gputune advise\" lists what does.";
+}
+
 static int inference_answer(struct door *d, const struct inference_ask *ask,
 			    struct inference_answer *out)
 {
@@ -104,6 +126,8 @@ static int inference_answer(struct door *d, const struct inference_ask *ask,
 	if (question_make(d->arena, &w, fits, q, &e) < 0)
 		return door_fail(d, EXIT_USAGE, &e);
 	predict(d->arena, q, fits, p);
+	if (!p->memory.fits && d->page)
+		p->instead = inference_instead(d->arena, w, fits, p);
 	p->claim.tokens_s = ask->claim;
 	if (ask->claim > 0)
 		p->claim.verdict = predict_claim(d->arena, p, ask->claim, &p->claim.why);

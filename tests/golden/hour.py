@@ -113,7 +113,7 @@ def demo(user, home):
     here, there = [run("check", "--all", *which, **user)[1] for which in (on, copy)]
     cut = lambda page: re.findall(r"^\w+ +[a-z]+\.[^\n]*|^ +fix: .*", page, re.M)
     expect("and is judged as the machine, with the same fixes", len(cut(here)) > 40 and
-           [l.replace(f" {' '.join(on)}", "") for l in cut(here)] == [l.replace("sudo ", "") for l in cut(there)], (here, there))
+           [l.replace(f" {' '.join(on)}", "") for l in cut(here)] == [l.replace("on that machine: sudo ", "") for l in cut(there)], (here, there))
     says("what is not kept", ["persist", *on], 0, "1 change applied but not kept for the next boot: memory.dirty-ratio", f'"gputune persist install {" ".join(on)}" keeps it', **user)
     says("it is kept", ["persist", "install", "--yes", *on], 0, "changes made", **user)
     says("then all is kept", ["persist", *on], 0, "in effect", **user)

@@ -159,7 +159,7 @@ def one(tmp):
     expect("the drawing, wide and tall", len([a for _, a, _ in p.of("svg") if a.get("class") != "chart"]) == 2)
     expect("the same again", re.sub(r"Made [^.]*", "", run("report", *on)[1]) == re.sub(r"Made [^.]*", "", text))
     code, md, err = run("report", *on, "--format", "md")
-    expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "  - Fix: `sudo gputune apply --only " in md and
+    expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "  - Fix: `on that machine: sudo gputune apply --only " in md and
         "<svg" not in md, md[:200])
     code, term, err = run("report", *on, "--format", "term", "--width", "100")
     expect("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])

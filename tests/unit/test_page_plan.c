@@ -186,7 +186,7 @@ static void report_pages(void **state)
 	says(s, "cpu.governor  cpu0-3  powersave -> performance\n");
 	says(s, "cpu.governor  cpu4-7  powersave -> performance\n");
 	says(s, "printf %s powersave > /sys/x\n");
-	says(s, "1 change could not be rolled back. \"gputune undo 7\" tries again.\n");
+	says(s, "1 change could not be rolled back. \"sudo gputune undo 7\" tries again.\n");
 	s = term(&f.a, page_apply(&f.a, f.m, &r, -ECANCELED));
 	says(s, "Transaction 7 failed and was rolled back: the machine is unchanged.\n");
 	r = (struct txn_report){ 0 };

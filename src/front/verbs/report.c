@@ -169,8 +169,9 @@ static void report_part_proofs(struct reporting *g)
 		p->open = g->alone;
 	} else {
 		p = report_add(g, "proofs", "Proofs: before and after", NULL,
-			       cell("No setting was proven on this machine: \"gputune prove ID\" "
-				    "measures with and without it, then restores the old value."));
+			       cell(g->p.m->reading ? "No setting was proven on this machine."
+						    : "No setting was proven on this machine: "
+						      "\"gputune prove ID\" does it."));
 	}
 	for (size_t i = 0; l && i < l->n; i++)
 		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
@@ -274,6 +275,7 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 	int code = 0;
 
 	g->p.m = ARENA_NEW(a, struct machine);
+	g->p.m->reading = "";
 	if (!subject || strcmp(subject, "all") != 0)
 		code = complain_text(EXIT_USAGE,
 				     "%s contains only one subject of show: a report requires a "

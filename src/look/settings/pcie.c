@@ -28,8 +28,9 @@ static bool has_fast_link(const struct machine *m, const void *object)
 		!is_switch_management(p));
 }
 
-/* Why lanes are missing, and where to look. */
-static const char *missing_lanes(const struct rule_ctx *q, const struct link_best *best)
+/* Why lanes are missing, or what is lost by it. */
+static const char *missing_lanes(const struct rule_ctx *q, const struct link_best *best,
+				 long long speed, long long width)
 {
 	if (is_virtual(q->m))
 		return "lanes are missing, or the virtual bridge above reports too many: ask the "
@@ -43,8 +44,10 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 	if (machine_soldered(q->m, q->object))
 		return "lanes are missing on a soldered part: update the BIOS, then ask the "
 		       "vendor's support";
-	return "lanes are missing: reseat the card, check the slot, the riser, and whether "
-	       "firmware bifurcates the slot";
+	return arena_printf(
+		q->a, "lanes are missing: %lld of %lld are up, %.1f GB/s instead of %.1f GB/s",
+		width, best->width, pcie_mbs(speed, width) / 1000,
+		pcie_mbs(best->speed_mts, best->width) / 1000);
 }
 
 static void link(const struct rule_ctx *q, struct verdict *v)
@@ -98,7 +101,7 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 				"below the device's maximum; the maximum of its upstream port is "
 				"unreadable");
 	else if (narrow)
-		verdict_fail(v, v->wanted, missing_lanes(q, &best));
+		verdict_fail(v, v->wanted, missing_lanes(q, &best, speed, width));
 	else if (slow) {
 		/* A disk of half the speed slows loading; it is no broken machine. */
 		v->slight = is_nvme(p);

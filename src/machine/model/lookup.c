@@ -41,8 +41,21 @@ const char *machine_command(struct arena *a, const struct machine *m, bool root,
 	va_start(args, words);
 	said = arena_vprintf(a, words, args);
 	va_end(args);
-	return arena_printf(a, "%sgputune %s%s", root && !options ? "sudo " : "", said,
-			    options ? options : "");
+	return arena_printf(a, "%s%sgputune %s%s",
+			    m && m->reading && (!options || !*options) ? "on that machine: " : "",
+			    root && !options ? "sudo " : "", said, options ? options : "");
+}
+
+const char *machine_sentence(struct arena *a, const struct machine *m, const char *said)
+{
+	const char *at = said ? strstr(said, "gputune ") : NULL;
+	const size_t n = at ? strcspn(at, "\"") : 0;
+
+	if (at && at > said && at[-1] == '"')
+		return arena_printf(a, "%.*s%s%s", (int)(at - said), said,
+				    machine_command(a, m, true, "%.*s", (int)n - 8, at + 8),
+				    at + n);
+	return at && m && m->reading ? arena_printf(a, "on that machine: %s", said) : said;
 }
 
 static bool same(const char *a, const char *b)

@@ -101,9 +101,12 @@ struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct gpu *machine_gpu_at(const struct machine *m, const char *address); /* on PCI */
 /* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
- * needs root; of a captured one with --host, and without sudo where changes go to an overlay. */
+ * needs root; of a captured one with --host, and without sudo where changes go to an overlay. What
+ * cannot be done to the capture begins with "on that machine: ". */
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
 			    ...) __attribute__((format(printf, 4, 5)));
+/* A sentence of advice with the first command in it, in quotes, as machine_command has it. */
+const char *machine_sentence(struct arena *a, const struct machine *m, const char *said);
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose
  * lanes show what the port above does not; NULL: both ends of the link say so, or the board's kind.
  */

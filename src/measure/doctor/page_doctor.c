@@ -37,6 +37,7 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct cause_result *r = &x->causes[i];
+		const char *step = machine_sentence(d->arena, v->m, r->step);
 		bool found = x->state == DOCTOR_FOUND && r->v.likelihood <= CAUSE_LIKELY;
 
 		if (!v->named && !v->all && r->v.likelihood > CAUSE_POSSIBLE)
@@ -48,11 +49,11 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 					    .why = r->v.text,
 					    .fix = !found      ? cell(NULL)
 						   : r->c->fix ? fix_of(d->arena, v->m, x, r->c)
-							       : cell(r->step) });
+							       : cell(step) });
 		if (found && r->c->fix)
-			node_more(d, list, "by hand", cell(r->step));
+			node_more(d, list, "by hand", cell(step));
 		else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
-			node_more(d, list, "if it applies", cell(r->step));
+			node_more(d, list, "if it applies", cell(step));
 	}
 }
 

@@ -144,7 +144,8 @@ void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 	node_drop_empty(t);
 }
 
-void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l)
+void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l,
+			   bool here)
 {
 	if (!can_be_proven(s))
 		return;
@@ -157,6 +158,8 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 			 "with each value (\"gputune compare\").",
 			 s->shown_by,
 			 s->effect == EFFECT_DRIVER_RELOAD ? "reload of the driver" : "reboot");
+	else if (!here)
+		doc_text(d, "Measured by: %s.", s->shown_by);
 	else
 		doc_text(d,
 			 "Measured by: %s. \"gputune prove %s\" tests it here, then restores the "

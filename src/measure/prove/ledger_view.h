@@ -45,6 +45,7 @@ void measured_missing(struct doc *d, const struct findings *f, const struct ledg
 /* Every verdict on this setting (NULL: on any) on this machine, the newest first. */
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l);
 /* The same for people: where it shows, and what was found. */
-void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l);
+void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l,
+			   bool here);
 
 #endif

@@ -91,14 +91,18 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 		      { unified ? "reserved for system, page cache" : "kept free", m->reserve },
 		      { "total", m->total },
 		      { "available", m->limit } };
+	const int trained = p->q.arch.trained;
+	const char *limit = trained && trained < m->most_context
+				    ? arena_printf(a, "; the model's own limit is %d", trained)
+				    : "";
 	struct node *n = doc_pairs(d, "Memory per GPU");
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
 	node_pairf(d, n, "requests that fit", "%.0f of this length", m->most_requests);
-	node_pairf(d, n, "context length that fits", "%s%.0f tokens per request",
-		   m->most_context >= CONTEXT_MOST ? "more than " : "", m->most_context);
+	node_pairf(d, n, "context length that fits", "%s%.0f tokens per request%s",
+		   m->most_context >= CONTEXT_MOST ? "more than " : "", m->most_context, limit);
 }
 
 static void step_pairs(struct doc *d, const struct prediction *p)
@@ -182,6 +186,8 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 					      : "Memory is enough for %.0f of the %d requests at "
 						"the same time; the others wait.",
 			 p->served.running, p->q.ask.batch);
+	if (p->instead)
+		doc_text(d, "%s", p->instead);
 	if (c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
 }

@@ -136,10 +136,8 @@ const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth",
 /* Whose runs the constants of a class of hardware are of. */
 static const char *measured_on(enum hardware h)
 {
-	static const char *const on[] = {
-		"GB10", "H100 and H200", "B200, B300 and GB200",
-		"other GPUs left out of the fit (not measured on this GPU)"
-	};
+	static const char *const on[] = { "GB10", "H100 and H200", "B200, B300 and GB200",
+					  "other GPUs (not measured on this GPU)" };
 
 	return on[h];
 }

@@ -80,6 +80,7 @@ struct prediction {
 	const char *lines[EXPLAIN_LINES]; /* equations with the numbers put in */
 	size_t n_lines;
 	struct claim claim;
+	const char *instead; /* what fits where this does not, in a sentence; NULL: not asked */
 };
 
 /* A measure with its 80 % interval. *whose: the class it is of; NULL: none, and it is a guess. */

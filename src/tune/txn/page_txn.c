@@ -234,8 +234,9 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 		node_span(d, line,
 			  cell_printf(d, STYLE_BAD,
 				      "Transaction %lu failed, and %s could not be rolled back. "
-				      "\"gputune undo %lu\" tries again.",
-				      r->txn, changes_text(a, count(r, OUTCOME_STUCK)), r->txn));
+				      "\"%s\" tries again.",
+				      r->txn, changes_text(a, count(r, OUTCOME_STUCK)),
+				      machine_command(a, m, true, "undo %lu", r->txn)));
 	else if (result == -ECANCELED)
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN,
