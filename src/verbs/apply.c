@@ -264,28 +264,41 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 	return code;
 }
 
-/* Says which applied settings another program or file sets at boot. */
-static void owned_at_boot(struct doc *d, const struct apply_verb_answer *x)
+/* The daemon that sets another value at boot, whatever files say; NULL: none. */
+static const char *resetter(const struct change *c)
 {
-	const struct change *first = NULL;
-	const struct plan *p = &x->planned.plan;
-	size_t n = 0;
+	for (size_t i = 0; i < c->n_owners; i++)
+		if (c->owners[i].fights && c->owners[i].at_boot && c->owners[i].value &&
+		    strcmp(c->owners[i].value, c->after) != 0)
+			return c->owners[i].what;
+	return NULL;
+}
 
-	for (size_t i = 0; x->report.n && x->applied == 0 && i < p->n; i++) {
-		const struct change *c = &p->changes[i];
+/* Says which applied settings another program or file sets at boot: those that a daemon resets, or
+ * the others (d NULL: says nothing). Returns how many changes. */
+static size_t owned_at_boot(struct doc *d, const struct apply_verb_answer *x, bool reset)
+{
+	const struct change *first = NULL, *c = x->planned.plan.changes;
+	size_t n = 0, changes = 0;
 
-		if (c->gate || !c->n_owners)
+	for (size_t i = x->planned.plan.n; x->report.n && x->applied == 0 && i--; c++) {
+		if (c->gate || !c->n_owners || reset != (resetter(c) != NULL))
 			continue;
+		changes++;
 		n += !first || strcmp(c->s->id, first->s->id) != 0;
 		first = first ? first : c;
 	}
-	if (first)
-		doc_text(d,
-			 "%s%s also set at boot by another program or file: \"%s\" shows which "
-			 "value wins.",
-			 first->s->id,
-			 n > 1 ? arena_printf(d->arena, " and %zu more are", n - 1) : " is",
-			 machine_command(d->arena, x->m, true, "persist install --dry-run"));
+	if (first && d)
+		doc_text(
+			d,
+			reset ? "%s%s not kept after a reboot while this sets another value: %s."
+			      : "%s%s also set at boot by another program or file: \"%s\" shows "
+				"which value wins.",
+			first->s->id,
+			n > 1 ? arena_printf(d->arena, " and %zu more are", n - 1) : " is",
+			reset ? resetter(first)
+			      : machine_command(d->arena, x->m, true, "persist install --dry-run"));
+	return changes;
 }
 
 /* The plan where it was not shown before, and what was done. What the unit could not set at boot is
@@ -299,15 +312,18 @@ static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
 							  x->planned.profile.name);
 	struct doc *d = x->shown || (ask->boot && !x->dry) ? doc_new(a)
 							   : plan_doc(a, x, view->verbose, words);
+	struct txn_report report = x->report;
 	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;
 
+	report.reset = owned_at_boot(NULL, x, true);
 	if (!x->dry && idle && x->planned.plan.n_advice)
 		doc_text(d, "Nothing was changed: the %s above %s work by hand.",
 			 x->planned.plan.n_advice == 1 ? "finding" : "findings",
 			 x->planned.plan.n_advice == 1 ? "needs" : "need");
 	else if (!x->dry && (x->report.n || idle))
-		doc_append(d, page_apply(a, x->m, &x->report, x->applied), 1);
-	owned_at_boot(d, x);
+		doc_append(d, page_apply(a, x->m, &report, x->applied), 1);
+	owned_at_boot(d, x, true);
+	owned_at_boot(d, x, false);
 	return d;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/host/boot_menu.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/page_check.h"
 #include "knowledge/health.h"
@@ -89,6 +90,7 @@ static struct cell command(struct arena *a, const struct machine *m, const struc
 static struct cell finding_fix(struct arena *a, const struct machine *m, const struct profile *p,
 			       const struct finding *f, const struct plan *plan)
 {
+	const char *maker = boot_menu_maker(boot_menu_parse(fact_text(&m->config.boot_menu, "")));
 	const struct change *refused = NULL;
 	const char *id = f->s->id;
 
@@ -109,6 +111,9 @@ static struct cell finding_fix(struct arena *a, const struct machine *m, const s
 	for (size_t i = 0; plan && !refused && i < plan->n_advice; i++)
 		if (plan->advice[i].finding->s == f->s)
 			return cell(machine_sentence(a, m, plan->advice[i].sentence));
+	if (plan && !refused && f->s->knob == KNOB_BOOTARG)
+		return cell(maker ? arena_printf(a, "already set: run %s, then reboot", maker)
+				  : "already set: reboot");
 	return refused ? cell(refused->refusal)
 		       : cell_as(STYLE_CODE, machine_command(a, m, false, "explain %s", id));
 }

@@ -123,9 +123,22 @@ def demo(user, home):
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     hgx = ["--host", str(common.built / "machines/hgx-h100.tar"), "--overlay", str(home / "hgx")]
     says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 3, "To do by hand", "nothing was changed: this needs work by hand", **user)
-    says("another program sets it at boot", ["apply", "cpu.governor", "--yes", *hgx], 0, "also set at boot by another program or file", **user)
+    says("a daemon sets it at boot", ["apply", "cpu.governor", "--yes", *hgx], 0, "cpu.governor is not kept after a reboot while this sets another value: tuned.service", **user)
     says("and wins", ["persist", "install", "--yes", *hgx], 1, "Not kept: cpu.governor.", **user)
+    says("a dry run restores nothing", ["undo", "1", "--dry-run", *hgx], 0, "would restore  cpu.governor", **user)
     run("undo", "1", "--yes", *hgx, **user)
+    for rest, keeps in (("", False), (",memory.dirty-ratio", True)):
+        out = run("apply", "--only", f"memory.swappiness{rest}", "--yes", *hgx, **user)[1]
+        expect(f"persist is not said to keep what a daemon resets{rest}", ("keeps the rest after a reboot" in out) == keeps and "keeps it" not in out and
+               "memory.swappiness is not kept" in out, out)
+        page = run("undo", "--dry-run", *hgx, **user)[1]
+        rows = lambda text, word: re.findall(rf"^{word}  (\S+)", text, re.M)
+        expect("undo lists in the order of apply", rows(page, "would restore") == rows(out, "in effect"), (page, out))
+        run("undo", "--yes", *hgx, **user)
+    run("apply", "pcie.iommu", "--allow", "pcie.iommu", "--yes", *hgx, **user)
+    for verb in ("check", "explain"):
+        says(f"{verb}: an argument that waits for a reboot", [verb, "pcie.iommu", *hgx], int(verb == "check"), "fix: already set: run update-grub, then reboot", **user)
+    run("undo", "--yes", *hgx, **user)
     says("what comes again at boot is said", ["status", *hgx], 0, "Set again at the next boot: cpu.governor.", **user)
     says("a dry run names its options", ["apply", "--only", "memory", "--dry-run", *on], 0, f'"gputune apply --only memory {" ".join(on)}" makes 2 changes,', **user)
     refuses("a demo's name alone", ["check", "--host", "dgx-spark"], 2, 'did you mean "demo:dgx-spark"?', **dict(user, cwd=home))

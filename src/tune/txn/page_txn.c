@@ -30,7 +30,7 @@ static enum style outcome_style(enum outcome o)
 }
 
 /* The word people read; outcome_name is for programs. */
-static const char *outcome_text(enum outcome o)
+static const char *outcome_text(const struct txn_report *r, enum outcome o)
 {
 	static const char *const texts[] = {
 		[OUTCOME_DONE] = "in effect",
@@ -47,7 +47,7 @@ static const char *outcome_text(enum outcome o)
 		[OUTCOME_GONE] = "gone",
 	};
 
-	return texts[o];
+	return r->dry && o == OUTCOME_RESTORED ? "would restore" : texts[o];
 }
 
 static bool needs_reboot(const struct outcome_row *r)
@@ -87,9 +87,9 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 	size_t n;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct outcome_row *o = &r->rows[i];
+		const struct outcome_row *o = &r->rows[undo ? r->n - 1 - i : i];
 		const char *const key[] = { o->from,	 o->to,
-					    o->found,	 outcome_text(o->outcome),
+					    o->found,	 outcome_text(r, o->outcome),
 					    o->sentence, txn_file_of(&o->knob) };
 
 		rows[i] = (struct batch_row){ o->id, o->target, &o->knob,
@@ -97,12 +97,13 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 	}
 	b = batch_rows(d->arena, m, rows, r->n, &n);
 	for (size_t i = 0; i < n; i++) {
-		const struct outcome_row *o = &r->rows[b[i].first];
+		const size_t at = b[i].first;
+		const struct outcome_row *o = &r->rows[undo ? r->n - 1 - at : at];
 		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
 
 		struct found f = { .badge = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
 						     : cell_as(outcome_style(o->outcome),
-							       outcome_text(o->outcome)),
+							       outcome_text(r, o->outcome)),
 				   .id = b[i].what,
 				   .on = *txn_file_of(&o->knob) ? txn_file_of(&o->knob) : b[i].on,
 				   .now = txn_value_cell(d, &o->knob, undo ? o->to : o->from).text,
@@ -210,10 +211,11 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 	node_span(d, line, cell(" Undo with "));
 	node_span(d, line,
 		  cell_as(STYLE_CODE, machine_command(d->arena, m, false, "undo %lu", r->txn)));
-	if (later < r->n)
+	if (later + r->reset < r->n)
 		node_span(d, line,
-			  cellf(d, "; \"%s\" keeps it after a reboot",
-				machine_command(d->arena, m, true, "persist install")));
+			  cellf(d, "; \"%s\" keeps %s after a reboot",
+				machine_command(d->arena, m, true, "persist install"),
+				r->reset ? "the rest" : "it"));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
 }

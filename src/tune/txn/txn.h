@@ -58,7 +58,8 @@ struct txn_report {
 	/* Undo: the one transaction that it selects, and what made it; 0: several, or none. */
 	unsigned long undoes;
 	const char *op;
-	bool dry; /* nothing was written: the rows say what would become of it */
+	bool dry;     /* nothing was written: the rows say what would become of it */
+	size_t reset; /* rows that a daemon sets otherwise at boot, if the caller knows */
 };
 
 /*

@@ -210,30 +210,22 @@ static const char *grub_menu(struct persisting *s)
 	return NULL;
 }
 
-static int check_menu(struct persisting *s)
-{
-	const char *menu = grub_menu(s);
-
-	if (!menu)
-		return door_refuse(s->d, EXIT_BLIND,
-				   "update-grub succeeded, but the boot menu could not be read");
-	return check_tokens(s, "update-grub", menu);
-}
-
 static int update_grub(struct persisting *s)
 {
 	char *const argv[] = { "update-grub", NULL };
-	const char *said;
-	int r;
+	const char *said, *menu;
+	int r = persist_run_program(s->d->arena, argv, MENU_MS, &said);
 
-	r = persist_run_program(s->d->arena, argv, MENU_MS, &said);
 	if (r == -ENOENT)
 		return door_refuse(s->d, EXIT_FINDINGS,
 				   "update-grub not found: run your distribution's tool "
 				   "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
 	if (r)
 		return door_refuse(s->d, EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
-	return check_menu(s);
+	menu = grub_menu(s);
+	return menu ? check_tokens(s, "update-grub", menu)
+		    : door_refuse(s->d, EXIT_BLIND,
+				  "update-grub succeeded, but the boot menu could not be read");
 }
 
 /* Where the kernel of that release lies; NULL: it has no image, or is called strangely. */
@@ -325,35 +317,30 @@ static int run_kernel_install(struct persisting *s)
 
 int persist_update_boot(struct persisting *s)
 {
-	switch (host_boot_menu(s->h)) {
-	case BOOT_MENU_KERNEL_INSTALL:
-		return -run_kernel_install(s);
-	case BOOT_MENU_EXTLINUX:
+	const enum boot_menu kind = host_boot_menu(s->h);
+
+	if (kind == BOOT_MENU_EXTLINUX)
 		return 0; /* the loader reads the file that holds them */
-	default:
-		return -update_grub(s);
-	}
+	return kind == BOOT_MENU_KERNEL_INSTALL ? -run_kernel_install(s) : -update_grub(s);
 }
 
 /* An argument in the file that the loader does not have yet. Where what the loader reads is
  * unreadable, the arguments of this boot count. */
 static void doubt_menu(struct persisting *s)
 {
-	const enum boot_menu kind = host_boot_menu(s->h);
-	bool grub = kind != BOOT_MENU_KERNEL_INSTALL;
-	const char *menu = grub ? grub_menu(s) : entry_options(s), *text = menu;
+	const char *maker = boot_menu_maker(host_boot_menu(s->h));
+	const char *menu = !maker || *maker == 'u' ? grub_menu(s) : entry_options(s), *text = menu;
 	char *now;
 
 	if (!menu && host_read(s->h, "/proc/cmdline", MENU_MAX, s->d->arena, &now, NULL) == 0)
 		text = now;
-	for (size_t i = 0; i < s->p.n && kind != BOOT_MENU_EXTLINUX; i++) {
+	for (size_t i = 0; i < s->p.n && maker; i++) {
 		struct persist_entry *row = &s->p.rows[i];
 
 		if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && !row->loses && !row->contested &&
 		    !(text && menu_has(text, token_of(s->d->arena, row))))
 			row->contested = arena_printf(s->d->arena, "in effect %s %s has run",
-						      menu ? "once" : "if",
-						      grub ? "update-grub" : "kernel-install");
+						      menu ? "once" : "if", maker);
 	}
 }
 
@@ -376,14 +363,10 @@ void persist_reload(struct persisting *s)
 
 	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
 		return;
-	if (persist_run_program(s->d->arena, daemon, RELOAD_MS, &said))
-		door_warn(s->d,
-			  "systemctl daemon-reload failed (%.200s): takes effect at the next boot",
-			  said);
-	if (persist_run_program(s->d->arena, rules, RELOAD_MS, &said))
-		door_warn(s->d,
-			  "udevadm control --reload failed (%.200s): takes effect at the next boot",
-			  said);
+	for (size_t i = 0; i < 2; i++)
+		if (persist_run_program(s->d->arena, i ? rules : daemon, RELOAD_MS, &said))
+			door_warn(s->d, "%s failed (%.200s): takes effect at the next boot",
+				  i ? "udevadm control --reload" : "systemctl daemon-reload", said);
 }
 
 /* The unit sees it, and the file and every folder above it belong to root alone. */
@@ -470,9 +453,8 @@ static struct persist_view_file *add_file(struct persisting *s, const char *path
 {
 	struct persist_view *v = &s->view;
 
-	v->files = arena_grow(s->d->arena, v->files, v->n_files, sizeof(*v->files));
-	v->files[v->n_files] = (struct persist_view_file){ .path = path };
-	return &v->files[v->n_files++];
+	ARENA_ADD(s->d->arena, v->files, v->n_files) = (struct persist_view_file){ .path = path };
+	return &v->files[v->n_files - 1];
 }
 
 static bool is_planned(const struct persisting *s, const struct knob *k)
@@ -563,10 +545,10 @@ static bool compare_argument(struct persisting *s, const struct persist_entry *r
 	const char *now;
 	int r = knob_get(s->h, s->d->arena, &row->knob, &now, &e);
 
-	if (r == 0 && knob_same(&row->knob, now, row->value))
-		return false;
 	if (r == 0) {
-		plan_file(s, setting_find(row->id), row->target, &row->knob, now, row->value);
+		if (!knob_same(&row->knob, now, row->value))
+			plan_file(s, setting_find(row->id), row->target, &row->knob, now,
+				  row->value);
 		return false;
 	}
 	f = add_file(s, persist_boot_file(s->m));
