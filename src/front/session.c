@@ -346,19 +346,11 @@ void run_open_door(struct run *r)
 	r->door.ctx = r;
 }
 
-/* "-o x.json" is a file to be read again, whatever a terminal would show. */
-static bool written_as_json(const struct run *r)
-{
-	return !r->print.format && r->print.output && run_output(r) == OUTPUT_PRINTED &&
-	       str_ends(r->print.output, ".json");
-}
-
 /* The answer becomes a document, not its JSON or a form of the verb's own. */
 static bool prints_page(const struct run *r)
 {
-	return r->verb->page && !written_as_json(r) &&
-	       (!r->print.format ||
-		words_have("term md html", r->print.format, strlen(r->print.format)));
+	return r->verb->page && (!r->print.format || words_have("term md html", r->print.format,
+								strlen(r->print.format)));
 }
 
 static int print_list(struct run *r, const void *answer, int code)

@@ -161,6 +161,12 @@ def one(tmp):
     code, md, err = run("report", *on, "--format", "md")
     expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "  - Fix: `on that machine: sudo gputune apply --only " in md and
         "<svg" not in md, md[:200])
+    for verb in ("report", "check"):
+        for end, begins in ((".md", "[^<{]"), (".json", "{"), (".html", "<!DOCTYPE html>")):
+            code, _, err = run(verb, *on, "-o", f"{tmp}/{verb}{end}")
+            text = pathlib.Path(f"{tmp}/{verb}{end}").read_text()
+            expect(f"{verb} -o x{end} has the format of its ending", code == 1 and re.match(begins, text) and
+                (end != ".md" or "**critical** `pcie.link`" in text or "# hgx01" in text), (code, err, text[:80]))
     code, term, err = run("report", *on, "--format", "term", "--width", "100")
     expect("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])
     code, out, err = run("report", *on, "--format", "json")

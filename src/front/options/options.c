@@ -273,8 +273,12 @@ static bool is_shortened(const struct parsing *g, int option, const char *word)
 /* "-o -" is what goes nowhere else: no file of that name. */
 static int check_output(struct run *r)
 {
-	const char *path = r->print.output;
+	const char *path = r->print.output, *end = path ? strrchr(path, '.') : NULL;
 
+	/* "-o x.json" is a file to be read again, whatever a terminal would show. */
+	if (end && !r->print.format && words_have("json md html", end + 1, strlen(end + 1)) &&
+	    run_output(r) != OUTPUT_MADE && strstr(run_formats(r), end + 1))
+		r->print.format = end + 1;
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
 	if (run_output(r) == OUTPUT_MADE)
