@@ -73,7 +73,8 @@ static bool all_is_refused(const struct planned *p, struct err *e)
 			p->plan.changes[0].s->id);
 	else
 		err_set(e, -EPERM, "all %zu changes are refused; nothing was written", p->plan.n);
-	err_hint(e, "\"gputune plan\" shows the reasons, and which changes --allow permits");
+	err_hint(e, "\"gputune plan%s\" shows the reasons, and which changes --allow permits",
+		 p->m->reading ? p->m->reading : "");
 	return true;
 }
 

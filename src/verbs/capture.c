@@ -35,8 +35,9 @@ static int output_check(const char *path, struct err *e)
 static const struct ask_row capture_ask_rows[] = {
 	{ ASK_PART(capture_ask, machine, machine_ask) },
 	{ "output",
-	  "the capture: a tar if PATH ends in .tar, else a folder (default: gputune-TIME.tar "
-	  "among your saved captures)",
+	  "the capture: a tar if PATH ends in .tar, else a folder; no compressed name (.tar.gz) "
+	  "(default: captures/gputune-TIME.tar in /var/lib/gputune of root, "
+	  "~/.local/state/gputune of other users)",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
 	{ "from", "a file that a user posted: nvidia-bug-report.log.gz, a sosreport, or text",

@@ -7,13 +7,17 @@
 static int demo_answer(struct door *d, const void *ask, void *answer)
 {
 	struct listing *out = answer;
+	char folder[HOST_PATH_MAX];
 
 	(void)ask;
 	out->kind = "demos";
 	list_demos(d, out);
-	return out->n_names ? EXIT_CLEAN
-			    : door_refuse(d, EXIT_BLIND,
-					  "no demo machines are installed with this program");
+	if (out->n_names)
+		return EXIT_CLEAN;
+	return door_refuse(d, EXIT_BLIND,
+			   "no demo machines are in %s: copy share/gputune/machines of the package "
+			   "gputune there",
+			   host_demo_folder(0, folder));
 }
 
 const struct verb demo_verb = {

@@ -140,6 +140,12 @@ expect("list facts is list --facts", run("list", "facts") == run("list", "--fact
 refuses("list of nothing that is", ["list", "modles"], 2, 'did you mean "models"?')
 code, out, err = run("explain", "dirty", "--format", "json")
 expect("explain finds settings", code == 0 and {s["id"] for s in json.loads(out)["settings"]} >= {"memory.dirty-ratio", "memory.dirty-background-ratio"}, out[:300])
+codes = run("help", "all")[1].partition("Exit codes:\n")[2].splitlines()
+expect("one line per exit code", [line.split()[0] for line in codes] == ["0", "1", "2", "3", "4", "5", "71"] and codes[3] == "  3   nothing applied", codes)
+with tempfile.TemporaryDirectory() as tmp:
+    shutil.copy(gputune, f"{tmp}/gputune")
+    alone = subprocess.run([f"{tmp}/gputune", "demo"], capture_output=True, text=True, timeout=60)
+    expect("without demos: where they belong", alone.returncode == 5 and f"{tmp}/machines" in alone.stderr and "share/gputune/machines" in alone.stderr, alone)
 expect("help has eight verbs in front", len(re.findall(r"^  [a-z]+ ", run("help")[1], re.M)) == 8)
 # One who only looks makes no folder; what is there later is what a change put there.
 with tempfile.TemporaryDirectory() as tmp:

@@ -225,10 +225,14 @@ void usage(FILE *f, bool all)
 		fputs("  help         help for a verb, with examples; all verbs: help all\n", f);
 	fputc('\n', f);
 	wrapped(f,
-		all ? "\"gputune VERB --help\" shows options and examples. Exit codes: 0 clean, 1 "
-		      "findings, 2 usage, 3 nothing applied, 4 rollback incomplete, 5 too few "
-		      "values readable, 71 out of memory."
+		all ? "\"gputune VERB --help\" shows options and examples."
 		    : "\"gputune help all\" describes every verb, \"gputune VERB --help\" one, "
 		      "with examples. No GPU machine here? Add --host demo:dgx-spark.",
 		0, 0);
+	if (all)
+		fputs("\nExit codes:\n  0   clean\n  1   findings\n  2   usage\n  3   nothing "
+		      "applied\n"
+		      "  4   rollback incomplete\n  5   too few values readable\n  71  out of "
+		      "memory\n",
+		      f);
 }

@@ -11,9 +11,7 @@
 #include "machine/host/captured.h"
 #include "machine/host/folder.h"
 
-/* "demo:NAME" is the captured machine NAME that comes with the program: beside it where it was
- * built, below share/ where it is installed. The i-th folder; NULL: no more. */
-static const char *demo_folder(size_t i, char out[static HOST_PATH_MAX])
+const char *host_demo_folder(size_t i, char out[static HOST_PATH_MAX])
 {
 	static const char *const folders[] = { "machines", "../share/gputune/machines" };
 	char self[HOST_PATH_MAX / 2];
@@ -78,7 +76,7 @@ size_t host_demos(struct arena *a, char ***names)
 	size_t n = 0;
 
 	*names = NULL;
-	for (size_t i = 0; n == 0 && demo_folder(i, folder); i++) {
+	for (size_t i = 0; n == 0 && host_demo_folder(i, folder); i++) {
 		DIR *d = opendir(folder);
 
 		for (struct dirent *e; d && (e = readdir(d));) {
@@ -114,7 +112,7 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 	for (size_t i = 0; i < sizeof(demo_nodes) / sizeof(demo_nodes[0]); i++)
 		if (strcmp(name, demo_nodes[i].name) == 0)
 			name = demo_nodes[i].machine;
-	for (size_t i = 0; !strchr(name, '/') && demo_folder(i / DEMO_ENDS, folder); i++)
+	for (size_t i = 0; !strchr(name, '/') && host_demo_folder(i / DEMO_ENDS, folder); i++)
 		if (snprintf(room, HOST_DEMO_MAX, "%s/%s%s", folder, name,
 			     demo_ends[i % DEMO_ENDS]) < HOST_DEMO_MAX &&
 		    access(room, F_OK) == 0)
@@ -125,6 +123,7 @@ const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], st
 	for (size_t i = 0; i < n; i++)
 		near_word_try(&near, names[i], arena_printf(&a, "demo:%s", names[i]));
 	err_hint_near(e, near.word,
-		      n ? "\"gputune list demos\" lists all" : "no demos are installed");
+		      n ? "\"gputune list demos\" lists all"
+			: "\"gputune demo\" says where demos belong");
 	return NULL;
 }

@@ -120,6 +120,9 @@ enum { HOST_DEMO_MAX = HOST_PATH_MAX + 64 };
 const char *host_demo_file(const char *path, char room[static HOST_DEMO_MAX], struct err *e);
 /* The captured machines, and clusters of them, that come with the program: demo:NAME. */
 size_t host_demos(struct arena *a, char ***names);
+/* The i-th folder of them: beside the program, below share/ where it is installed. NULL: no more.
+ */
+const char *host_demo_folder(size_t i, char out[static HOST_PATH_MAX]);
 /* "hgx-h100" of demo:hgx-h100. */
 bool host_is_demo(const char *name);
 /* What the machine is, in a line. */

@@ -48,7 +48,7 @@ static struct cell backend_cell(const struct persist_entry *k)
 	if (k->refusal)
 		return cell_as(STYLE_MUTED, "nothing");
 	if (k->keeper == PERSIST_IN_SELF)
-		return cell("itself");
+		return cell(k->knob.kind == KNOB_UNIT ? "systemd" : "the system");
 	return cell_as(STYLE_CODE, k->by);
 }
 
