@@ -14,8 +14,8 @@ static const struct {
 	enum style style;
 } states[] = {
 	[PERSIST_FILE_SAME] = { "same", "unchanged", STYLE_GOOD },
-	[PERSIST_FILE_NEW] = { "new", "to be created", STYLE_WARN },
-	[PERSIST_FILE_CHANGED] = { "changed", "to be replaced", STYLE_WARN },
+	[PERSIST_FILE_NEW] = { "new", "new file", STYLE_WARN },
+	[PERSIST_FILE_CHANGED] = { "changed", "new contents", STYLE_WARN },
 	[PERSIST_FILE_MISSING] = { "missing", "no longer exists", STYLE_BAD },
 	[PERSIST_FILE_FOREIGN] = { "foreign", "owned by another program or user", STYLE_BAD },
 	[PERSIST_FILE_UNSEEN] = { "unseen", "unreadable", STYLE_UNKNOWN },
