@@ -72,9 +72,9 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("the B that was taken is named", f"B is the last saved result, {ids[1]}" in err, (code, err))
 
     # Two made-up results, one twice the other: certain only where no other program disturbed either run.
-    def made_up(name, factor, busy):
+    def made_up(name, factor, others):
         r = json.loads(pathlib.Path(f"{tmp}/0.json").read_text())
-        r["conditions"].update(others_before_cpus=2 if busy else 0, others_cpus=2 if busy else 0, steal_percent=0, cpus=2, busy=busy)
+        r["conditions"].update(others_before_cpus=others, others_cpus=others, steal_percent=0, cpus=2, busy=others > 0.1)
         for c in r["cases"]:
             for f in c["figures"]:
                 key = f"samples_{f['unit']}"
@@ -82,10 +82,13 @@ with tempfile.TemporaryDirectory() as tmp:
         pathlib.Path(f"{tmp}/{name}.json").write_text(json.dumps(r))
         return f"{tmp}/{name}.json"
 
-    quiet, slow, loud, loud_slow = (made_up("quiet", 1, False), made_up("slow", 2, False), made_up("loud", 1, True),
-                                    made_up("loud-slow", 2, True))
+    quiet, slow, loud, loud_slow, a_little = (made_up("quiet", 1, 0), made_up("slow", 2, 0), made_up("loud", 1, 2),
+                                              made_up("loud-slow", 2, 2), made_up("a-little", 2, 0.2))
     code, out, err = run("compare", quiet, slow)
     expect("worse on an idle machine", code == 1 and "3 worse" in out and "busy" not in out, (code, out, err))
+    code, out, err = run("compare", quiet, a_little)
+    expect("a tenth of the CPUs hides no such difference, and is named", code == 1 and "3 worse" in out and "busy in the second run" in " ".join(out.split()),
+           (code, out, err))
     for a, b, where in ((loud, loud_slow, "both runs"), (quiet, loud_slow, "the second run"), (loud, slow, "the first run")):
         code, out, err = run("compare", a, b)
         expect(f"no verdict: {where}", code == 5 and "0 worse" in out and "3 cannot tell" in " ".join(out.split()) and

@@ -93,11 +93,20 @@ const char *record_place_name(enum record_place p)
 	return names[p];
 }
 
+static bool others_took(const struct record_conditions *c, double cpus, double steal_percent)
+{
+	return c->idle_others > cpus || c->others > cpus || c->steal_percent > steal_percent;
+}
+
 bool record_busy(const struct record_conditions *c)
 {
-	double share = 0.05 * (double)c->cpus, most = share < 1 ? share : 1;
+	return others_took(c, fmin(0.05 * (double)c->cpus, 1), 1);
+}
 
-	return c->idle_others > most || c->others > most || c->steal_percent > 1;
+/* Beyond this a difference between two runs may be the others'. */
+static bool disturbed(const struct record_conditions *c)
+{
+	return others_took(c, 0.25 * (double)c->cpus, 5);
 }
 
 static void judge_conditions(struct arena *a, struct record *r)
@@ -299,11 +308,12 @@ static void note_variants(struct arena *a, struct compare *out)
 	}
 }
 
-/* In which of the runs other programs disturbed it; NULL: in none. */
-static const char *busy_in(struct arena *a, const struct record *x, const struct record *y)
+/* In which of the runs other programs used too much, as is() says; NULL: in none. */
+static const char *busy_in(struct arena *a, const struct record *x, const struct record *y,
+			   bool (*is)(const struct record_conditions *))
 {
 	const struct record_conditions *c = &x->conditions, *d = &y->conditions;
-	bool first = record_busy(c), second = record_busy(d);
+	bool first = is(c), second = is(d);
 
 	if (!first && !second)
 		return NULL;
@@ -343,7 +353,7 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 {
 	*out = (struct compare){ .a = x,
 				 .b = y,
-				 .busy = busy_in(a, x, y),
+				 .busy = busy_in(a, x, y, disturbed),
 				 .level = COMPARE_LEVEL,
 				 .threshold = COMPARE_THRESHOLD };
 	if (strcmp(x->machine, y->machine) != 0)
@@ -362,8 +372,8 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 	bench_compare_differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint,
 			     y->n_fingerprint);
 	bench_compare_differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
-	if (out->busy && record_busy(&x->conditions) != record_busy(&y->conditions))
-		ARENA_ADD(a, out->differs, out->n_differs) = out->busy;
+	if (record_busy(&x->conditions) != record_busy(&y->conditions))
+		ARENA_ADD(a, out->differs, out->n_differs) = busy_in(a, x, y, record_busy);
 }
 
 /* The folder of results, through the host interface. */
