@@ -354,9 +354,9 @@ static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 /* The slowest pair of late, so that the budget holds; one that was shared tells nothing. */
 static void engine_took(struct prove_engine *g, double pair_s)
 {
-	if (g->n_shared == g->n_told)
+	if (g->n_shared == g->n_shared_before)
 		g->pair_s = fmax(pair_s, 0.9 * g->pair_s);
-	g->n_told = g->n_shared;
+	g->n_shared_before = g->n_shared;
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */

@@ -70,8 +70,8 @@ struct prove_engine {
 	int (*agree)(void *ctx, int code, struct window_reading *r, struct err *e);
 	void *agree_ctx;
 	struct tape *tape; /* what was measured before an interruption; NULL */
-	/* Another user of the GPUs in use: a window that was shared is measured anew once that one
-	 * has left, with the machine as it was meanwhile. NULL: nobody looks. */
+	/* Looks for other users of the GPUs in use. A shared window is measured again after the
+	 * other user has left; until then the machine has its old values. NULL: no look. */
 	struct alone *alone;
 	double alone_s; /* waits at most so long, in all */
 	/* Called when it begins to wait, with the reason. NULL: not called. */
@@ -82,10 +82,11 @@ struct prove_engine {
 	size_t n_rivals;
 	/* --- the engine's own --- */
 	double start;
-	double pair_s;		 /* the time that one pair takes */
-	size_t coin;		 /* pairs begun */
-	size_t expect;		 /* for progress */
-	size_t n_shared, n_told; /* windows that were shared; of these the ones before this pair */
+	double pair_s; /* the time that one pair takes */
+	size_t coin;   /* pairs begun */
+	size_t expect; /* for progress */
+	/* Windows that were shared; of these the ones before this pair. */
+	size_t n_shared, n_shared_before;
 	double waited_s;
 };
 

@@ -339,7 +339,7 @@ struct alone {
 	int *known;
 	size_t n_known;
 	const char *names;
-	char who[128]; /* "": nobody */
+	char who[128]; /* the other user; "": none */
 	pthread_t thread;
 	bool watching;
 	atomic_bool over;

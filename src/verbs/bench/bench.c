@@ -83,7 +83,8 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-/* "memory" stands for all whose names begin with it, "all" for every one: how many go into list. */
+/* Fills list for a group: "memory": benches whose names begin with it; "all": every bench. Returns
+ * how many. */
 static size_t named_together(const char *word, const struct bench **list)
 {
 	size_t n = 0, len = strlen(word);

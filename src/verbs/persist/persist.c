@@ -29,8 +29,7 @@ static int refuse(struct persisting *s, size_t others)
 	return EXIT_NOT_APPLIED;
 }
 
-/* Something that was asked for and that no file can hold, or that another sets later, is a finding.
- */
+/* A requested value that no file can keep, or that another program sets later, is a finding. */
 static int persist_exit_code(const struct persisting *s)
 {
 	for (size_t i = 0; i < s->p.n; i++)
