@@ -62,10 +62,20 @@ static void test_line(void **state)
 	/* Then it begins anew. */
 	assert_true(look_write(l, path, 7, 3));
 	assert_non_null(strstr(last(), "\"devices\":[],\"names\":[]}"));
+	assert_null(strstr(last(), "waits"));
 	assert_true(look_write_none(l, path, 7, 3, "why"));
 	assert_string_equal(last(),
 			    "{\"gputune_trace\":1,\"pid\":7,\"rank\":3,\"none\":\"why\"}\n");
 	assert_false(look_write(l, "/nowhere/file", 7, 3));
+	/* Waits, of each what lies in the moment. */
+	l->waits_seen = true;
+	look_wait(l, 1, 1000000);
+	look_wait(l, 900000, 1500000);
+	look_wait(l, 2000000, 5000000);
+	assert_true(look_write(l, path, 7, 3));
+	assert_non_null(strstr(last(), "\"waits\":2,\"wait_ns\":3500000,\"devices\":[]"));
+	assert_true(look_write(l, path, 7, 3));
+	assert_non_null(strstr(last(), "\"waits\":0,\"wait_ns\":0,"));
 	look_free(l);
 	free(l);
 }

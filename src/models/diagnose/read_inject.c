@@ -18,6 +18,7 @@ struct seen {
 	size_t line;
 	double ns, compute, comm, copy, kernels_ns, any, kernels, comms, copies, long_gaps;
 	double pageable;
+	double waits;	  /* of the host for the GPU; NAN: not looked at */
 	bool copies_seen; /* copies were looked at, too */
 	json_t *names;	  /* of the process, told once a look */
 };
@@ -46,6 +47,7 @@ static void inject_line(void *ctx, const json_t *o)
 	base.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
 	base.ns = of(o, "ns");
 	base.pageable = of(o, "pageable_ns");
+	base.waits = json_object_get(o, "waits") ? of(o, "waits") : (double)NAN;
 	base.copies_seen = !json_is_false(json_object_get(o, "copies_seen"));
 	if (none || json_is_true(json_object_get(o, "cut")) || !(base.ns > 0) || w->n >= LOOKS_MOST)
 		return;
@@ -200,7 +202,7 @@ static void inject_device(struct seeing *w, int pid, int device, size_t from, si
 /* One process; alone: there is no other one. */
 static void inject_process(struct seeing *w, int pid, int number, bool alone)
 {
-	double over_ns = 0, copies_ns = 0, pageable = 0;
+	double over_ns = 0, copies_ns = 0, pageable = 0, waits = 0;
 	struct kernel_names k = { 0 };
 	unsigned devices = 0;
 	size_t from, to, line = 0;
@@ -214,6 +216,7 @@ static void inject_process(struct seeing *w, int pid, int number, bool alone)
 			continue;
 		over_ns += x->line != line ? x->ns : 0;
 		copies_ns += x->line != line && x->copies_seen ? x->ns : 0;
+		waits += x->line != line ? x->waits : 0;
 		line = x->line;
 		pageable += x->pageable;
 		devices |= x->device >= 0 ? 1u << x->device : 0;
@@ -230,6 +233,8 @@ static void inject_process(struct seeing *w, int pid, int number, bool alone)
 				      copies_ns > 0 ? over_ns / copies_ns : 0);
 	if (copies_ns > 0)
 		read_total(&w->at, FIGURE_COPY_PAGEABLE_S, 1e-9 * pageable, 1e-9 * copies_ns, NULL);
+	if (waits > 0)
+		read_total(&w->at, FIGURE_SYNCS, waits, 1e-9 * over_ns, NULL);
 	inject_passes(w, &k);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Looks into a job from within, half a second at a time: CUDA's driver loads this object
  * into each process that uses a GPU (CUDA_INJECTION64_PATH). CUPTI, which the process or the
- * toolkit has, tells kernels and copies; what they add up to is a line of JSON in a file. Between
+ * toolkit has, tells kernels and waits; what they add up to is a line of JSON in a file. Between
  * two looks nothing is enabled. The job is never hurt: whatever fails here ends the looking alone,
  * and where another profiler is at work it is left to itself.
  */
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,12 +25,16 @@ int InitializeInjection(void);
 /* --- CUPTI, as its headers have it since CUDA 11 ---------------------------------------------- */
 
 /*
- * Kernels, and in some looks copies; the host's calls cost a tenth of a step. Measured on an H100
- * with CUDA 13.0: kernels cost the host 0.6 us a launch and the GPU 0.05 us a kernel (0.45 us in a
- * CUDA graph); with copies the host 0.9 us.
+ * Kernels, and where the host waits for the GPU; the host's other calls cost a tenth of a step.
+ * Measured on an H100 with CUDA 13.0: kernels cost the host 0.6 us a launch and the GPU 0.05 us a
+ * kernel (0.45 us in a CUDA graph).
+ *
+ * Never copies (MEMCPY = 1): where that kind is disabled while the job copies, CUPTI's own thread
+ * reads memory that it has freed. Seen with CUPTI 13.0.85 on an H200: 19 of 46 jobs ended so, which
+ * enabled and disabled it 14 times a second; of 35 that did so with these kinds, none.
  */
-enum { KIND_MEMCPY = 1, KIND_KERNEL = 10, COPIES_EVERY = 4 };
-enum { COPY_TO_GPU = 1, COPY_FROM_GPU = 2, COPY_ON_GPU = 8, MEMORY_PAGEABLE = 1 };
+enum { KIND_KERNEL = 10, KIND_WAIT = 38 };
+enum { WAIT_OF_STREAM = 2 }; /* a stream waits there, and not the host */
 enum { OTHER_SUBSCRIBER = 39 };
 
 /* Where things stand in a record. */
@@ -38,10 +43,9 @@ enum {
 	AT_END = 24,
 	KERNEL_DEVICE = 40,
 	KERNEL_NAME = 104,
-	COPY_KIND = 4,
-	COPY_FROM = 5,
-	COPY_TO = 6,
-	COPY_DEVICE = 32,
+	WAIT_TYPE = 4,
+	WAIT_START = 8,
+	WAIT_END = 16,
 };
 
 typedef void requested(uint8_t **buffer, size_t *size, size_t *records);
@@ -62,7 +66,16 @@ static struct {
 
 /* A launch is recorded, not what waits to run: at most 1,024 launches do, so it is waited for those
  * before what runs counts, and for the last kernel afterwards. */
-enum { BUFFER_BYTES = 1 << 20, BUFFERS_MOST = 64, LEAD_MS = 250, LOOK_MS = 250, LAST_MS = 20 };
+enum {
+	BUFFER_BYTES = 1 << 20,
+	BUFFERS_MOST = 64,
+	LEAD_MS = 250,
+	LOOK_MS = 250,
+	LAST_MS = 20,
+	FLUSHES_MOST = 50,
+	NAMES_KEPT = 1024,
+	STACK_BYTES = 2 << 20,
+};
 
 static struct {
 	pthread_mutex_t lock;
@@ -72,8 +85,13 @@ static struct {
 	struct {
 		uint8_t *at;
 		size_t valid;
-	} buffers[BUFFERS_MOST]; /* complete ones */
-	size_t n, looks;
+	} buffers[BUFFERS_MOST];      /* complete ones */
+	uint8_t *spare[BUFFERS_MOST]; /* buffers are kept: CUPTI may write to one late */
+	size_t n, spares, lent;	      /* lent: CUPTI has them */
+	struct {
+		const char *at;
+		char text[LOOK_NAME_BYTES];
+	} names[NAMES_KEPT]; /* of this look, by the address that CUPTI gave */
 	struct trace_look now;
 	char path[4096];
 	int rank;
@@ -96,32 +114,61 @@ static uint32_t u32_at(const uint8_t *r, size_t at)
 	return v;
 }
 
-static void on_record(const uint8_t *r)
+/* A module that was unloaded takes its names along: they are read as another process reads. */
+static const char *name_at(const char *at)
 {
-	unsigned kind = u32_at(r, 0);
-	uint64_t from = u64_at(r, AT_START), to = u64_at(r, AT_END);
-	const char *name = "copy on the GPU";
+	size_t slot = ((uintptr_t)at >> 3) % NAMES_KEPT, n = LOOK_NAME_BYTES - 1,
+	       here = 4096 - (uintptr_t)at % 4096, first = here < n ? here : n;
+	char *text = look.names[slot].text;
+	struct iovec to = { text, n };
+	const struct iovec from[] = { { (void *)(uintptr_t)at, first },
+				      { (void *)((uintptr_t)at + first), n - first } };
 
-	if ((kind != KIND_KERNEL && kind != KIND_MEMCPY) || !from)
-		return;
-	if (kind == KIND_MEMCPY && r[COPY_KIND] != COPY_ON_GPU) {
-		look_copy(&look.now, u32_at(r, COPY_DEVICE), from, to,
-			  r[COPY_FROM] == MEMORY_PAGEABLE || r[COPY_TO] == MEMORY_PAGEABLE);
-		return;
-	}
-	if (kind == KIND_KERNEL)
-		memcpy(&name, r + KERNEL_NAME, sizeof(name));
-	look_kernel(&look.now, name ? name : "?",
-		    u32_at(r, kind == KIND_KERNEL ? KERNEL_DEVICE : COPY_DEVICE), from, to);
+	if (look.names[slot].at == at)
+		return text;
+	look.names[slot].at = at;
+	memset(text, 0, n + 1);
+	if (!at || (process_vm_readv(look.pid, &to, 1, from, 2, 0) < 0 && errno == EFAULT))
+		memcpy(text, "?", 2);
+	else if (!*text) /* a sandbox refuses the call */
+		memcpy(text, at, strnlen(at, n));
+	return text;
 }
 
-/* The job's own threads come here: nothing is waited for, and nothing is refused, since CUPTI
+static void on_record(const uint8_t *r)
+{
+	const char *name = NULL;
+
+	if (u32_at(r, 0) == KIND_WAIT && u32_at(r, WAIT_TYPE) != WAIT_OF_STREAM)
+		look_wait(&look.now, u64_at(r, WAIT_START), u64_at(r, WAIT_END));
+	/* What did not end yet has no times. */
+	if (u32_at(r, 0) != KIND_KERNEL || !u64_at(r, AT_START) || !u64_at(r, AT_END))
+		return;
+	memcpy(&name, r + KERNEL_NAME, sizeof(name));
+	look_kernel(&look.now, name_at(name), u32_at(r, KERNEL_DEVICE), u64_at(r, AT_START),
+		    u64_at(r, AT_END));
+}
+
+/* The job's own threads come here: nothing is waited for long, and nothing is refused, since CUPTI
  * before CUDA 12.9 may crash then. */
 static void on_request(uint8_t **buffer, size_t *size, size_t *records)
 {
-	*buffer = aligned_alloc(8, BUFFER_BYTES);
+	pthread_mutex_lock(&look.lock);
+	*buffer = look.spares ? look.spare[--look.spares] : NULL;
+	look.lent++;
+	pthread_mutex_unlock(&look.lock);
+	if (!*buffer)
+		*buffer = aligned_alloc(8, BUFFER_BYTES);
 	*size = *buffer ? BUFFER_BYTES : 0;
 	*records = 0;
+}
+
+static void keep(uint8_t *buffer)
+{
+	if (look.spares < BUFFERS_MOST)
+		look.spare[look.spares++] = buffer;
+	else
+		free(buffer);
 }
 
 static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -130,29 +177,36 @@ static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t 
 	(void)stream;
 	(void)size;
 	pthread_mutex_lock(&look.lock);
+	look.lent--;
 	if (buffer && valid && look.n < BUFFERS_MOST) {
 		look.buffers[look.n].at = buffer;
 		look.buffers[look.n++].valid = valid;
-		buffer = NULL;
+	} else if (buffer) {
+		look.now.full |= valid > 0;
+		keep(buffer);
 	}
-	look.now.full |= buffer && valid;
 	pthread_mutex_unlock(&look.lock);
-	free(buffer);
 }
 
-/* What CUPTI gave is read when it looks no more. */
+/* What CUPTI gave is read when it looks no more; nobody waits for it. */
 static void read_buffers(void)
 {
-	pthread_mutex_lock(&look.lock);
-	for (size_t i = 0; i < look.n; i++) {
-		void *record = NULL;
+	uint8_t *buffer = NULL;
 
-		while (cupti.next(look.buffers[i].at, look.buffers[i].valid, &record) == 0)
+	memset(look.names, 0, sizeof(look.names));
+	do {
+		void *record = NULL;
+		size_t valid = 0;
+
+		pthread_mutex_lock(&look.lock);
+		if (buffer)
+			keep(buffer);
+		buffer = look.n ? look.buffers[--look.n].at : NULL;
+		valid = buffer ? look.buffers[look.n].valid : 0;
+		pthread_mutex_unlock(&look.lock);
+		while (buffer && cupti.next(buffer, valid, &record) == 0)
 			on_record(record);
-		free(look.buffers[i].at);
-	}
-	look.n = 0;
-	pthread_mutex_unlock(&look.lock);
+	} while (buffer);
 }
 
 static void report_none(const char *why)
@@ -197,10 +251,31 @@ static bool rest(unsigned ms)
 }
 
 /*
- * One look; false: it was the last. CUPTI is asked for other subscribers while nothing is enabled,
- * and kinds are enabled and disabled once: where that was done twelve times a second, two of 34
- * jobs on an H200 ended by a segmentation fault (CUDA 13.0, launches of 27 kernels a millisecond).
+ * What was recorded is fetched once it is complete: a buffer that is fetched before (with the flag
+ * FLUSH_FORCED) is one that CUPTI still writes to. False: no time is left, or CUPTI refuses.
  */
+static bool fetch(void)
+{
+	for (unsigned i = 0; i < FLUSHES_MOST; i++) {
+		bool all;
+
+		if (cupti.flush(0))
+			return false;
+		pthread_mutex_lock(&look.lock);
+		all = !look.lent;
+		pthread_mutex_unlock(&look.lock);
+		if (all)
+			return true;
+		if (!rest(LAST_MS))
+			return false;
+	}
+	/* A kernel that runs for long: the look is not whole. */
+	look.now.full = true;
+	return true;
+}
+
+/* One look; false: it was the last. CUPTI is asked for other subscribers while nothing is enabled,
+ * and the job's threads have left what was. */
 static bool look_once(void)
 {
 	const char *why = other_profiler() ? "another profiler uses CUPTI in this process"
@@ -208,37 +283,36 @@ static bool look_once(void)
 				  ? "CUPTI refused"
 				  : NULL;
 	struct timespec end;
-	bool on, goes;
+	bool goes;
 
 	if (why) {
 		report_none(why);
 		return false;
 	}
-	look.now.copies = look.looks % COPIES_EVERY == 1;
-	on = look.now.copies && cupti.enable(KIND_MEMCPY) == 0;
+	look.now.waits_seen = cupti.enable(KIND_WAIT) == 0;
 	goes = rest(LEAD_MS);
 	cupti.now(&look.now.from);
 	goes = goes && rest(LOOK_MS);
 	cupti.now(&look.now.to);
 	clock_gettime(CLOCK_REALTIME, &end);
 	look.now.at_s = (double)end.tv_sec + 1e-9 * (double)end.tv_nsec;
-	if (on)
-		cupti.disable(KIND_MEMCPY);
+	if (look.now.waits_seen)
+		cupti.disable(KIND_WAIT);
 	cupti.disable(KIND_KERNEL);
+	/* At its end the process has no time to wait for the GPU. */
+	if (!goes || !rest(LAST_MS))
+		return false;
 	if (other_profiler()) {
 		/* It came meanwhile: what it records is enabled again. */
 		cupti.enable(KIND_KERNEL);
-		if (on)
-			cupti.enable(KIND_MEMCPY);
+		if (look.now.waits_seen)
+			cupti.enable(KIND_WAIT);
 		report_none("another profiler began in this process");
 		return false;
 	}
-	/* At its end the process has no time to wait for the GPU. */
-	if (!goes || !rest(LAST_MS) || cupti.flush(1))
+	if (!fetch())
 		return false;
 	read_buffers();
-	/* Before there is work, no look is the one for copies. */
-	look.looks += look.now.n > 0;
 	return look_write(&look.now, look.path, (int)look.pid, look.rank);
 }
 
@@ -338,14 +412,17 @@ static int rank_of(void)
 static bool begin(void)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 
-	if (!look_make(&look.now))
+	if (!look_make(&look.now) || pthread_attr_init(&attr))
 		return false;
-	/* The job's signals are the job's. */
+	/* The job's limit of stacks may be too small for CUPTI; its signals are its own. */
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	look.running = pthread_create(&look.thread, NULL, looking, NULL) == 0;
+	look.running = pthread_create(&look.thread, &attr, looking, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	return look.running && atexit(at_end) == 0;
 }
 

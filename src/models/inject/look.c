@@ -93,6 +93,14 @@ void look_copy(struct trace_look *l, unsigned device, uint64_t from, uint64_t to
 	l->pageable_ns += pageable ? ns : 0;
 }
 
+void look_wait(struct trace_look *l, uint64_t from, uint64_t to)
+{
+	from = from > l->from ? from : l->from;
+	to = to < l->to ? to : l->to;
+	l->waits += to > from;
+	l->wait_ns += to > from ? to - from : 0;
+}
+
 /* --- the line --------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
@@ -207,11 +215,13 @@ bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 	if (l->n)
 		qsort(l->records, l->n, sizeof(*l->records), by_place);
 	put_head(l, pid, rank);
-	put(l,
-	    "\"at_s\":%.3f,\"ns\":%llu,\"cut\":%s,\"copies_seen\":%s,\"pageable_ns\":%llu,"
-	    "\"devices\":[",
+	put(l, "\"at_s\":%.3f,\"ns\":%llu,\"cut\":%s,\"copies_seen\":%s,\"pageable_ns\":%llu,",
 	    l->at_s, (unsigned long long)(l->to - l->from), l->full ? "true" : "false",
 	    l->copies ? "true" : "false", (unsigned long long)l->pageable_ns);
+	if (l->waits_seen)
+		put(l, "\"waits\":%llu,\"wait_ns\":%llu,", (unsigned long long)l->waits,
+		    (unsigned long long)l->wait_ns);
+	put(l, "\"devices\":[");
 	for (size_t i = 0, n; i < l->n; i += n) {
 		for (n = 1; i + n < l->n && l->records[i + n].device == l->records[i].device;)
 			n++;
@@ -221,6 +231,6 @@ bool look_write(struct trace_look *l, const char *path, int pid, int rank)
 	put_names(l);
 	l->n = 0;
 	l->full = false;
-	l->pageable_ns = 0;
+	l->pageable_ns = l->wait_ns = l->waits = 0;
 	return append(l, path);
 }

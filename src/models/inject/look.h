@@ -34,8 +34,9 @@ struct trace_look {
 	uint64_t from, to; /* the moment; set before anything is added */
 	double at_s;	   /* its end, seconds since 1970 */
 	bool copies;	   /* copies were looked at, too */
+	bool waits_seen;   /* waits of the host were, too */
 	bool full;	   /* not everything had room */
-	uint64_t pageable_ns;
+	uint64_t pageable_ns, wait_ns, waits;
 	struct look_record *records;
 	struct look_name *names;
 	size_t n, n_names;
@@ -51,6 +52,8 @@ void look_free(struct trace_look *l);
 void look_kernel(struct trace_look *l, const char *name, unsigned device, uint64_t from,
 		 uint64_t to);
 void look_copy(struct trace_look *l, unsigned device, uint64_t from, uint64_t to, bool pageable);
+/* A thread of the job waited for the GPU. */
+void look_wait(struct trace_look *l, uint64_t from, uint64_t to);
 /* Appends the line to the file in one write, so that lines of several processes do not mix, and
  * begins anew. False: it cannot be written. */
 bool look_write(struct trace_look *l, const char *path, int pid, int rank);
