@@ -163,8 +163,7 @@ static const struct {
 } elsewhere[] = {
 	{ "update upgrade", "the package manager that installed gputune updates it; \"gputune "
 			    "stack check\" judges drivers and libraries" },
-	{ "uninstall remove", "first run \"gputune undo --all\" and \"gputune persist remove\", "
-			      "then use the package manager" },
+	{ "uninstall remove", "first run \"gputune undo --all\", then use the package manager" },
 };
 
 static const struct verb *find_verb(const char *name)

@@ -486,7 +486,7 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	check_page_figures(d, s);
 	check_page_numbers(d, s);
 	vendors_table(d, s, platform);
-	if (s->note)
+	if (s->note && (!s->note_on || (s->note_on & platform)))
 		doc_text(d, "%s", s->note);
 	doc_heading(d, 2, "Sources");
 	cited(d, s->source, platform);

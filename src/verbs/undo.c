@@ -25,7 +25,8 @@ static const struct ask_row undo_ask_rows[] = {
 	{ ASK_PART(undo_ask, settings, only_ask) },
 	{ "approved", "undo the approved plan with this hash, applied in this boot",
 	  ASK_TEXT(undo_ask, approved), .arg = "HASH" },
-	{ "all", "undo all transactions", ASK_FLAG(undo_ask, all), .letter = 'a' },
+	{ "all", "undo all transactions, also of persist install", ASK_FLAG(undo_ask, all),
+	  .letter = 'a' },
 	{ "force", "also restore values changed by others since", ASK_FLAG(undo_ask, force) },
 	{ ASK_PART(undo_ask, change, change_ask) },
 };
@@ -130,6 +131,8 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		d->say(d->ctx, 0, &e);
 	else if (s->dry && !out->report.n) /* else the page says so */
 		door_warn(d, "dry run: nothing was written");
+	else if (!s->dry && has_row(&out->report, KNOB_FILE, NULL))
+		persist_reload(&(struct persisting){ .d = d, .h = h });
 	if (files_stay(h, &out->report)) {
 		kept = persist_setting_ids(d, h, &out->report);
 		door_warn(d, "%s%s; \"%s\" removes %s",
@@ -146,6 +149,7 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 {
 	struct txn_select s = { .txn = (unsigned long)ask->transaction,
 				.all = ask->all,
+				.files = ask->all && !ask->settings.only,
 				.force = ask->force,
 				.dry = ask->change.dry_run };
 	HOST_AUTO *h = NULL;
@@ -186,15 +190,15 @@ const struct verb undo_verb = {
 	.common = true,
 	.summary = "restore the old values",
 	.about = "Undoes the newest transaction, the one with the given number, the settings of "
-		 "--only, or all with --all. Files of persist install stay: \"persist remove\" "
-		 "removes them. A value that was changed since is left unchanged unless --force. "
+		 "--only, or all with --all. Only --all also removes the files of persist "
+		 "install. A value that was changed since is left unchanged unless --force. "
 		 "Changes on absent devices stay pending.",
 	.exits = "0: undone, or nothing to undo; 3: nothing could be undone; 4: changes remain",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },
 			     { "sudo undo", "the newest transaction" },
 			     { "sudo undo --only memory", "settings of one group" },
-			     { "sudo undo --all --yes", "all changes, without a prompt" }),
+			     { "sudo undo --all --yes", "all changes and kept values, no prompt" }),
 	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows),
 	.answer = undo_answer_any,
 	.result = &undo_result,

@@ -483,4 +483,13 @@ with tempfile.TemporaryDirectory() as tmp:
     run("plan", "--host", spark, "-o", f"{tmp}/plan.json")
     listed_twice(["verify", f"{tmp}/plan.json", "--host", spark], "rows")
 refuses("csv of what is no list", ["show", "--format", "csv", "--host", spark], 2, "csv")
+refuses("an ending that the verb does not write", ["check", "--host", spark, "-o", "x.pdf"], 2, "no format for x.pdf: check writes term")
+with tempfile.TemporaryDirectory() as tmp:
+    for ending, begins in (("csv", "id,title"), ("json", "{"), ("md", ""), ("txt", "")):
+        code, out, err = run("check", "--host", spark, "-o", f"{tmp}/x.{ending}")
+        expect(f"-o x.{ending}", code == 1 and pathlib.Path(tmp, f"x.{ending}").read_text().startswith(begins), (code, err))
+    code, out, err = run("predict", "inference", "--model", "llama-3.1-8b", "--on", "dgx-spark", "--output", "64", "-o", f"{tmp}/p.json")
+    expect("predict has -o beside --output", code == 0 and "64" in pathlib.Path(tmp, "p.json").read_text(), (code, out, err))
+    pages = [run("explain", "nic.twins", "--host", str(machines / name))[1] for name in ("dgx-spark", "hgx-h100")]
+    expect("a note about DGX Spark is not shown elsewhere", ["189.85" in p for p in pages] == [True, False], pages)
 end_suite()

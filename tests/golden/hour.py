@@ -113,12 +113,17 @@ def demo(user, home):
     here, there = [run("check", "--all", *which, **user)[1] for which in (on, copy)]
     cut = lambda page: re.findall(r"^\w+ +[a-z]+\.[^\n]*|^ +fix: .*", page, re.M)
     expect("and is judged as the machine, with the same fixes", len(cut(here)) > 40 and
-           [l.replace(f" {' '.join(on)}", "") for l in cut(here)] == [l.replace("on that machine: sudo ", "") for l in cut(there)], (here, there))
+           [l.replace(f" {' '.join(on)}", "") for l in cut(here)] == [re.sub("on that machine: (sudo )?", "", l) for l in cut(there)], (here, there))
     says("what is not kept", ["persist", *on], 0, "1 change applied but not kept for the next boot: memory.dirty-ratio", f'"gputune persist install {" ".join(on)}" keeps it', **user)
     says("it is kept", ["persist", "install", "--yes", *on], 0, "changes made", **user)
     says("then all is kept", ["persist", *on], 0, "in effect", **user)
     says("a number warns of what remains", ["undo", "5", "--dry-run", *on], 0, "still set at the next boot: memory.dirty-ratio", **user)
     says("what removes it does not", ["undo", "6", "--yes", *on], 0, "5 restored", **user)
+    run("persist", "install", "--yes", *on, **user)
+    says("undo --only ID leaves the files", ["undo", "--all", "--only", "memory.swappiness", "--yes", *on], 0, "still set at the next boot", **user)
+    says("undo --all takes them, too", ["undo", "--all", "--yes", *on], 0, "restored  persist.files  /etc/gputune/boot.json", **user)
+    says("then nothing is kept", ["persist", *on], 0, "keeps nothing", **user)
+    run("apply", "memory.dirty-ratio", "--yes", *on, **user)
     says("no such transaction", ["undo", "77", "--yes", *on], 3, "no transaction 77", **user)
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     hgx = ["--host", str(common.built / "machines/hgx-h100.tar"), "--overlay", str(home / "hgx")]

@@ -150,11 +150,16 @@ def cycle(capture, profile, folder):
     expect(f"{name}: status knows every file", {f["path"] for f in j["files"] if ": " not in f["path"]} == set(written),
            ({f["path"] for f in j["files"]} ^ set(written)))
     kept = j["rows"]
-    code, out, err = m.run("undo", "--all", "--yes")
+    code, out, err = m.run("undo", "--yes")
     expect(f"{name}: undo leaves what is kept, and says so", all(m.path(p).exists() or m.path(p).is_symlink() for p in written)
            and (not written or "persist remove" in err), err)
     boot(m, name, kept)
-    code, out, err = m.run("undo", "--all", "--yes")
+    if profile == "default":
+        code, out, err = m.run("undo", "--all", "--yes")
+        expect(f"{name}: undo --all takes the files, too", code == 0 and "next boot" not in err and
+               not any(m.path(p).exists() or m.path(p).is_symlink() for p in written), (code, out, err))
+    else:
+        m.run("undo", "--yes")
     code, j = m.json("persist", "remove", "--yes")
     expect(f"{name}: remove", code == 0, (code, j["error"], j["outcomes"]))
     # What apply --boot wrote and undo wrote back stays in the overlay; configuration has to be gone.
@@ -437,7 +442,7 @@ def taken_out(capture, folder):
     code, out, err = m.run("undo", "--only", "pcie.iommu", "--yes")
     expect(f"{name}: so does undo", code == 0 and "still set at the next boot: boot.init-on-alloc;" in err, (code, err))
     at_boot(1, None, "the file does not set it any more")
-    code, out, err = m.run("undo", "--all", "--yes")
+    code, out, err = m.run("undo", "--yes")
     expect(f"{name}: undo says that files stay", code == 0 and "files of persist install stay and set nothing; " in err and "persist remove" in err
            and not m.path(drop_in).exists(), (code, err))
     at_boot(1, *["the file no longer exists"] * 2)

@@ -276,9 +276,13 @@ static int check_output(struct run *r)
 	const char *path = r->print.output, *end = path ? strrchr(path, '.') : NULL;
 
 	/* "-o x.json" is a file to be read again, whatever a terminal would show. */
-	if (end && !r->print.format && words_have("json md html", end + 1, strlen(end + 1)) &&
-	    run_output(r) != OUTPUT_MADE && strstr(run_formats(r), end + 1))
+	if (end && !r->print.format && run_output(r) != OUTPUT_MADE &&
+	    words_have("json md html csv svg pdf png xml yaml yml", end + 1, strlen(end + 1))) {
+		if (!strstr(run_formats(r), end + 1))
+			return complain_text(EXIT_USAGE, "no format for %s: %s writes %s", path,
+					     r->name, run_formats(r));
 		r->print.format = end + 1;
+	}
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
 	if (run_output(r) == OUTPUT_MADE)

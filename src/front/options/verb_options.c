@@ -137,14 +137,29 @@ static bool is_other(void *name, const struct ask_row *row, const struct ask_sha
 	return row->argument || strcmp(row->name, name) != 0;
 }
 
+/* Of a prediction --output is a number of tokens. */
+static bool is_text(void *name, const struct ask_row *row, const struct ask_shape *s, void *member)
+{
+	return row->kind == ASK_KIND_TEXT || is_other(name, row, s, member);
+}
+
 static void add_print_row(struct option_adding *g, const struct verb *v, struct run *r,
 			  const struct ask_row *known)
 {
-	const struct ask_row *row = known;
-	const char *help = known->help;
+	static const struct ask_row to_file = {
+		"output-file", "write to PATH instead", ASK_TEXT(print_ask, output),
+		.letter = 'o', .arg = "PATH",		.files = true
+	};
+	void *name = (void *)(uintptr_t)known->name;
+	const struct ask_row *row;
+	const char *help;
 
-	if (v->ask && !ask_for_each(v->ask, NULL, is_other, (void *)(uintptr_t)known->name))
+	if (v->ask && known->letter == 'o' && !ask_for_each(v->ask, NULL, is_text, name))
+		known = &to_file;
+	else if (v->ask && !ask_for_each(v->ask, NULL, is_other, name))
 		return;
+	row = known;
+	help = known->help;
 	if (!help) {
 		struct ask_row *format = ARENA_NEW(g->a, struct ask_row);
 

@@ -552,21 +552,6 @@ static void report_left_out(struct page *p)
 				      p->given.results[i].id ? p->given.results[i].id : "?");
 }
 
-static bool verb_report_format_of(struct run *r, enum report_format *out)
-{
-	static const char *const names[] = { "html", "md", "term", "json" };
-	const char *name = r->print.format ? r->print.format : "html";
-
-	for (unsigned i = 0; i < 4; i++)
-		if (strcmp(names[i], name) == 0) {
-			*out = (enum report_format)i;
-			return true;
-		}
-	complain_text(EXIT_USAGE, "report does not support format %s; it supports %s", name,
-		      run_formats(r));
-	return false;
-}
-
 /* A page names its style sheet and its script by their hashes. */
 static int may_hash(const struct page *p)
 {
@@ -589,13 +574,18 @@ const char *report_name(struct run *r)
 	return arena_printf(&r->arena, "gputune-report-%.*s.html", (int)strcspn(of, "."), of);
 }
 
+/* As enum report_format; the command line takes no other. */
+static const char *const report_forms[] = { "html", "md", "term", "json", NULL };
+
 static int verb_report(struct run *r)
 {
 	struct page p = { .r = r };
-	int code = EXIT_USAGE, failed = 0;
+	int code, failed = 0;
 
-	if (!verb_report_format_of(r, &p.format) || (code = may_hash(&p)) != 0 ||
-	    (code = report_may_write(r)) != 0 || (code = report_sources(r, &p.given)) != 0) {
+	while (r->print.format && strcmp(report_forms[p.format], r->print.format) != 0)
+		p.format++;
+	if ((code = may_hash(&p)) != 0 || (code = report_may_write(r)) != 0 ||
+	    (code = report_sources(r, &p.given)) != 0) {
 		report_sources_free(&p.given);
 		return code;
 	}
@@ -626,8 +616,6 @@ static const struct ask_row report_ask_rows[] = {
 	{ "state", "take saved results and proofs from this folder", .kind = ASK_KIND_NOTE },
 	{ "force", "replace the file even if it is not a report", ASK_FLAG(report_ask, force) },
 };
-
-static const char *const report_forms[] = { "html", "md", "term", "json", NULL };
 
 const struct verb report_verb = {
 	.name = "report",

@@ -125,13 +125,13 @@ struct remediations {
 struct setting {
 	const char *id;	   /* "group.name", append-only */
 	const char *title; /* up to about 40 characters */
-	const char *
-		why; /* one to three sentences: what it does to performance, and what it does not */
+	const char *why;   /* one to three sentences: what it does to performance */
 	const char
 		*why_host; /* the same of a machine without a GPU; NULL: why says nothing of GPUs */
 	const char *source;   /* "; "-separated; keys of setting.c or titles of public documents */
 	const char *not_when; /* when it does not apply, in words */
 	const char *note;     /* why the published value differs from ours, or a trap; NULL */
+	unsigned note_on;     /* platforms that the note is about; 0: all */
 	enum scope scope;
 	/* The knob: kind and pattern ("{}" is the target's name, or for NVML and PCI the PCI
 	 * address). */

@@ -48,14 +48,20 @@ const char *machine_command(struct arena *a, const struct machine *m, bool root,
 
 const char *machine_sentence(struct arena *a, const struct machine *m, const char *said)
 {
-	const char *at = said ? strstr(said, "gputune ") : NULL;
-	const size_t n = at ? strcspn(at, "\"") : 0;
+	const char *root, *at;
 
-	if (at && at > said && at[-1] == '"')
-		return arena_printf(a, "%.*s%s%s", (int)(at - said), said,
-				    machine_command(a, m, true, "%.*s", (int)n - 8, at + 8),
-				    at + n);
-	return at && m && m->reading ? arena_printf(a, "on that machine: %s", said) : said;
+	if (!said || !m || !m->reading)
+		return said;
+	if (!m->options || !*m->options)
+		return arena_printf(a, "on that machine: %s", said);
+	root = strstr(said, "\"sudo gputune ");
+	at = root ? root + strlen("\"sudo ") : strstr(said, "\"gputune ");
+	at = at && !root ? at + 1 : at;
+	if (!at)
+		return said;
+	return arena_printf(a, "%.*s\"%.*s%s%s", (int)((root ? root : at - 1) - said), said,
+			    (int)strcspn(at, "\""), at, root ? m->options : m->reading,
+			    at + strcspn(at, "\""));
 }
 
 static bool same(const char *a, const char *b)

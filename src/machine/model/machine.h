@@ -105,7 +105,7 @@ struct gpu *machine_gpu_at(const struct machine *m, const char *address); /* on 
  * cannot be done to the capture begins with "on that machine: ". */
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
 			    ...) __attribute__((format(printf, 4, 5)));
-/* A sentence of advice with the first command in it, in quotes, as machine_command has it. */
+/* Advice for this machine; of a demo the first command in quotes has the demo's options. */
 const char *machine_sentence(struct arena *a, const struct machine *m, const char *said);
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose
  * lanes show what the port above does not; NULL: both ends of the link say so, or the board's kind.

@@ -79,7 +79,7 @@ int txn_recover(struct host *h, struct arena *a, const struct txn_who *who, stru
 
 struct txn_select {
 	unsigned long txn;	 /* 0: the newest that is not undone */
-	bool all;		 /* every transaction */
+	bool all, files;	 /* every transaction; also files for the next boot */
 	const char *const *only; /* ids or prefixes; n_only 0: all */
 	size_t n_only;
 	const struct knob *knobs; /* only these; n_knobs 0: all */

@@ -55,6 +55,7 @@ static bool is_called(const struct txn_select *s, const struct transaction *t)
 	/* What a trial could not take back, and what our boot files set, is asked for as what was
 	 * applied is. */
 	return strcmp(t->op, s->op ? s->op : "apply") == 0 ||
+	       (s->files && strcmp(t->op, "persist") == 0) ||
 	       (!s->op && (strcmp(t->op, TXN_PROVE) == 0 || strcmp(t->op, TXN_BOOT) == 0));
 }
 
@@ -227,8 +228,6 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 	err_hint(e, "free some space and undo again: restored values are not written again");
 	return -EUCLEAN;
 }
-
-/* Looking after the journal's files, for "gputune journal". */
 
 /* Changes of which too little can be read to take them back. */
 static void tend_give_up(struct txn_run *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune persist remove: the files go, and with them, where it is asked for, what they have set.
- */
+/* gputune persist remove: the undo of install, and where it is asked for of what the files have set
+ * at this boot. Of some settings: files that the rest needs are written anew. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,12 +10,6 @@
 #include "tune/txn/boot.h"
 #include "tune/txn/layer.h"
 #include "verbs/persist/persist.h"
-
-/*
- * What persist remove says of the running machine: a file that is gone sets nothing at the next
- * boot, but what it has set at this one is in effect until somebody takes it back. The journal has
- * these values in transactions of the boot, with the originals; see tune/txn/boot.h.
- */
 
 enum { NAMED = 3 };
 
@@ -114,9 +108,6 @@ static int persist_now(struct persisting *s, const struct persist_entry *only, s
 	return result;
 }
 
-/* What stays when files for the next boot are taken away: those that somebody edited, and texts of
- * ours under a name that somebody gave them. */
-
 /* The newest entry of each file that was left to somebody, and not written since. */
 static bool is_left(const struct journal *j, const struct entry *e)
 {
@@ -182,11 +173,6 @@ static size_t persist_rest(struct persisting *s, const struct txn_report *report
 				     : 0;
 	return n;
 }
-
-/*
- * gputune persist remove: all of it is the undo of what install did. Of some settings only: the
- * files that nothing else needs go back to what was there before, the others are written anew.
- */
 
 static bool has_argument(const struct txn_report *r)
 {
@@ -321,8 +307,6 @@ static int remove_all(struct persist_verb_answer *out)
 		result = find_orphans(s, &out->error);
 	return removed(out, result, rest);
 }
-
-/* --- some of it ------------------------------------------------------------------------------- */
 
 /* The rows of the request, those that stay first: n_rest of them. */
 struct parted {
