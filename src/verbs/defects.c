@@ -16,6 +16,7 @@
 struct defects_ask {
 	struct machine_ask machine;
 	const char *rootfs, *component;
+	struct ask_texts firmware;
 	bool deep, all;
 };
 
@@ -23,6 +24,8 @@ static const struct ask_row defects_ask_rows[] = {
 	{ "rootfs", "check this root file system, such as an unpacked container image",
 	  ASK_TEXT(defects_ask, rootfs), .arg = "DIR", .files = true },
 	{ "component", "only defects of this component: nccl", ASK_TEXT(defects_ask, component) },
+	{ "firmware", "firmware versions from a file: fwupdmgr --json, or output of mlxfwmanager",
+	  ASK_TEXTS(defects_ask, firmware), .arg = "FILE", .files = true },
 	{ "deep", "also stored images, and large libraries", ASK_FLAG(defects_ask, deep) },
 	{ "all", "also defects in range (affected version, condition not met), and unreadable ones",
 	  ASK_FLAG(defects_ask, all), .letter = 'a' },
@@ -49,12 +52,37 @@ static size_t rows_narrow(struct door *d, struct defect_rows *rows, const char *
 	return rows->n = n;
 }
 
+/* Firmware by the files that the user names; NULL: it was said why. */
+static json_t *firmware_files(struct door *d, const struct ask_texts *files)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < files->n; i++) {
+		const char *name = files->items[i];
+		struct err e = { 0 };
+		size_t len;
+		json_t *one = json_object();
+		char *text = door_file(d, name, 4 << 20, &len, NULL);
+
+		json_object_set_new(all, name, one);
+		if (!text || (firmware_of_file(d->arena, name, text, len, one, &e) &&
+			      door_fail(d, EXIT_USAGE, &e))) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
 static int defects_answer(struct door *d, const struct defects_ask *ask, struct defects_view *out)
 {
+	json_auto_t *firmware = firmware_files(d, &ask->firmware);
 	struct defect_rows *rows = ARENA_NEW(d->arena, struct defect_rows);
-	struct host *h = door_host(d, &ask->machine), *image = NULL;
+	struct host *h = firmware ? door_host(d, &ask->machine) : NULL, *image = NULL;
 	struct stack_root root = { h, -1, h && !h->id.captured };
-	struct world_look how = { .root = &root, .machine = h, .deep = ask->deep, .rows = rows };
+	struct world_look how = {
+		.root = &root, .machine = h, .deep = ask->deep, .rows = rows, .firmware = firmware
+	};
 	struct err e = { 0 };
 
 	if (!h)
@@ -253,7 +281,7 @@ static bool check_reads(const void *ask)
 {
 	const struct defects_ask *x = ask;
 
-	return x->rootfs || x->machine.capture;
+	return x->rootfs || x->machine.capture || x->firmware.n;
 }
 
 static unsigned check_confine(const void *ask)

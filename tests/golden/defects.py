@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Known defects: every shipped row by its own examples; hostile rows; roots with environments, containers and libraries that are made here,
+"""Known defects: every shipped row by its own examples; hostile rows; firmware that other programs list; roots with environments, containers and libraries that are made here,
 links that lead out of them among these; a container that runs; what is left out is said."""
 import contextlib
 import gzip
@@ -247,6 +247,45 @@ def planted(tmp):
     j = follows("planted in a capture", ["defects", "check", "--host", capture], 1, "defects")
     expect("are found", of(j, "cutlass-dsl-450-garbage") and of(j, "nccl-arm-cas-gcc9") and of(j, "ctk-5582"), j and [d["id"] for d in j["defects"]])
     expect("where they lie", of(j, "cutlass-dsl-450-garbage")[0]["place"] == "/opt/venv", j["defects"])
+
+
+def firmware(tmp):
+    """What fwupdmgr and mlxfwmanager list counts where the machine itself does not say it; hostile lists do no harm. An IGX has a release."""
+    bare = shutil.copytree(machines / "nothing", tmp / "bare", symlinks=True)
+    listed = put(tmp / "mlx.txt", "Querying ...\n\nDevice #1:\n----------\n\n  Device Type:      ConnectX7\n  PSID:             MT_0\n  Versions:         Current"
+                 "        Available\n     FW             28.35.1012     28.43.1014\n     PXE            3.7.0500       N/A\n")
+    fwupd = put(tmp / "get-devices.json", json.dumps({"Devices": [
+        {"Name": "BlueField BMC", "Version": "25.1.0", "Plugin": "redfish"}, {"Name": "SSD", "Version": "A", "Plugin": "nvme"}]}))
+    history = put(tmp / "get-history.json", json.dumps({"Devices": [
+        {"Name": "BlueField BMC", "Version": "25.1.0", "UpdateState": 2, "Releases": [{"Version": "25.10.9"}]}]}))
+    ask = ["defects", "check", "--host", bare, "--component", "nic-firmware", "--all"]
+    j = follows("without lists", ask, (0, 1), "defects")
+    expect("its NIC is not seen", not of(j, "cx7-28.35-hdr-ndr", "exposed") and not of(j, "cx7-28.35-hdr-ndr"), j and j["defects"])
+    j = follows("a list of mlxfwmanager", [*ask, "--firmware", listed], (0, 1), "defects")
+    hit = [d for d in j["defects"] if d["id"] == "cx7-28.35-hdr-ndr" and d["state"] in ("here", "exposed")] if j else []
+    expect("its firmware counts, and the file is the proof", hit and hit[0]["proofs"][0]["from"].endswith("mlx.txt"), j and j["defects"])
+    j = follows("a list of fwupdmgr", [*ask, "--firmware", fwupd], (0, 1), "defects")
+    expect("its versions count", of(j, "bluefield-bmc-5815"), j and j["defects"])
+    j = follows("a history of fwupdmgr", [*ask, "--firmware", history], (0, 1), "defects")
+    expect("an update that was installed counts", not of(j, "bluefield-bmc-5815"), j and j["defects"])
+    ask[3] = SPARK
+    j = follows("the machine's own version", [*ask, "--firmware", listed], (0, 1), "defects")
+    expect("is newer than a list", not [d for d in j["defects"] if d["id"] == "cx7-28.35-hdr-ndr" and d["state"] in ("here", "exposed")], j and j["defects"])
+    for what, text in [("no list", "hello\n"), ("nothing", ""), ("a list of nothing", "[]"), ("binary", "\0\1\2"), ("nested", "[" * 90000),
+                       ("other JSON", '{"Device": []}')]:
+        refuses(f"firmware from {what}", [*ask, "--firmware", put(tmp / "bad", text)], 2, "fwupdmgr")
+    for what, devices in [("texts", ["a", 3, None]), ("an object", {"a": 1}), ("odd members", [{"Name": 3, "Version": []}, {"Name": "a\nb", "Version": "1" * 9000},
+                          {"Name": "x", "UpdateState": {}, "Releases": {}, "Guid": "x", "Plugin": "uefi_capsule", "Version": "1"}]), ("many", [{"Name": f"d{i}", "Version": "1"} for i in range(30000)])]:
+        follows(f"devices: {what}", [*ask, "--firmware", put(tmp / "bad", json.dumps({"Devices": devices}))], (0, 1), "defects")
+    refuses("firmware from no file", [*ask, "--firmware", tmp / "none"], 2, "none")
+    igx = shutil.copytree(machines / "igx-orin", tmp / "igx", symlinks=True)
+    ask = ["defects", "check", "--host", igx, "--component", "jetson", "--all"]
+    j = follows("an IGX without its release", ask, (0, 1), "defects")
+    expect("its release is not known", [d for d in j["defects"] if d["id"] == "jetson-5662" and d["state"] == "possible"], j and j["defects"])
+    put(igx / "root/etc/igx-release", 'IGX_NAME="IGX"\nIGX_SWBUILD_VERSION="1.1.1"\nIGX_X="y"\n')
+    expect("IGX 1.1.1 has open bulletins", of(follows("IGX 1.1.1", ask, (0, 1), "defects"), "jetson-5662"))
+    put(igx / "root/etc/igx-release", 'IGX_NAME="IGX"\nIGX_SWBUILD_VERSION="1.1.2"\n')
+    expect("IGX 1.1.2 has it not", not of(follows("IGX 1.1.2", ask, (0, 1), "defects"), "jetson-5662"))
 
 
 def processor():
@@ -578,6 +617,7 @@ conditions(tmp)
 hostile_rows(tmp)
 roots(tmp)
 planted(tmp)
+firmware(tmp)
 many(tmp)
 images(tmp)
 package(tmp)

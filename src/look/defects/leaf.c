@@ -97,7 +97,10 @@ bool defect_signature_in(const char *pattern, const char *text)
 
 void prove(struct leaf_look *l, const char *text, const char *from)
 {
-	ARENA_ADD(l->a, l->proofs, l->n_proofs) = (struct defect_proof){ text, from };
+	/* Both may belong to the world, which ends before the page. */
+	ARENA_ADD(l->a, l->proofs, l->n_proofs) =
+		(struct defect_proof){ arena_strdup(l->a, text),
+				       from ? arena_strdup(l->a, from) : NULL };
 }
 
 enum answer3 unseen(struct leaf_look *l, const char *what)

@@ -96,11 +96,28 @@ static void fwupd_part(struct seeing *w, json_t *all)
 	input_close(&f);
 }
 
+/* What files list; what the machine says itself is newer. */
+static void files_part(struct seeing *w, json_t *machine, json_t *all)
+{
+	json_t *from = json_object(), *one, *v;
+	const char *file, *name;
+
+	json_object_foreach(w->how->firmware, file, one)
+	{
+		json_object_foreach(one, name, v) if (!json_object_get(all, name))
+			json_object_set_new(from, name, json_string(file));
+		json_object_update_missing(all, one);
+	}
+	json_object_set_new(machine, "firmware_from", from);
+}
+
 /* The value of NAME="..." of a file of such lines; NULL. */
 static const char *value_in(struct arena *a, const char *text, const char *name)
 {
 	const char *v = str_value(a, text, name, '=');
 
+	if (!v && (v = strstr(text, arena_printf(a, "_%s=", name)))) /* IGX_..._VERSION= */
+		v = arena_strndup(a, v + strlen(name) + 2, strcspn(v + strlen(name) + 2, "\r\n"));
 	return v && *v == '"' ? arena_strndup(a, v + 1, strcspn(v + 1, "\"")) : v;
 }
 
@@ -120,6 +137,7 @@ static json_t *releases_part(struct seeing *w)
 		const char *file, *key, *name;
 	} files[] = { { "/etc/dgx-release", "DGX_SWBUILD_VERSION", "dgx-os" },
 		      { "/etc/dgx-release", "DGX_OTA_VERSION", "dgx-ota" },
+		      { "/etc/igx-release", "VERSION", "igx" },
 		      { "/etc/os-release", "VERSION_ID", NULL },
 		      { "/etc/nv_tegra_release", NULL, "jetson" } };
 	struct host *h = w->how->machine;
@@ -136,6 +154,9 @@ static json_t *releases_part(struct seeing *w)
 		if (v && name)
 			version_add(all, name, v);
 	}
+	/* An IGX has a release of its own, known or not. */
+	if (fact_is(&w->how->m->platform.kind, "igx-orin") && !json_object_get(all, "igx"))
+		json_object_set_new(all, "igx", json_null());
 	return all;
 }
 
@@ -180,6 +201,7 @@ json_t *machine_part(struct seeing *w)
 	esrt_part(w, firmware);
 	smbios_part(w, firmware);
 	fwupd_part(w, firmware);
+	files_part(w, j, firmware);
 	json_object_set_new(j, "loaded", loaded_part(w));
 	json_object_set_new(j, "releases", releases_part(w));
 	json_object_set_new(j, "pci", pci_part(w->how->m));

@@ -233,7 +233,8 @@ static enum answer3 leaf_versions(struct leaf_look *l, const json_t *c, const ch
 			prove(l,
 			      arena_printf(l->a, "%s %s", name,
 					   json_string_value(v) ? json_string_value(v) : ""),
-			      NULL);
+			      *leaf == 'f' ? key_text(machine_has(l, "firmware_from", NULL), name)
+					   : NULL);
 		best = better(best, r);
 	}
 	return best;

@@ -285,7 +285,8 @@ static void environments_below(struct seeing *w, struct defect_place *root, cons
 
 	if (host_list(h, dir, &scratch, &names, &n) == 0)
 		for (size_t i = 0; i < n && i < 200; i++) {
-			const char *path = arena_printf(&scratch, "%s/%s", dir, names[i]);
+			const char *path =
+				arena_printf(&scratch, "%s/%s", dir[1] ? dir : "", names[i]);
 
 			environment_try(w, root, path);
 			if (depth > 1 || strcmp(names[i], "envs") == 0)

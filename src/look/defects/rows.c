@@ -13,8 +13,9 @@
 #include "look/settings/settings.h"
 #include "machine/host/host.h"
 
-/* Made by the build: JSON of each row, one NUL behind each and one more at the end; a blank first
- * where facts alone decide. */
+/* Made by the build: the rows in columns, a line for the key and one for each row: its JSON, or
+ * nothing. In the first column, without a key, stands a 1 where facts alone decide. */
+extern const unsigned known_defects_rows;
 extern const char known_defects[];
 
 /* Listed once a process. */
@@ -297,12 +298,33 @@ int defect_rows_of_package(struct arena *a, const struct data_package *p, bool e
 /* What the build made is right: the test of rows looks at it. */
 static void rows_built_in(struct arena *a, bool facts, struct defect_rows *out)
 {
+	const char *key[N_ROW_KEYS + 1], *at[N_ROW_KEYS + 1], *s = known_defects;
+	size_t n = 0;
+
 	*out = (struct defect_rows){ .from = "this build",
 				     .date = package_floor,
 				     .made = package_floor };
-	for (const char *s = known_defects; *s; s += strlen(s) + 1)
-		if (!facts || *s == ' ')
-			row_add(a, out, NULL, s);
+	for (; *s; n++) {
+		key[n] = s;
+		at[n] = s = strchr(s, '\n') + 1;
+		for (unsigned row = 0; row < known_defects_rows; row++)
+			s = strchr(s, '\n') + 1;
+	}
+	for (unsigned row = 0; row < known_defects_rows; row++) {
+		bool wanted = !facts || *at[0] == '1';
+		TEXT_AUTO t = { 0 };
+
+		for (size_t i = 0; i < n; i++) {
+			int len = (int)strcspn(at[i], "\n");
+
+			if (wanted && i && len)
+				text_printf(&t, "%s\"%.*s\":%.*s", t.len ? "," : "{",
+					    (int)strcspn(key[i], "\n"), key[i], len, at[i]);
+			at[i] += len + 1;
+		}
+		if (wanted)
+			row_add(a, out, NULL, arena_printf(a, "%s}", t.s));
+	}
 }
 
 static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char **names, size_t n,

@@ -34,6 +34,7 @@ struct world_look {
 	size_t n_envs;
 	bool still;	    /* no processes, no containers */
 	const json_t *gpus; /* instead of the machine's; NULL */
+	json_t *firmware;   /* of files, by file: names to lists of versions; NULL */
 };
 
 struct world_seen {
@@ -128,6 +129,9 @@ void version_add(json_t *all, const char *name, const char *version);
 /* defects/machine_part.c: the machine's keys, and those that are read on demand. */
 json_t *machine_part(struct seeing *w);
 void machine_fill(struct defect_world *dw, const char *key, const char *name);
+/* firmware.c: what a list of fwupdmgr or mlxfwmanager says, text cut up. -EINVAL: it is neither. */
+int firmware_of_file(struct arena *a, const char *name, char *text, size_t len, json_t *all,
+		     struct err *e);
 /* library.c */
 /* The version of a program, where it is there and rows ask for it. */
 void place_program(struct seeing *w, struct defect_place *p, const char *path);
