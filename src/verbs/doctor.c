@@ -46,8 +46,9 @@ struct doctoring {
 	struct examined *results;
 	struct doctor_fix *fixes;
 	size_t n_fixes;
-	struct log_input input; /* what programs printed */
-	bool listens;		/* words and files were given to it, not to the report */
+	struct defects_view *known; /* NULL: not looked for */
+	struct log_input input;	    /* what programs printed */
+	bool listens;		    /* words and files were given to it, not to the report */
 	atomic_bool stop;
 };
 
@@ -67,18 +68,21 @@ static void doctoring_look(struct doctoring *g, struct machine **m, struct findi
 }
 
 /* What is known of software, driver and firmware that are here. */
-static const struct defects_view *doctoring_defects(struct doctoring *g)
+static const struct defects_view *doctoring_defects(void *of)
 {
-	struct defects_view *out = ARENA_NEW(g->d->arena, struct defects_view);
+	struct doctoring *g = of;
 	struct stack_root root = { g->h, -1, !g->h->id.captured };
 	struct defect_rows rows;
 	struct world_look how = {
 		.root = &root, .machine = g->h, .m = g->m, .live = !g->h->id.captured, .rows = &rows
 	};
 
-	defects_rows(g->d, &rows);
-	defects_look(g->d->arena, &how, out);
-	return out;
+	if (!g->known) {
+		g->known = ARENA_NEW(g->d->arena, struct defects_view);
+		defects_rows(g->d, &rows);
+		defects_look(g->d->arena, &how, g->known);
+	}
+	return g->known;
 }
 
 /* What gputune set and no file keeps; NULL: the journal cannot be read. */
@@ -137,11 +141,22 @@ static void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, 
 	record_judge(g->d->arena, out);
 }
 
+/* Counters are read twice unless words alone are to answer, or what they mean needs none. */
+static bool reads_twice(const struct doctoring *g)
+{
+	bool grows = !g->chosen.named;
+
+	for (size_t i = 0; i < g->chosen.n && !g->ask->passive; i++)
+		for (size_t k = 0; k < g->chosen.items[i]->n; k++)
+			grows = grows || g->chosen.items[i]->causes[k].grows;
+	return grows;
+}
+
 static void verb_doctor_look(struct doctoring *g)
 {
 	double begin = clock_mono_s();
 	struct path_look *path = NULL;
-	bool live = !g->h->id.captured;
+	bool live = !g->h->id.captured, twice = live && reads_twice(g);
 
 	doctoring_look(g, &g->m, &g->findings, &g->first);
 	g->plan.forbidden = g->h->id.captured ? "this is a captured machine"
@@ -150,18 +165,19 @@ static void verb_doctor_look(struct doctoring *g)
 	if (!g->plan.forbidden)
 		door_progress(g->d, doctor_tests_seconds(&g->plan), true, "running tests");
 	doctoring_measure(g, &g->plan, &g->record, g->e.not_run, &path);
-	if (live && clock_mono_s() - begin < 1)
+	if (twice && clock_mono_s() - begin < 1)
 		usleep(LOOK_MS * 1000);
-	if (live)
+	if (twice)
 		observations_read(g->d->arena, g->h, g->m, &g->now);
 	g->e.a = g->d->arena;
 	g->e.m = g->m;
 	g->e.findings = &g->findings;
-	g->e.signs = live ? &g->now : &g->first;
-	g->e.earlier = live ? &g->first : NULL;
+	g->e.signs = twice ? &g->now : &g->first;
+	g->e.earlier = twice ? &g->first : NULL;
 	g->e.apart_s = clock_mono_s() - begin;
 	g->e.record = &g->record;
-	g->e.known = doctoring_defects(g);
+	g->e.known = doctoring_defects;
+	g->e.known_of = g;
 	g->e.path = path;
 	g->e.own_unkept = own_unkept(g);
 }

@@ -123,7 +123,8 @@ const struct verb normal_verb = {
 	.group = VERB_MEASURE,
 	.summary = "judge whether another program's result is normal for this hardware",
 	.about = "Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, "
-		 "STREAM, MLPerf, GEMM loops and engines' benchmarks. Each figure is normal, slow, "
+		 "STREAM, MLPerf, GEMM loops, llama-benchy, GuideLLM, AIPerf and engines' "
+		 "benchmarks. Each figure is normal, slow, "
 		 "or impossible on this hardware. The GPU is that of --on, of the output, or of "
 		 "this machine.",
 	.exits = "1: a figure is slow or impossible. 5: no figure could be judged",

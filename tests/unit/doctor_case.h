@@ -184,7 +184,7 @@ static inline struct path_look *case_path(struct arena *a, const char *text)
 	return p;
 }
 
-static inline const struct defects_view *case_known(struct arena *a, const char *component)
+static inline struct defects_view *case_known(struct arena *a, const char *component)
 {
 	struct defects_view *v = ARENA_NEW(a, struct defects_view);
 	bool maybe = *component == '?';
@@ -204,6 +204,11 @@ static inline const struct defects_view *case_known(struct arena *a, const char 
 	return v;
 }
 
+static inline const struct defects_view *case_looked(void *of)
+{
+	return of;
+}
+
 static inline void case_evidence(struct arena *a, const struct doctor_case *row,
 				 struct rule_facts *e)
 {
@@ -216,7 +221,8 @@ static inline void case_evidence(struct arena *a, const struct doctor_case *row,
 				  .earlier = row->earlier ? case_signs(a, row->earlier) : NULL,
 				  .apart_s = 2,
 				  .record = r,
-				  .known = row->known ? case_known(a, row->known) : NULL,
+				  .known = row->known ? case_looked : NULL,
+				  .known_of = row->known ? case_known(a, row->known) : NULL,
 				  .own_unkept = row->unkept };
 	r->conditions.steal_percent = row->steal > 0 ? row->steal : -1;
 	r->conditions.before.throttles = row->throttles ? 0 : -1;

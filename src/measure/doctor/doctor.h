@@ -88,10 +88,12 @@ struct rule_facts {
 	const struct observations *signs;
 	const struct observations *earlier; /* apart_s before; NULL: looked at once */
 	double apart_s;
-	const struct record *record;	  /* of the tests that ran; NULL: none */
-	const struct path_look *path;	  /* NULL: not looked at */
-	const char *not_run[TESTS];	  /* why; NULL: it ran */
-	const struct defects_view *known; /* defects that were looked for; NULL: none were */
+	const struct record *record;  /* of the tests that ran; NULL: none */
+	const struct path_look *path; /* NULL: not looked at */
+	const char *not_run[TESTS];   /* why; NULL: it ran */
+	/* Looks for known defects, once: a rule asks. NULL: none were looked for. */
+	const struct defects_view *(*known)(void *of);
+	void *known_of;
 	const char *own_unkept; /* settings of ours in force that no file keeps; NULL: unknown */
 };
 
@@ -116,6 +118,7 @@ struct cause {
 	const char *judges, *given;
 	/* Findings of its settings alone are no cause: they have to show. */
 	bool weighs;
+	bool grows; /* counters tell it that are read twice, a second apart */
 	/* The setting that mends it, by a transaction; NULL: none does. */
 	const char *fix;
 	const char

@@ -181,6 +181,9 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 	}
 	if (!told)
 		verdict_set(e, out, CAUSE_UNSEEN, "the ports report no symbol errors");
+	else if (total && !e->earlier)
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "%lld symbol errors, read once: growth was not measured", total);
 	else
 		verdict_set(e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
 			    grow ? "symbol errors grow, now %lld"

@@ -277,16 +277,17 @@ bool grows(const struct rule_facts *e, const struct fact_int *before, const stru
 
 void rule_by_defects(const struct rule_facts *e, const char *component, struct judged *out)
 {
+	const struct defects_view *known = e->known ? e->known(e->known_of) : NULL;
 	const struct defect_found *first = NULL;
 	size_t hidden = 0;
 	TEXT_AUTO more = { 0 };
 
-	if (!e->known) {
+	if (!known) {
 		verdict_set(e, out, CAUSE_UNSEEN, "known defects were not checked");
 		return;
 	}
-	for (size_t i = 0; i < e->known->n; i++) {
-		const struct defect_found *d = &e->known->items[i];
+	for (size_t i = 0; i < known->n; i++) {
+		const struct defect_found *d = &known->items[i];
 
 		if (component && strcmp(d->s.component, component) != 0)
 			continue;
@@ -309,5 +310,5 @@ void rule_by_defects(const struct rule_facts *e, const char *component, struct j
 			    hidden);
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "none of %zu known defects was found",
-			    e->known->rows);
+			    known->rows);
 }

@@ -62,7 +62,7 @@ static void page_line(struct log_walk *w, const char *line, bool lines_of_json)
 {
 	log_context_line(w, line);
 	if (json_line(w, line, lines_of_json) || log_llama_line(w, line) ||
-	    log_serving_line(w, line) || log_one_batch_line(w, line) || log_trtllm_line(w, line))
+	    log_serving_line(w, line) || log_one_batch_line(w, line))
 		return;
 	log_offline_line(w, line);
 }
@@ -115,10 +115,12 @@ int logs_read(struct arena *a, const char *file, const char *text, struct log_ru
 		return 0;
 	if (maybe && why.line)
 		return err_set(e, -EINVAL, "%s:%d: JSON: %s", file, why.line, why.text);
-	return err_set(e, -EINVAL,
-		       "%s: unknown benchmark output; supported: vllm bench, SGLang's "
-		       "bench_serving and bench_one_batch, llama-bench, llama-server, trtllm-bench",
-		       file);
+	return err_set(
+		e, -EINVAL,
+		"%s: unknown benchmark output; supported: vllm bench, SGLang's "
+		"bench_serving and bench_one_batch, llama-bench, llama-benchy, llama-server, "
+		"Ollama, trtllm-bench, GuideLLM, AIPerf",
+		file);
 }
 
 /*
@@ -143,6 +145,7 @@ static const struct {
 	{ "random-output-len", offsetof(struct log_context, output), false },
 	{ "batch-size", offsetof(struct log_context, batch), false },
 	{ "max-concurrency", offsetof(struct log_context, concurrency), false },
+	{ "concurrency", offsetof(struct log_context, concurrency), false },
 	{ "request-rate", offsetof(struct log_context, rate), false },
 	{ "num-prompts", offsetof(struct log_context, requests), false },
 	{ "max-num-seqs", offsetof(struct log_context, sequences), false },
@@ -210,15 +213,33 @@ static void gguf_path(struct log_walk *w, const char *line)
 		w->ctx.model = arena_strndup(w->a, s, (size_t)(end - s) + 5);
 }
 
+/* "ollama run qwen3:8b --verbose": four bits, where the tag has no others. */
+static void ollama_model(struct log_walk *w, const char *line)
+{
+	const char *s = strstr(line, "ollama run "), *type;
+	size_t len = s ? strcspn(s += 11, " ") : 0;
+
+	if (!len || *s == '-' || len > VALUE_MAX)
+		return;
+	w->ctx.model = arena_strndup(w->a, s, len);
+	type = strstr(w->ctx.model, "-q");
+	w->ctx.weights = strstr(w->ctx.model, "gpt-oss") ? NULL
+			 : strstr(w->ctx.model, "fp16")	 ? "f16"
+			 : type && type[2] != 'a'	 ? type + 1
+							 : "q4_k_m";
+}
+
 void log_context_line(struct log_walk *w, const char *line)
 {
-	static const char *const begin[] = { "vllm bench",	 "bench_serving", "bench_one_batch",
-					     "trtllm-bench",	 "Namespace(",	  "bench_latency",
-					     "benchmark_serving" };
+	static const char *const begin[] = { "vllm bench",	  "bench_serving",
+					     "bench_one_batch",	  "trtllm-bench",
+					     "Namespace(",	  "bench_latency",
+					     "benchmark_serving", "aiperf profile" };
 
 	if (strlen(line) > 65536)
 		return;
 	gguf_path(w, line);
+	ollama_model(w, line);
 	if (!strstr(line, "--") && !strstr(line, "Namespace(") && !strstr(line, "Args(") &&
 	    !strstr(line, "args:"))
 		return;
@@ -304,18 +325,6 @@ static void logs_serving(struct log_walk *w, const json_t *j, double item)
 	log_counted(r, &c);
 }
 
-static void logs_latency(struct log_walk *w, const json_t *j, double item)
-{
-	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", item);
-
-	if (!r)
-		return;
-	r->figure[LOG_LATENCY] = 1e3 * logs_number(j, "avg_latency");
-	r->batch = log_whole(w->ctx.batch);
-	r->prompt = w->ctx.input;
-	r->output = w->ctx.output;
-}
-
 /* Tokens of prompts and answers together: what answers are of them is told by nobody else. */
 static void logs_throughput(struct log_walk *w, const json_t *j, double item)
 {
@@ -388,6 +397,37 @@ static void logs_trtllm(struct log_walk *w, const json_t *j, double item)
 	log_counted(r, &c);
 }
 
+/* GuideLLM's metrics, AIPerf's summary: an object for each figure. */
+static double logs_average(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(j, key), *good = json_object_get(v, "successful");
+
+	return logs_number(good ? good : v, has(good ? good : v, "mean") ? "mean" : "avg");
+}
+
+static void logs_averages(struct log_walk *w, const json_t *j, double item)
+{
+	bool guide = has(j, "time_to_first_token_ms");
+	struct log_run *r = log_add(w, guide ? LOG_GUIDELLM : LOG_AIPERF, "vllm", item);
+	double n = either(logs_average(j, "request_count"), 1000);
+	struct log_counts c = { .completed = n,
+				.input = n * logs_average(j, guide ? "prompt_token_count"
+								   : "input_sequence_length"),
+				.output = n * logs_average(j, guide ? "output_token_count"
+								    : "output_sequence_length"),
+				.seen = either(logs_average(j, "request_concurrency"),
+					       logs_average(j, "request_throughput") *
+						       logs_average(j, "request_latency") / 1e3) };
+
+	if (!r)
+		return;
+	r->figure[LOG_TTFT] =
+		logs_average(j, guide ? "time_to_first_token_ms" : "time_to_first_token");
+	r->figure[LOG_TPOT] =
+		logs_average(j, guide ? "inter_token_latency_ms" : "inter_token_latency");
+	log_counted(r, &c);
+}
+
 /* "timings" of llama-server's answers. */
 static void timings(struct log_walk *w, const json_t *j, const char *model, double item)
 {
@@ -440,7 +480,7 @@ static bool logs_object(struct log_walk *w, const json_t *j, double item)
 		 has(j, "total_input_tokens"))
 		logs_serving(w, j, item);
 	else if (has(j, "avg_latency") && has(j, "percentiles"))
-		logs_latency(w, j, item);
+		log_latency(w, logs_number(j, "avg_latency"), item);
 	else if (has(j, "elapsed_time") && has(j, "num_requests"))
 		logs_throughput(w, j, item);
 	else if (has(j, "batch_size") && has(j, "input_len") &&
@@ -449,6 +489,9 @@ static bool logs_object(struct log_walk *w, const json_t *j, double item)
 	else if (json_is_object(json_object_get(j, "performance")) &&
 		 json_is_object(json_object_get(j, "request_info")))
 		logs_trtllm(w, j, item);
+	else if (json_is_object(json_object_get(j, "time_to_first_token_ms")) ||
+		 json_is_object(json_object_get(j, "time_to_first_token")))
+		logs_averages(w, j, item);
 	else if (json_is_object(json_object_get(j, "timings")))
 		timings(w, json_object_get(j, "timings"), text(w, j, "model"), item);
 	else if (has(j, "predicted_per_token_ms") && has(j, "prompt_ms"))
@@ -474,122 +517,4 @@ void log_json(struct log_walk *w, const json_t *j, unsigned depth, double item)
 	if (!json_is_object(j) || logs_object(w, j, item))
 		return;
 	json_object_foreach((json_t *)j, key, v) log_json(w, v, depth + 1, item);
-}
-
-/* The report of trtllm-bench as a page: names, tabs or blanks, values, under headings. */
-
-enum field {
-	T_MODEL,
-	T_DTYPE,
-	T_CACHE,
-	T_QUANT,
-	T_TP,
-	T_PP,
-	T_REQUESTS,
-	T_AT_ONCE,
-	T_INPUT,
-	T_OUTPUT,
-	T_THROUGHPUT,
-	T_TTFT,
-	T_TPOT
-};
-
-static const struct {
-	const char *name;
-	enum field field;
-} fields[] = {
-	{ "Model:", T_MODEL },
-	{ "Dtype:", T_DTYPE },
-	{ "KV Cache Dtype:", T_CACHE },
-	{ "Quantization:", T_QUANT },
-	{ "TP Size:", T_TP },
-	{ "PP Size:", T_PP },
-	{ "Number of requests:", T_REQUESTS },
-	{ "Number of concurrent requests:", T_AT_ONCE },
-	{ "Average Input Length (tokens):", T_INPUT },
-	{ "Average Output Length (tokens):", T_OUTPUT },
-	{ "Total Output Throughput (tokens/sec):", T_THROUGHPUT },
-	{ "Average time-to-first-token [TTFT] (ms):", T_TTFT },
-	{ "Average time-per-output-token [TPOT] (ms):", T_TPOT },
-};
-
-static const char *word(struct log_walk *w, const char *value)
-{
-	size_t len = strcspn(value, " \t");
-
-	if (!len || len > 256 || str_starts(value, "None"))
-		return NULL;
-	return arena_strndup(w->a, value, len);
-}
-
-static void trtllm_take(struct log_walk *w, struct log_run *r, enum field f, const char *value)
-{
-	double v = log_number(value, NULL);
-
-	switch (f) {
-	case T_MODEL:
-		r->model = word(w, value);
-		break;
-	case T_DTYPE:
-		r->weights = r->weights ? r->weights : word(w, value);
-		break;
-	case T_QUANT:
-		r->weights = word(w, value) ? word(w, value) : r->weights;
-		break;
-	case T_CACHE:
-		r->cache = word(w, value);
-		break;
-	case T_TP:
-		r->tp = log_whole(v);
-		break;
-	case T_PP:
-		r->pp = log_whole(v);
-		break;
-	case T_REQUESTS:
-		w->completed = v;
-		break;
-	case T_AT_ONCE:
-		w->ctx.concurrency = v;
-		break;
-	case T_INPUT:
-		w->total_in = v;
-		break;
-	case T_OUTPUT:
-		w->total_out = v;
-		break;
-	case T_THROUGHPUT:
-		r->figure[LOG_THROUGHPUT] = v;
-		break;
-	case T_TTFT:
-		r->figure[LOG_TTFT] = v;
-		break;
-	case T_TPOT:
-		r->figure[LOG_TPOT] = v;
-		break;
-	}
-}
-
-bool log_trtllm_line(struct log_walk *w, const char *line)
-{
-	struct log_run *r = log_open(w);
-
-	if (str_starts(line, "= PYTORCH BACKEND") || str_starts(line, "= ENGINE DETAILS")) {
-		log_close(w);
-		w->ctx = (struct log_context){ 0 };
-		if (log_add(w, LOG_TRTLLM, "tensorrt-llm", 0))
-			w->open = w->out->n;
-		return true;
-	}
-	if (!r || r->tool != LOG_TRTLLM)
-		return false;
-	if (str_starts(line, "= DECODING STATISTICS"))
-		r->speculative = true;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (str_starts(line, fields[i].name)) {
-			const char *value = line + strlen(fields[i].name);
-
-			trtllm_take(w, r, fields[i].field, value + strspn(value, " \t"));
-			break;
-		}
-	return true;
 }

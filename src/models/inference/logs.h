@@ -8,7 +8,9 @@
  * --save-result), "bench latency" and "bench throughput" (page and JSON); SGLang 0.4 to 0.5
  * bench_serving, bench_one_batch and bench_one_batch_server (page and JSON lines); llama.cpp b5000
  * to b11000 llama-bench (Markdown, CSV, JSON, JSON lines) and the timings of llama-server and
- * llama-cli; TensorRT-LLM 0.15 to 1.2 trtllm-bench (page and --report_json).
+ * llama-cli; TensorRT-LLM 0.15 to 1.2 trtllm-bench (page and --report_json); llama-benchy of 2026
+ * (Markdown); Ollama 0.5 to 0.13 "run --verbose"; GuideLLM 0.2 to 0.7 (JSON); AIPerf 0.1 to 0.12
+ * (page and JSON).
  */
 #ifndef INFERENCE_LOGS_H
 #define INFERENCE_LOGS_H
@@ -29,6 +31,10 @@ enum log_tool {
 	LOG_LLAMA_BENCH,
 	LOG_LLAMA_SERVER,
 	LOG_TRTLLM,
+	LOG_LLAMA_BENCHY,
+	LOG_OLLAMA,
+	LOG_GUIDELLM,
+	LOG_AIPERF,
 	LOG_TOOLS,
 };
 
@@ -115,6 +121,8 @@ struct log_counts {
 	double seen;			 /* requests at a time as measured; 0: not known */
 };
 void log_counted(struct log_run *r, const struct log_counts *c);
+/* A run of "bench latency". */
+void log_latency(struct log_walk *w, double seconds, double item);
 /* The lines of the open run are over. */
 void log_close(struct log_walk *w);
 /* A number at s, positive and sane; 0: none. *end (may be NULL) is behind it. */
@@ -127,7 +135,6 @@ void log_context_line(struct log_walk *w, const char *line);
 bool log_serving_line(struct log_walk *w, const char *line);
 bool log_offline_line(struct log_walk *w, const char *line);
 bool log_one_batch_line(struct log_walk *w, const char *line);
-bool log_trtllm_line(struct log_walk *w, const char *line);
 bool log_llama_line(struct log_walk *w, const char *line);
 /* Records of CSV may hold line ends: takes them all from s on, returns what follows. NULL: s is no
  * head of such a table. */

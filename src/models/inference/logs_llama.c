@@ -16,9 +16,18 @@
 /* What all readers of benchmark output share: numbers in a line, and a run that is being read. */
 
 const char *const log_tool_names[LOG_TOOLS] = {
-	"vllm bench serve",	"vllm bench latency",	  "vllm bench throughput",
-	"sglang bench_serving", "sglang bench_one_batch", "llama-bench",
-	"llama.cpp timings",	"trtllm-bench",
+	"vllm bench serve",
+	"vllm bench latency",
+	"vllm bench throughput",
+	"sglang bench_serving",
+	"sglang bench_one_batch",
+	"llama-bench",
+	"llama.cpp timings",
+	"trtllm-bench",
+	"llama-benchy",
+	"ollama",
+	"GuideLLM",
+	"AIPerf",
 };
 const char *const log_figure_names[LOG_FIGURES] = { "ttft_ms",	  "tpot_ms",	"throughput_tok_s",
 						    "latency_ms", "prefill_ms", "step_ms" };
@@ -184,7 +193,9 @@ static void times(struct log_run *r, double prompt, double gen, double rate)
 
 void log_llama_row(struct log_walk *w, const struct log_cells *c, double item)
 {
-	struct log_run *r = log_add(w, LOG_LLAMA_BENCH, "llama.cpp", item);
+	bool served = c->get(c->row, "ttfr (ms)"); /* llama-benchy, of any engine */
+	struct log_run *r = log_add(w, served ? LOG_LLAMA_BENCHY : LOG_LLAMA_BENCH,
+				    served ? "vllm" : "llama.cpp", item);
 	const char *test = c->get(c->row, "test"), *type = c->get(c->row, "model_type"),
 		   *path = c->get(c->row, "model_filename"), *ngl = c->get(c->row, "n_gpu_layers");
 	double prompt = cell(c, "n_prompt"), gen = cell(c, "n_gen"), rate = cell(c, "avg_ts");
@@ -330,35 +341,44 @@ static bool timing(const char *s, double *ms, double *n)
 	return *ms > 0 && *n > 0;
 }
 
-static void eval(struct log_walk *w, const char *s)
+/* The lines before have the time of the prompt. */
+static bool timed(struct log_walk *w, enum log_tool tool, double each, double output)
 {
-	double ms, n, each = log_after(s, "(");
-	struct log_run *r;
+	struct log_run *r = each > 0 && each < 1e9 ? log_add(w, tool, "llama.cpp", 0) : NULL;
 
-	if (!timing(s, &ms, &n) || !(r = log_add(w, LOG_LLAMA_SERVER, "llama.cpp", 0)))
-		return;
-	r->batch = 1;
-	r->prompt = w->prompt_n > 0 ? w->prompt_n : 1;
-	r->output = n;
-	r->figure[LOG_PREFILL] = w->prompt_ms;
-	r->figure[LOG_STEP] = each > 0 ? each : ms / n;
-	w->prompt_ms = w->prompt_n = 0;
+	if (r) {
+		r->batch = 1;
+		r->prompt = fmax(1, w->prompt_n);
+		r->output = fmax(1, output);
+		r->figure[LOG_PREFILL] = w->prompt_ms;
+		r->figure[LOG_STEP] = each;
+		w->prompt_ms = w->prompt_n = 0;
+	}
+	return true;
 }
 
 bool log_llama_line(struct log_walk *w, const char *line)
 {
 	const char *s = strstr(line, "prompt eval time =");
 	struct log_run *last = w->out->n > w->first ? &w->out->items[w->out->n - 1] : NULL;
+	double ms, n, each;
 
 	if (s) {
 		w->known = timing(s, &w->prompt_ms, &w->prompt_n) || w->known;
 		return true;
 	}
 	s = strstr(line, "eval time =");
-	if (s) {
-		eval(w, s);
-		return true;
-	}
+	each = s ? log_after(s, "(") : 0;
+	if (s)
+		return !timing(s, &ms, &n) ||
+		       timed(w, LOG_LLAMA_SERVER, each > 0 ? each : ms / n, n);
+	/* "ollama run --verbose" */
+	if (str_starts(line, "prompt eval count:"))
+		w->prompt_n = log_after(line, "count:");
+	else if (str_starts(line, "eval count:"))
+		w->total_out = log_after(line, "count:");
+	else if (str_starts(line, "eval rate:"))
+		timed(w, LOG_OLLAMA, 1e3 / log_after(line, "rate:"), w->total_out);
 	if (strstr(line, "draft acceptance") && last && last->tool == LOG_LLAMA_SERVER) {
 		last->speculative = true;
 		return true;
@@ -371,172 +391,179 @@ bool log_llama_line(struct log_walk *w, const char *line)
  * figures, the lines of offline benchmarks, and SGLang's single batches.
  */
 
-enum field {
-	F_BACKEND,
-	F_COMPLETED,
-	F_CONCURRENCY,
-	F_SEEN,
-	F_RATE,
-	F_INPUT,
-	F_OUTPUT,
-	F_THROUGHPUT,
-	F_TTFT,
-	F_TTFT_MEDIAN,
-	F_TPOT,
-	F_TPOT_MEDIAN,
-	F_ITL,
-	F_ACCEPTED,
-};
-
-/* As vLLM and SGLang name them; the first that fits counts. */
-static const struct {
+/*
+ * As vLLM, SGLang, trtllm-bench and AIPerf name figures, and where they go: t a text of the run, i
+ * a whole number, f a figure, m one that gives way to f, w a number of the walk, s the length that
+ * makes it speculative, b the backend.
+ */
+static const struct log_name {
 	const char *name;
-	enum field field;
-} fields[] = {
-	{ "Backend", F_BACKEND },
-	{ "Successful requests", F_COMPLETED },
-	{ "Maximum request concurrency", F_CONCURRENCY },
-	{ "Max request concurrency", F_CONCURRENCY },
-	{ "Concurrency", F_SEEN },
-	{ "Traffic request rate", F_RATE },
-	{ "Request rate configured (RPS)", F_RATE },
-	{ "Total input tokens", F_INPUT },
-	{ "Total generated tokens", F_OUTPUT },
-	{ "Output token throughput (tok/s)", F_THROUGHPUT },
-	{ "Mean TTFT (ms)", F_TTFT },
-	{ "Median TTFT (ms)", F_TTFT_MEDIAN },
-	{ "Mean TPOT (ms)", F_TPOT },
-	{ "Median TPOT (ms)", F_TPOT_MEDIAN },
-	{ "Mean ITL (ms)", F_ITL },
-	{ "Accept length", F_ACCEPTED },
-	{ "Acceptance length", F_ACCEPTED },
+	char kind;
+	size_t at;
+} names[] = {
+#define RUN(member) offsetof(struct log_run, member)
+#define FIGURE(f) RUN(figure) + (f) * sizeof(double)
+#define WALK(member) offsetof(struct log_walk, member)
+	{ "Backend", 'b', 0 },
+	{ "Successful requests", 'w', WALK(completed) },
+	{ "Maximum request concurrency", 'w', WALK(ctx.concurrency) },
+	{ "Max request concurrency", 'w', WALK(ctx.concurrency) },
+	{ "Concurrency", 'w', WALK(ctx.batch) },
+	{ "Traffic request rate", 'w', WALK(ctx.rate) },
+	{ "Request rate configured (RPS)", 'w', WALK(ctx.rate) },
+	{ "Total input tokens", 'w', WALK(total_in) },
+	{ "Total generated tokens", 'w', WALK(total_out) },
+	{ "Output token throughput (tok/s)", 'f', FIGURE(LOG_THROUGHPUT) },
+	{ "Mean TTFT (ms)", 'f', FIGURE(LOG_TTFT) },
+	{ "Median TTFT (ms)", 'm', FIGURE(LOG_TTFT) },
+	{ "Mean TPOT (ms)", 'f', FIGURE(LOG_TPOT) },
+	{ "Median TPOT (ms)", 'm', FIGURE(LOG_TPOT) },
+	{ "Mean ITL (ms)", 'm', FIGURE(LOG_TPOT) },
+	{ "Accept length", 's', 0 },
+	{ "Acceptance length", 's', 0 },
+	{ "Model", 't', RUN(model) },
+	{ "Dtype", 't', RUN(weights) },
+	{ "KV Cache Dtype", 't', RUN(cache) },
+	{ "Quantization", 't', RUN(weights) },
+	{ "TP Size", 'i', RUN(tp) },
+	{ "PP Size", 'i', RUN(pp) },
+	{ "Number of requests", 'w', WALK(completed) },
+	{ "Number of concurrent requests", 'w', WALK(ctx.concurrency) },
+	{ "Average Input Length (tokens)", 'w', WALK(total_in) },
+	{ "Average Output Length (tokens)", 'w', WALK(total_out) },
+	{ "Total Output Throughput (tokens/sec)", 'f', FIGURE(LOG_THROUGHPUT) },
+	{ "Average time-to-first-token [TTFT] (ms)", 'f', FIGURE(LOG_TTFT) },
+	{ "Average time-per-output-token [TPOT] (ms)", 'f', FIGURE(LOG_TPOT) },
+	{ "Time to First Token (ms)", 'f', FIGURE(LOG_TTFT) },
+	{ "Inter Token Latency (ms)", 'f', FIGURE(LOG_TPOT) },
+	{ "Input Sequence Length (tokens)", 'w', WALK(total_in) },
+	{ "Output Sequence Length (tokens)", 'w', WALK(total_out) },
+	{ "Request Latency (ms)", 'w', WALK(prompt_ms) },
+	{ "Request Throughput (requests/sec)", 'w', WALK(prompt_n) },
+	{ "Request Count (requests)", 'w', WALK(completed) },
 };
 
-static int logs_llama_field_of(const char *line, const char **value)
+/* "Name: value", or "| Name | value |" with the bars of a drawn table. */
+static const struct log_name *name_of(const char *line, const char **value)
 {
-	const char *colon = strchr(line, ':');
+	static const char bar[] = "\xe2\x94\x82";
+	bool drawn = str_starts(line, bar);
+	const char *end;
 	size_t len;
 
-	if (!colon)
-		return -1;
-	line = str_trim(line, (size_t)(colon - line), &len);
-	*value = colon + 1 + strspn(colon + 1, " \t");
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (strlen(fields[i].name) == len && strncasecmp(fields[i].name, line, len) == 0)
-			return (int)fields[i].field;
-	return -1;
+	line += drawn ? strlen(bar) : 0;
+	end = drawn ? strstr(line, bar) : strchr(line, ':');
+	if (!end)
+		return NULL;
+	line = str_trim(line, (size_t)(end - line), &len);
+	*value = end + (drawn ? strlen(bar) : 1);
+	*value += strspn(*value, " \t");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i].name) == len && strncasecmp(names[i].name, line, len) == 0)
+			return &names[i];
+	return NULL;
 }
 
-static double rate_of(const char *value)
+/* "1,307.60" too. */
+static double name_number(const char *value)
 {
-	return str_starts(value, "inf") ? HUGE_VAL : log_number(value, NULL);
+	char plain[32];
+	size_t n = 0;
+
+	for (; *value && !strchr(" \t", *value) && n + 1 < sizeof(plain); value++)
+		if (*value != ',')
+			plain[n++] = *value;
+	plain[n] = '\0';
+	return log_number(plain, NULL);
 }
 
-/* SGLang's page names the backend; a page without one is vLLM's. */
-static void backend(struct log_walk *w, struct log_run *r, const char *value)
+static void name_take(struct log_walk *w, struct log_run *r, const struct log_name *f,
+		      const char *value)
 {
 	size_t len = strcspn(value, " \t");
+	const char *word = len && len <= 256 && !str_starts(value, "None")
+				   ? arena_strndup(w->a, value, len)
+				   : NULL;
+	char *to = (f->kind == 'w' ? (char *)w : (char *)r) + f->at;
+	double v = name_number(value);
 
-	r->tool = LOG_SGLANG_SERVING;
-	r->engine = arena_strndup(w->a, value, len < 64 ? len : 64);
-}
-
-static void page_figure(struct log_run *r, enum log_figure f, double v, bool better)
-{
-	if (v > 0 && (better || !(r->figure[f] > 0)))
-		r->figure[f] = v;
-}
-
-static void logs_llama_inside(struct log_walk *w, struct log_run *r, enum field f,
-			      const char *value)
-{
-	double v = log_number(value, NULL);
-
-	switch (f) {
-	case F_BACKEND:
-		backend(w, r, value);
-		break;
-	case F_COMPLETED:
-		w->completed = v;
-		break;
-	case F_SEEN:
-		w->ctx.batch = v;
-		break;
-	case F_INPUT:
-		w->total_in = v;
-		break;
-	case F_OUTPUT:
-		w->total_out = v;
-		break;
-	case F_THROUGHPUT:
-		page_figure(r, LOG_THROUGHPUT, v, true);
-		break;
-	case F_TTFT:
-	case F_TTFT_MEDIAN:
-		page_figure(r, LOG_TTFT, v, f == F_TTFT);
-		break;
-	case F_TPOT:
-	case F_TPOT_MEDIAN:
-	case F_ITL:
-		page_figure(r, LOG_TPOT, v, f == F_TPOT);
-		break;
-	case F_ACCEPTED:
+	if (f->kind == 'w')
+		*(double *)(void *)to = str_starts(value, "inf") ? HUGE_VAL : v;
+	else if (!r)
+		return;
+	else if (f->kind == 't')
+		*(const char **)(void *)to = word ? word : *(const char **)(void *)to;
+	else if (f->kind == 'i')
+		*(int *)(void *)to = log_whole(v);
+	else if (f->kind == 's')
 		r->speculative = v > 1.01;
-		break;
-	default:
-		break;
+	else if (f->kind == 'b') { /* a page without one is vLLM's */
+		r->tool = LOG_SGLANG_SERVING;
+		r->engine = word ? word : r->engine;
+	} else if (v > 0 && (f->kind == 'f' || !(*(double *)(void *)to > 0)))
+		*(double *)(void *)to = v;
+}
+
+/* The page of a serving benchmark begins. */
+static bool serving_begins(struct log_walk *w, const char *line)
+{
+	static const struct {
+		const char *line, *engine;
+		enum log_tool tool;
+	} begin[] = { { " Serving Benchmark Result ", "vllm", LOG_VLLM_SERVE },
+		      { "= PYTORCH BACKEND", "tensorrt-llm", LOG_TRTLLM },
+		      { "= ENGINE DETAILS", "tensorrt-llm", LOG_TRTLLM },
+		      { "NVIDIA AIPerf | LLM Metrics", "vllm", LOG_AIPERF } };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
+		if (!strstr(line, begin[i].line))
+			continue;
+		log_close(w);
+		w->ctx.batch = 0;
+		if (begin[i].tool == LOG_TRTLLM)
+			w->ctx = (struct log_context){ 0 };
+		if (log_add(w, begin[i].tool, begin[i].engine, 0))
+			w->open = w->out->n;
+		return true;
 	}
+	return false;
 }
 
 bool log_serving_line(struct log_walk *w, const char *line)
 {
 	struct log_run *r;
 	const char *value = "";
-	int f;
+	const struct log_name *f;
 
-	if (strstr(line, " Serving Benchmark Result ")) {
-		log_close(w);
-		w->ctx.batch = 0;
-		if (log_add(w, LOG_VLLM_SERVE, "vllm", 0))
-			w->open = w->out->n;
+	if (serving_begins(w, line))
 		return true;
-	}
-	f = logs_llama_field_of(line, &value);
-	if (f == F_RATE)
-		w->ctx.rate = rate_of(value);
-	else if (f == F_CONCURRENCY)
-		w->ctx.concurrency = log_number(value, NULL);
+	f = name_of(line, &value);
 	r = log_open(w);
-	if (!r || (r->tool != LOG_VLLM_SERVE && r->tool != LOG_SGLANG_SERVING))
-		return f == F_RATE || f == F_CONCURRENCY;
-	if (f >= 0)
-		logs_llama_inside(w, r, (enum field)f, value);
-	else if (strlen(line) >= 20 && strspn(line, "=") == strlen(line))
+	if (r && r->tool == LOG_SGLANG_ONE_BATCH)
+		return false;
+	if (f)
+		name_take(w, r, f, value);
+	else if (r && r->tool != LOG_TRTLLM && strlen(line) >= 20 &&
+		 (strspn(line, "=") == strlen(line) || str_starts(line, "\xe2\x94\x94")))
 		log_close(w);
-	return true;
-}
-
-static void close_serving(struct log_walk *w, struct log_run *r)
-{
-	struct log_counts c = { w->completed,	    w->total_in, w->total_out,
-				w->ctx.concurrency, w->ctx.rate, w->ctx.batch };
-
-	log_counted(r, &c);
+	if (r && r->tool == LOG_TRTLLM && str_starts(line, "= DECODING STATISTICS"))
+		r->speculative = true;
+	return f || r;
 }
 
 void log_close(struct log_walk *w)
 {
 	struct log_run *r = log_open(w);
 
-	if (r && (r->tool == LOG_VLLM_SERVE || r->tool == LOG_SGLANG_SERVING))
-		close_serving(w, r);
-	if (r && r->tool == LOG_TRTLLM) {
+	if (r && r->tool != LOG_SGLANG_ONE_BATCH) {
+		bool total = r->tool == LOG_VLLM_SERVE || r->tool == LOG_SGLANG_SERVING;
+		double each = total ? 1 : w->completed;
 		struct log_counts c = { w->completed,
-					w->total_in * w->completed,
-					w->total_out * w->completed,
+					w->total_in * each,
+					w->total_out * each,
 					w->ctx.concurrency,
-					0,
-					0 };
+					total ? w->ctx.rate : 0,
+					total ? w->ctx.batch : w->prompt_ms * w->prompt_n / 1e3 };
 
 		log_counted(r, &c);
 	}
@@ -546,13 +573,13 @@ void log_close(struct log_walk *w)
 
 /* --- offline benchmarks of vLLM --------------------------------------------------------------- */
 
-static void logs_llama_latency(struct log_walk *w, const char *line)
+void log_latency(struct log_walk *w, double seconds, double item)
 {
-	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", 0);
+	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", item);
 
 	if (!r)
 		return;
-	r->figure[LOG_LATENCY] = 1e3 * log_after(line, "latency:");
+	r->figure[LOG_LATENCY] = 1e3 * seconds;
 	r->batch = log_whole(w->ctx.batch);
 	r->prompt = w->ctx.input;
 	r->output = w->ctx.output;
@@ -593,7 +620,7 @@ static void prompt_tokens(struct log_walk *w, const char *line)
 bool log_offline_line(struct log_walk *w, const char *line)
 {
 	if (str_starts(line, "Avg latency:"))
-		logs_llama_latency(w, line);
+		log_latency(w, log_after(line, "latency:"), 0);
 	else if (str_starts(line, "Throughput:") && strstr(line, "requests/s"))
 		logs_llama_throughput(w, line);
 	else if (str_starts(line, "Total num prompt tokens:"))
