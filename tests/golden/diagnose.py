@@ -159,7 +159,10 @@ for name, model, plain, stacks, traced in (
         ("ended-early", None, None, None, "healthy"), ("one-cpu", "bert", "thread", "thread", "thread"),
         ("lightning-saves", None, "launch", "checkpoint", "checkpoint"), ("unfused-tokens", "bert", "idle", "launch", "launch"),
         ("watched", None, None, None, "sync"), ("none-begun", None, None, None, None), ("neox-saves", None, "idle", "checkpoint", "checkpoint"),
-        ("scored", None, "idle", "host", "host"), ("none-neox", None, None, None, "healthy")):
+        ("scored", None, "idle", "host", "host"), ("none-neox", None, None, None, "healthy"),
+        # On a third one: "if tensor:" of each gradient, a Trainer that saves on one CPU, copies that no look has.
+        ("finite", None, "idle", "sync", "sync"), ("trainer-saves", None, "thread", "checkpoint", "checkpoint"),
+        ("pictures", None, None, "pageable", "pageable")):
     for how, files, want in (("log and recording", without(f"seen-{name}"), plain), ("stacks", without(f"seen-{name}", "run.rec.stacks"), stacks),
                              ("a trace", [data / f"seen-{name}"], traced)):
         j = diagnose("training", *files, *(("--model", data / f"seen-{model}.json") if model else ()), what=f"seen-{name}, {how}")

@@ -247,6 +247,14 @@ def libraries(base):
         text = "\n".join(j["evidence"])
         expect("builds of NCCL differ", "NCCL 2.29.7" in text and "need the same build" in text, text)
         expect("what RAS says", "rank 3: MISMATCH" in text and "INCOMPLETE" in text, text)
+        expect("RAS does not reach all ranks", j["kind"] == "dead" and "has ended" in j["verdict"], j["verdict"])
+    # NCCL's collectives are launched: their ranks wait for the GPU later, and not for each other where all do.
+    for odd, kind, rank in (("time.sleep(1000)", "straggler", 2), ("cuda.synchronize()", "synchronizing", 0)):
+        (base / "lib.py").write_text("import ctypes, os, time\nfrom torch import cuda\nctypes.CDLL('2.28.3/libnccl.so.2')\nprint(flush=True)\n"
+                                     f"if os.environ['RANK'] == '2': {odd}\ncuda.synchronize()\n")
+        with Job(base, "launch.py", "lib.py", lines=5) as pid:
+            code, j, _ = settled(pid, lambda j, want=(kind, rank): (j.get("kind"), j.get("rank")) == want)
+            expect(f"launched collectives: {odd}", (code, j.get("kind"), j.get("rank")) == (1, kind, rank), (j.get("verdict"), j.get("kind")))
     del os.environ["NCCL_RAS_ADDR"]
     ras.close()
 

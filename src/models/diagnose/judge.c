@@ -164,7 +164,8 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
 		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
 		      { "host", "emptying: ", true },	   { "host", "computing: ", true } };
-	double most = 0, idle = judging_idle(j), emptied = judging_places(j, "emptying: ", NULL);
+	double most = 0, idle = judging_idle(j), emptied = judging_places(j, "emptying: ", NULL),
+	       fetched = judging_places(j, "synchronizing: ", NULL);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		if (strcmp(kinds[k].cause, c->row->id) == 0)
@@ -179,6 +180,13 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 				"empty_cache() takes %.0f %% of the main thread's stack samples: "
 				"freed memory is allocated again, and no kernel runs for %.0f %%",
 				100 * emptied, 100 * idle);
+	/* Waits for a GPU that hardly works are many: with each, nothing is launched ahead. */
+	else if (fetched > DIAGNOSE_WORTH && idle > WATCHED_IDLE && c->how == IS_UNSEEN &&
+		 strcmp(c->row->id, "sync") == 0)
+		judged_set_text(j, c, IS_LIKELY, idle,
+				"%.0f %% of the main thread's stack samples fetch values from the "
+				"GPU, and no kernel runs for %.0f %% of the time",
+				100 * fetched, 100 * idle);
 }
 
 /* Work that is no pre-training has the batch that its purpose asks for. */

@@ -192,14 +192,31 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_EXCLUDED, 0, "training in %s", p);
 }
 
+/* No file has copies: a copy from pinned memory takes the main thread no time, nor the GPU's. */
+static void pageable_by_stacks(const struct judging *j, struct judged_cause *out)
+{
+	double copying = judging_places(j, "copying: ", NULL), gaps = watched_long_gaps(j->r);
+
+	if (!(fmin(copying, gaps) >= DIAGNOSE_WORTH))
+		return;
+	judging_places(j, "copying: ", out);
+	judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
+	judged_set_text(j, out, IS_LIKELY, fmin(copying, gaps),
+			"%.0f %% of the main thread's stack samples are in copies to the GPU, "
+			"which idles for 10 ms or longer at a time",
+			100 * copying);
+}
+
 void rule_pageable(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *p = &j->r->sums[FIGURE_COPY_PAGEABLE_S];
 	double share = judging_share(j, PART_COPY),
 	       pageable = p->mean / fmax(j->r->split.step_s, j->r->traced_s);
 
-	if (!p->n && !isfinite(share))
+	if (!p->n && !isfinite(share)) {
+		pageable_by_stacks(j, out);
 		return;
+	}
 	judged_cite_sum(j, out, FIGURE_COPY_PAGEABLE_S);
 	judged_cite_sum(j, out, FIGURE_COPY_EXPOSED_S);
 	if (isfinite(share) && share < DIAGNOSE_WORTH)
@@ -455,6 +472,13 @@ bool judging_one_cpu(const struct judging *j)
 	       j->r->sums[FIGURE_CPU_BUSY].mean * j->r->sums[FIGURE_CPUS].high < 1.4;
 }
 
+/* Share of the main thread's stack samples in work that is a cause of its own. */
+static double thread_places(const struct judging *j)
+{
+	return judging_places(j, "saving: ", NULL) + judging_places(j, "collecting: ", NULL) +
+	       judging_places(j, "compiling: ", NULL) + judging_places(j, "computing: ", NULL);
+}
+
 void rule_thread(const struct judging *j, struct judged_cause *out)
 {
 	const struct metric_sample *own = judge_gpu_busiest(j);
@@ -477,4 +501,8 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 			: own->text ? own->text
 				    : "a thread of the job",
 			100 * busy, 100 * fmax(idle, 0));
+	if (out->how == IS_LIKELY && thread_places(j) > WATCHED_IDLE / 2) {
+		out->how = IS_POSSIBLE;
+		out->against = "its stack samples show other work";
+	}
 }

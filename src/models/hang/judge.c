@@ -362,8 +362,9 @@ static bool judge_ranks(struct arena *a, struct hang_view *v, size_t waiting)
 		else
 			blame(v, strcmp(p->kind, "ended") == 0 ? "dead" : "straggler", p->at.rank,
 			      operation,
-			      arena_printf(a, "%s %s%s; %zu ranks wait for it in %s", name_of(a, p),
-					   p->says, place_of_frame(a, p), waiting,
+			      arena_printf(a, "%s %s%s; %zu rank%s wait%s for it in %s",
+					   name_of(a, p), p->says, place_of_frame(a, p), waiting,
+					   PLURAL(waiting), waiting == 1 ? "s" : "",
 					   operation ? operation : "a collective"),
 			      p->next);
 		return true;
@@ -375,13 +376,15 @@ static void judge_one(struct arena *a, struct hang_view *v)
 {
 	const struct hang_process *p = NULL;
 
-	/* The most telling: what has ended or is stopped, then what is known. */
+	/* The most telling: what has ended or is stopped, then what is known, of a rank first. */
 	for (size_t i = 0; i < v->n; i++) {
 		const struct hang_process *q = &v->processes[i];
 		bool telling = strcmp(q->kind, "child") != 0 && strcmp(q->kind, "unknown") != 0;
 
 		if (!p || (strcmp(q->kind, "ended") == 0 && strcmp(p->kind, "ended") != 0) ||
-		    (telling && (strcmp(p->kind, "child") == 0 || strcmp(p->kind, "unknown") == 0)))
+		    (telling &&
+		     (strcmp(p->kind, "child") == 0 || strcmp(p->kind, "unknown") == 0 ||
+		      (p->at.rank < 0 && q->at.rank >= 0 && strcmp(p->kind, "ended") != 0))))
 			p = q;
 	}
 	if (!p)
@@ -418,11 +421,50 @@ static void rank_of_ended(struct hang_view *v)
 			v->processes[i].at.rank = missing;
 }
 
+/* A collective of NCCL is launched, and its rank waits for the GPU later. */
+static bool waits_for_nccl(const struct hang_process *p)
+{
+	return p->at.rank >= 0 && p->at.nccl && !p->moves && strcmp(p->kind, "synchronizing") == 0;
+}
+
+/* Where a rank does not go on, and is not at its GPU, the ones that are wait for it. */
+static void launched_collectives(struct hang_view *v)
+{
+	bool elsewhere = false;
+
+	for (size_t i = 0; i < v->n; i++)
+		elsewhere = elsewhere || (v->processes[i].at.rank >= 0 && !v->processes[i].moves &&
+					  !waits_for_nccl(&v->processes[i]));
+	for (size_t i = 0; i < v->n && elsewhere; i++)
+		if (waits_for_nccl(&v->processes[i]))
+			v->processes[i].kind = "collective";
+}
+
+/* NCCL's RAS does not reach all ranks of the job. */
+static bool judge_missing(struct arena *a, struct hang_view *v)
+{
+	for (size_t i = 0; i < v->n && v->ras && strstr(v->ras, "INCOMPLETE"); i++) {
+		const struct hang_process *p = &v->processes[i];
+
+		if (!waits_for_nccl(p) && !in_collective(p))
+			continue;
+		blame(v, "dead", -1, p->operation,
+		      arena_printf(a,
+				   "%s %s%s, and NCCL's RAS does not reach all ranks: a rank has "
+				   "ended, or its node is unreachable",
+				   name_of(a, p), p->says, place_of_frame(a, p)),
+		      "find the rank that is missing: its log and exit code, dmesg of its node");
+		return true;
+	}
+	return false;
+}
+
 void hang_judge(struct arena *a, struct hang_view *v)
 {
 	size_t waiting = 0;
 
 	rank_of_ended(v);
+	launched_collectives(v);
 
 	v->rank = -1;
 	v->kind = "unknown";
@@ -438,7 +480,7 @@ void hang_judge(struct arena *a, struct hang_view *v)
 	ras_faults(a, v);
 	if (v->n_dumps && judge_dumps(a, v))
 		return;
-	if (waiting && judge_ranks(a, v, waiting))
+	if ((waiting && judge_ranks(a, v, waiting)) || judge_missing(a, v))
 		return;
 	if (waiting > 1)
 		blame(v, "network", -1, most_called(v),
