@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "front/session.h"
 #include "front/terminal.h"
+#include "verbs/ranks.h"
 #include "verbs/verbs.h"
 #include "front/result_part.h"
 #include "knowledge/knowledge.h"
@@ -480,6 +481,7 @@ int run_answer(struct run *r)
 {
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	const void *other = answer;
+	struct fleet *all;
 	bool heard = !r->print.quiet;
 	int code = check_result_file(r), failed;
 
@@ -493,12 +495,22 @@ int run_answer(struct run *r)
 	r->door.page = heard && prints_page(r);
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && (r->lines || isatty(STDERR_FILENO)) ? run_progress : NULL;
-	code = r->verb->answer(&r->door, r->ask, answer);
+	code = verb_answer_by_ranks(&r->door, r->verb, r->ask, answer, &all);
 	run_progress(r, NULL);
 	if (r->waiter)
 		waiter_close(r->waiter);
 	if (code < 0)
 		return code == ANSWERED_ELSEWHERE ? EXIT_CLEAN : -code;
+	if (all && r->print.format &&
+	    !words_have("term md html json csv", r->print.format, strlen(r->print.format)))
+		return complain_text(EXIT_USAGE,
+				     "format %s is for one machine; --ranks 1 answers for this one",
+				     r->print.format);
+	if (all) {
+		r->verb = &fleet_verb;
+		r->ask = arena_alloc(&r->arena, r->verb->ask->size);
+		answer = all;
+	}
 	if ((failed = write_made_file(r, answer)) != 0)
 		return failed;
 	if (r->print.json && !(r->verb->other && r->verb->other(r->ask, &other)))

@@ -33,11 +33,9 @@ struct check_verb_answer {
 	struct profile profile;
 	struct findings findings, whole; /* whole: where --only is given, for the page */
 	const struct ledger *ledger;
-	struct plan plan;    /* what mends it, for the page */
-	struct fleet *fleet; /* of all ranks; NULL: this machine alone */
+	struct plan plan; /* what mends it, for the page */
 };
 
-/* One machine, which nobody else of this job looks at. */
 static int check_machine(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
 {
 	/* On a machine, what rules do not need is left out. */
@@ -75,26 +73,11 @@ static int check_machine(struct door *d, const struct check_ask *ask, struct che
 
 static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
 {
-	struct verb_ranks *ranks = NULL;
-	json_t *result = NULL;
 	/* The profile first: a wrong id is found before the machine is looked at. */
 	int code = door_profile(d, &ask->settings, &out->profile);
 
-	if (!code && !ask->machine.capture)
-		code = verb_ranks_begin(d, &ask->ranks, false, &ranks);
-	if (!code && !verb_ranks_other(ranks))
-		code = check_machine(d, ask, out);
-	if (code >= 0 && ranks) {
-		if (out->m)
-			result = measured_check_json(d->arena, out->m, &out->profile,
-						     &out->findings, NULL, code);
-		code = verb_ranks_end(d, ranks, result, &out->fleet);
-	}
-	verb_ranks_close(ranks);
-	return code;
+	return code ? code : check_machine(d, ask, out);
 }
-
-VERB_OTHER(check_other, check_ask, check_verb_answer, v->fleet, v->fleet, fleet_result)
 
 static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
@@ -105,19 +88,7 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 					.plan = &c->plan,
 					.whole = &c->whole };
 
-	if (c->fleet)
-		return page_fleet(a, c->fleet,
-				  &(struct fleet_view){ .all = view->html, .html = view->html });
 	return page_check(a, c->m, &c->profile, &c->findings, &how);
-}
-
-/* Forms of one machine: of several there is none. */
-static int check_form(FILE *out, const struct check_verb_answer *c)
-{
-	if (c->fleet)
-		fputs("UNKNOWN: this format is for one machine; --ranks 1 checks only this one\n",
-		      out);
-	return c->fleet != NULL;
 }
 
 #define CHECK_FORMAT(name, call)                                                                   \
@@ -126,8 +97,6 @@ static int check_form(FILE *out, const struct check_verb_answer *c)
 		const struct check_verb_answer *c = answer;                                        \
                                                                                                    \
 		(void)ask;                                                                         \
-		if (check_form(out, c))                                                            \
-			return EXIT_USAGE;                                                         \
 		call;                                                                              \
 		return code;                                                                       \
 	}
@@ -137,6 +106,7 @@ CHECK_FORMAT(check_prom, findings_prom(out, &c->findings, c->m))
 CHECK_FORMAT(check_nagios, code = findings_nagios(out, &c->findings))
 CHECK_FORMAT(check_npd, code = findings_npd(out, &c->findings))
 
+VERB_RANKS(check_ranks, check_ask, !x->machine.capture)
 VERB_ANSWER(check_answer_any, check_answer, check_ask, check_verb_answer)
 VERB_PAGE(check_page_any, check_page, check_ask, check_verb_answer)
 VERB_HEAD(check_head, check_verb_answer, m)
@@ -162,8 +132,7 @@ const struct verb check_verb = {
 	.answer = check_answer_any,
 	.result = &check_result,
 	.answer_size = sizeof(struct check_verb_answer),
-	.other = check_other,
-	.others = check_others,
+	.ranks = check_ranks,
 	.page = check_page_any,
 	.formats = FORMATS({ "junit", check_junit }, { "prom", check_prom },
 			   { "nagios", check_nagios }, { "npd", check_npd }),

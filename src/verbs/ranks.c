@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "many/ranks/qualify.h"
 #include "many/ranks/talk.h"
+#include "verbs/verbs.h"
 
 static const struct ask_row ranks_ask_rows[] = {
-	{ "ranks", "1: only check this machine, even if a launcher started several processes",
+	{ "ranks", "1: only this machine, even if a launcher started several processes",
 	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
 	{ "token",
 	  "with a launcher: file with the secret that its processes share (default: the user's "
@@ -58,9 +60,13 @@ int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, bool talks,
 	return 0;
 }
 
-bool verb_ranks_other(const struct verb_ranks *v)
+bool verb_ranks_there(struct arena *a, const struct verb *v, const void *ask)
 {
-	return v && v->r.local > 0;
+	const struct ranks_ask *how = v->ranks ? v->ranks(ask) : NULL;
+	struct ranks r = { 0 };
+	struct err e = { 0 };
+
+	return how && how->ranks != 1 && !ranks_find(a, &r, &e) && r.ranks;
 }
 
 bool verb_ranks_leads(const struct verb_ranks *v)
@@ -86,29 +92,34 @@ static void add_missing(struct door *d, const struct verb_ranks *v, const struct
 			fleet_refuse(f, rank_name(d, v, i), why);
 }
 
-/* Any finding of any machine; else whether some are silent. */
-static int exit_of(const struct fleet *f)
+/* Any finding of any machine, or what its own code said; else whether some are silent. */
+static int exit_of(const struct fleet *f, bool failed)
 {
 	bool unknown = f->n_refused > 0;
 
 	for (size_t i = 0; i < f->n_groups; i++) {
-		if (f->groups[i]->n_bad)
-			return EXIT_FINDINGS;
+		failed = failed || f->groups[i]->n_bad;
 		unknown = unknown || f->groups[i]->n_answers;
 	}
-	return f->n_differs ? EXIT_FINDINGS : unknown ? EXIT_BLIND : EXIT_CLEAN;
+	if (failed || f->n_differs || f->n_bench_outliers || f->n_states)
+		return EXIT_FINDINGS;
+	return unknown ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static struct fleet *fleet_of(struct door *d, const struct verb_ranks *v, const struct bundle *b)
+static int fleet_of(struct door *d, const struct verb_ranks *v, const struct bundle *b,
+		    struct fleet **out)
 {
-	struct fleet *f = fleet_new(d->arena, false);
+	static const char clean[] = "\"exit_code\":0", blind[] = "\"exit_code\":5";
+	struct fleet *f = *out = fleet_new(d->arena, false);
 	TEXT_AUTO t = { 0 };
+	bool failed = false;
 
 	for (size_t i = 0; i < b->n; i++) {
 		const struct bundle_rank *r = &b->rank[i];
 
 		if (!*r->frame)
 			continue;
+		failed = failed || (!strstr(r->frame, clean) && !strstr(r->frame, blind));
 		text_clear(&t);
 		bundle_result(b, r, &t);
 		fleet_add(f, arena_printf(d->arena, "rank %u (%s)", r->rank, r->host), r->host, t.s,
@@ -117,10 +128,11 @@ static struct fleet *fleet_of(struct door *d, const struct verb_ranks *v, const 
 	add_missing(d, v, b, f);
 	fleet_settle(f);
 	fleet_free(f);
-	return f;
+	return exit_of(f, failed);
 }
 
-int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out)
+/* result: of this rank, which it takes; NULL: none. */
+static int end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out)
 {
 	struct bundle b = bundle_new(d->arena, v->r.ranks);
 	struct err e = { 0 };
@@ -132,10 +144,30 @@ int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct 
 	code = gather_finish(v->g, &b, &e);
 	if (code)
 		return door_fail(d, EXIT_BLIND, &e);
-	if (v->r.rank)
-		return ANSWERED_ELSEWHERE;
-	*out = fleet_of(d, v, &b);
-	return exit_of(*out);
+	return v->r.rank ? ANSWERED_ELSEWHERE : fleet_of(d, v, &b, out);
+}
+
+int verb_answer_by_ranks(struct door *d, const struct verb *v, const void *ask, void *answer,
+			 struct fleet **all)
+{
+	const struct ranks_ask *how = v->ranks ? v->ranks(ask) : NULL;
+	struct verb_ranks *ranks = NULL;
+	json_t *result = NULL;
+	int code = how ? verb_ranks_begin(d, how, false, &ranks) : 0;
+	bool other = ranks && ranks->r.local > 0;
+
+	*all = NULL;
+	d->page = d->page && !ranks;
+	/* One rank looks at its machine for all that are there. */
+	if (!code && !other)
+		code = v->answer(d, ask, answer);
+	if (code >= 0 && ranks) {
+		if (!other)
+			result = verb_answer_json(v, ask, answer, (long long)time(NULL), code);
+		code = end(d, ranks, result, all);
+	}
+	verb_ranks_close(ranks);
+	return code;
 }
 
 int verb_ranks_qualify(struct door *d, struct verb_ranks *v, struct rank_member *m,

@@ -24,15 +24,16 @@ struct qualify_how;
  * NULL: it is alone. 0, or as answers. */
 int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, bool talks,
 		     struct verb_ranks **out);
-/* Whether another rank of this machine looks at it. */
-bool verb_ranks_other(const struct verb_ranks *v);
+/* Whether this process answers that together with others of its job. */
+bool verb_ranks_there(struct arena *a, const struct verb *v, const void *ask);
 /* Rank 0, or alone. */
 bool verb_ranks_leads(const struct verb_ranks *v);
 /*
- * result: of this rank, which it takes; NULL: none. Rank 0: the exit code and *out, with all;
- * missing ranks are in its refused. Others: ANSWERED_ELSEWHERE, or as answers.
+ * What the verb answers, as answers; by its ranks, if it has some: rank 0 has *all with the exit
+ * code of it, where missing ranks are refused, the others ANSWERED_ELSEWHERE. *all NULL: alone.
  */
-int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out);
+int verb_answer_by_ranks(struct door *d, const struct verb *v, const void *ask, void *answer,
+			 struct fleet **all);
 /* Rank 0 leads: 0 and *out. Others: ANSWERED_ELSEWHERE when it is done, or as answers. */
 int verb_ranks_qualify(struct door *d, struct verb_ranks *v, struct rank_member *m,
 		       const struct qualify_how *how, struct qualify *out);

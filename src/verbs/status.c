@@ -4,9 +4,11 @@
 #include "tune/txn/results.h"
 #include "verbs/change.h"
 #include "verbs/persist/persist.h"
+#include "verbs/ranks.h"
 
 struct status_ask {
 	struct machine_ask machine;
+	struct ranks_ask ranks;
 	bool exit_code;
 };
 
@@ -16,6 +18,7 @@ static const struct ask_row status_ask_rows[] = {
 	  "exit with 0 only if no change of gputune remains (now or for the next boot) and every "
 	  "journal line is readable",
 	  ASK_FLAG(status_ask, exit_code) },
+	{ ASK_PART(status_ask, ranks, ranks_ask) },
 };
 
 struct status_verb_answer {
@@ -114,6 +117,7 @@ static struct doc *status_page(struct arena *a, const struct status_verb_answer 
 	return d;
 }
 
+VERB_RANKS(status_ranks, status_ask, !x->machine.capture)
 VERB_LOOKS(status_answer_any, look, status_ask, status_verb_answer)
 VERB_PAGE_OF(status_page_any, status_page, status_verb_answer)
 VERB_HEAD(status_head, status_verb_answer, m)
@@ -134,6 +138,7 @@ const struct verb status_verb = {
 	.answer = status_answer_any,
 	.result = &status_result,
 	.answer_size = sizeof(struct status_verb_answer),
+	.ranks = status_ranks,
 	.page = status_page_any,
 	.head = status_head,
 	.reads = READS_FILES,

@@ -141,6 +141,9 @@ struct verb {
 	 */
 	const struct result_shape *(*other)(const void *ask, const void **answer);
 	const struct result_shape *const *others; /* which those can be; NULL ends them */
+	/* How the ranks of a launcher answer together, each for its machine, and rank 0 as fleet
+	 * does; ranks.h. NULL, or it gives NULL: each by itself. */
+	const struct ranks_ask *(*ranks)(const void *ask);
 	bool keeps_json; /* --json FILE: the result is written there as well */
 	bool asks;	 /* it can ask, although it changes nothing itself */
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that
@@ -192,6 +195,14 @@ struct verb {
 			return NULL;                                                               \
 		*answer = member;                                                                  \
 		return &shape;                                                                     \
+	}
+
+/* The ranks of question x when that holds. */
+#define VERB_RANKS(name, ask_type, when)                                                           \
+	static const struct ranks_ask *name(const void *ask)                                       \
+	{                                                                                          \
+		const struct ask_type *x = ask;                                                    \
+		return (when) ? &x->ranks : NULL;                                                  \
 	}
 
 /* An answer, and a page, by their own types. */

@@ -3,9 +3,11 @@
 #include "machine/knob/io.h"
 #include "tune/txn/results.h"
 #include "verbs/boot.h"
+#include "verbs/ranks.h"
 
 struct verify_ask {
 	struct machine_ask machine;
+	struct ranks_ask ranks;
 	const char *plan;
 	bool boot, reboot;
 };
@@ -18,6 +20,7 @@ static const struct ask_row verify_ask_rows[] = {
 	{ "reboot", "reboot now; the boot-time unit reports the result",
 	  ASK_FLAG(verify_ask, reboot) },
 	{ ASK_PART(verify_ask, machine, machine_ask) },
+	{ ASK_PART(verify_ask, ranks, ranks_ask) },
 };
 
 struct verify_verb_answer {
@@ -94,6 +97,7 @@ static bool verify_reads_now(const void *ask)
 	return !v->boot && !v->reboot;
 }
 
+VERB_RANKS(verify_ranks, verify_ask, !x->machine.capture && !x->plan && !x->reboot)
 VERB_LOOKS(verify_answer_any, look, verify_ask, verify_verb_answer)
 VERB_PAGE_OF(verify_page_any, verify_page, verify_verb_answer)
 VERB_HEAD(verify_head, verify_verb_answer, m)
@@ -114,6 +118,7 @@ const struct verb verify_verb = {
 	.answer = verify_answer_any,
 	.result = &verify_result,
 	.answer_size = sizeof(struct verify_verb_answer),
+	.ranks = verify_ranks,
 	.page = verify_page_any,
 	.head = verify_head,
 	.asks = true,

@@ -115,9 +115,9 @@ else:
 # --- a look by every rank ---------------------------------------------------------------------------------------------------------------
 
 
-def look(what, environments, *argv, seconds=20):
-    """Each rank is asked for a check, as a launcher does; exit codes and what rank 0 prints."""
-    all_ = [start([gputune, "check", "--format", "json", *argv], env) for env in environments]
+def look(what, environments, *argv, seconds=20, verb=("check",)):
+    """Each rank is asked the same, as a launcher does; exit codes and what rank 0 prints."""
+    all_ = [start([gputune, *verb, "--format", "json", *argv], env) for env in environments]
     done = [finish(p, seconds) for p in all_]
     expect(f"{what}: only rank 0 speaks", not any(o for _, o, _ in done[1:]), [o[:200] for _, o, _ in done[1:]])
     nothing_left(what)
@@ -139,6 +139,18 @@ codes, j, err = look("a rank that never comes", with_token[:2], "--ranks-wait", 
 expect("it is named, with its machine", j and [u["file"] for u in j["unreadable"]] == ["rank 2 (n3)"], (codes, j and j["unreadable"], err))
 code, out, err = finish(start([gputune, "check", "--ranks", "1", "--format", "json"], with_token[1]))
 fits("--ranks 1 is this machine alone", out, "check", (code, err))
+for verb in ("status", "verify"):
+    codes, j, err = look(f"{verb} over TCP", with_token, verb=(verb,))
+    expect(f"{verb}: three answers", j and j["summary"]["results"] == 3 and not j["unreadable"] and j["groups"], (codes, j and j["summary"], err))
+codes, j, err = look("bench over TCP", with_token, verb=("bench", "memory-latency/16KiB", *QUICK), seconds=60)
+expect("bench: a figure of each", j and j["summary"]["results"] == 3 and j["summary"]["figures"] >= 1 and not j["unreadable"], (codes, j and j["summary"], err))
+code, out, err = finish(start([gputune, "bench", "memory-latency/16KiB", *QUICK, "--ranks", "1", "--format", "json"], with_token[1]), 60)
+fits("bench --ranks 1 is this machine alone", out, "bench", (code, err))
+code, out, err = finish(start([gputune, "check", "--format", "nagios"], slurm(0, 1) | dict(SLURM_STEP_NUM_TASKS="1")))
+expect("nagios alone", code in (0, 1, 2, 3) and out, (code, err))
+all_ = [start([gputune, "check", "--format", "nagios"], e) for e in with_token]
+done = [finish(p, 20) for p in all_]
+expect("a form of one machine is refused of three", done[0][0] == 2 and "is for one machine" in done[0][2] and not done[0][1], done)
 
 # By PMIx: neither an address nor a secret nor a port is given to them, and no home folder is there.
 

@@ -24,6 +24,7 @@
 #include "machine/host/libraries.h"
 #include "machine/host/store.h"
 #include "render/display_text.h"
+#include "verbs/ranks.h"
 
 enum { SAID_MAX = 1 << 30 };
 
@@ -55,13 +56,15 @@ static bool reads_capture(const struct run *r)
 	return v->reads == READS_CAPTURE && run_capture(r) && reads_now(r);
 }
 
-/* Files of others beside this machine: models, results, scripts, journals, packages. */
-static bool reads_beside(const struct run *r)
+/* Files of others beside this machine: models, results, scripts, journals, packages. One of several
+ * ranks has to reach the others, and reads what is root's. */
+static bool reads_beside(struct run *r)
 {
-	return r->verb->reads == READS_FILES && reads_now(r);
+	return r->verb->reads == READS_FILES && reads_now(r) &&
+	       !verb_ranks_there(&r->arena, r->verb, r->ask);
 }
 
-enum fence fence_of(const struct run *r)
+enum fence fence_of(struct run *r)
 {
 	if (run_overlay(r) || !(reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;

@@ -11,7 +11,7 @@ enum fence {
 	FENCE_HERE, /* here, confined: it draws on the terminal */
 	FENCE_APART /* in a confined process, for which this one looks at the machine */
 };
-enum fence fence_of(const struct run *r);
+enum fence fence_of(struct run *r);
 /* Confines this process. */
 void fence_here(const struct run *r);
 

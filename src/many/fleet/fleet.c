@@ -372,72 +372,40 @@ static bool same_series(const struct outline *a, const struct outline *b)
 	       (!zero || a->digits == b->digits);
 }
 
-/* A run of counting names from machine i on; the index behind it. */
-static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
-{
-	struct outline last = outline_of(m[i]->name);
-
-	for (i++; i < n; i++) {
-		struct outline next = outline_of(m[i]->name);
-
-		if (!same_series(&last, &next) || next.number != last.number + 1)
-			break;
-		last = next;
-	}
-	return i;
-}
-
-/* One series from machine i on: its text into t, the index behind what was told returned. Beyond
- * max bytes (0: no bound) the rest of the series is not known. */
-static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t n, size_t i,
-		   size_t max)
-{
-	struct outline first = outline_of(m[i]->name);
-	size_t begin = i;
-
-	if (i + 1 < n) {
-		struct outline next = outline_of(m[i + 1]->name);
-
-		if (same_series(&first, &next))
-			text_printf(t, "%.*s[", (int)first.before, m[i]->name);
-		else
-			n = i;
-	} else {
-		n = i;
-	}
-	if (n == i) {
-		text_add(t, first.name);
-		return i + 1;
-	}
-	while (i < n && (i == begin || !max || t->len < max)) {
-		struct outline from = outline_of(m[i]->name), to;
-
-		if (!same_series(&first, &from))
-			break;
-		text_printf(t, "%s%.*s", i == begin ? "" : ",", (int)from.digits,
-			    from.name + from.before);
-		i = run_end(m, n, i);
-		to = outline_of(m[i - 1]->name);
-		if (to.number != from.number)
-			text_printf(t, "-%.*s", (int)to.digits, to.name + to.before);
-	}
-	text_printf(t, "]%s", first.name + first.before + first.digits);
-	return i;
-}
-
 const char *fleet_hosts(struct arena *a, const struct fleet_machine *const *machines, size_t n,
 			size_t max)
 {
+	struct outline first = { 0 }, last = { 0 }, it = n ? outline_of(machines[0]->name) : first;
+	bool same = false; /* it is of the series of the one before */
 	TEXT_AUTO t = { 0 };
-	size_t i = 0;
+	size_t i;
 
 	text_add(&t, "");
-	while (i < n && (!max || t.len < max)) {
-		if (i)
+	for (i = 0; i < n; i++) {
+		struct outline next =
+			i + 1 < n ? outline_of(machines[i + 1]->name) : (struct outline){ 0 };
+		bool runs = same && it.number == last.number + 1, on;
+
+		first = same ? first : it;
+		on = i + 1 < n && same_series(&first, &next);
+		if (!runs && max && t.len >= max)
+			break;
+		if (!same)
+			text_printf(&t, "%s%.*s%s", i ? "," : "", (int)it.before, it.name,
+				    on ? "[" : it.name + it.before);
+		if (!runs && same)
 			text_addc(&t, ',');
-		i = fold(&t, machines, n, i, max);
+		if (runs ? !(on && next.number == it.number + 1) : same || on)
+			text_printf(&t, "%s%.*s", runs ? "-" : "", (int)it.digits,
+				    it.name + it.before);
+		if (same && !on)
+			text_printf(&t, "]%s", first.name + first.before + first.digits);
+		last = it;
+		it = next;
+		same = on;
 	}
 	if (i < n)
-		text_printf(&t, " and %zu more", n - i);
+		text_printf(&t, "%s%s and %zu more", same ? "]" : "",
+			    same ? first.name + first.before + first.digits : "", n - i);
 	return arena_strdup(a, t.s);
 }

@@ -269,6 +269,8 @@ struct fleet_store {
 
 /* One copy of s, cut at FLEET_TEXT_MAX bytes; NULL for NULL. */
 const char *store_text(struct fleet *f, const char *s);
+/* So many places in seen. */
+void store_room(struct fleet_store *st, size_t n);
 /* Ledgers. */
 int proofs_add(struct fleet *f, const char **at, const char *end, struct err *e);
 void proofs_settle(struct fleet *f);

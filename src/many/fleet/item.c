@@ -209,18 +209,14 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	return part;
 }
 
-static void see(struct fleet_store *st, const struct fleet_part *part)
+void store_room(struct fleet_store *st, size_t n)
 {
-	if (st->n_seen == st->cap_seen) {
-		void *more;
+	void *more = n > st->cap_seen ? realloc(st->seen, 2 * n * sizeof(*st->seen)) : st->seen;
 
-		st->cap_seen = st->cap_seen ? 2 * st->cap_seen : 256;
-		more = realloc(st->seen, st->cap_seen * sizeof(*st->seen));
-		if (!more)
-			out_of_memory(0);
-		st->seen = more;
-	}
-	st->seen[st->n_seen++] = part;
+	if (n && !more)
+		out_of_memory(0);
+	st->cap_seen = n > st->cap_seen ? 2 * n : st->cap_seen;
+	st->seen = more;
 }
 
 const char *store_guess(void *ctx, size_t *len)
@@ -275,7 +271,8 @@ int store_item(void *ctx, const char *raw, size_t len, struct err *e)
 	if (st->last && it->raw)
 		st->last->next = it;
 	st->last = it->raw ? it : NULL;
-	see(st, it->part);
+	store_room(st, st->n_seen + 1);
+	st->seen[st->n_seen++] = it->part;
 	return 0;
 }
 

@@ -189,7 +189,8 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 		chart_add_spread(d, &s);
 		drawn++;
 	}
-	if (how->all)
+	/* Where nothing else was asked for, they are what it is about. */
+	if (how->all || (f->n_groups == 1 && !fleet_checked(f->groups[0]->machines[0])))
 		shape_list_table(d, "All figures", fleet_result.shape, "benches", f);
 	doc_section_end(d);
 }
@@ -226,27 +227,15 @@ enum { GROUPS = 20, ANSWERS = 6, OUTLIERS = 30, REFUSED = 20, HOSTS = 72, LISTED
 
 static const char *kind_text(struct arena *a, const struct fleet_subject *s)
 {
-	switch (s->kind) {
-	case FLEET_STATUS:
-		return arena_printf(a, "%s (status)", s->id);
-	case FLEET_VERIFY:
-		return arena_printf(a, "%s (verify)", s->id);
-	case FLEET_HOST:
-		return arena_printf(a, "%s (host)", s->id);
-	default:
-		return s->id;
-	}
+	static const char *const from[FLEET_KINDS] = { "", " (status)", " (verify)", " (host)" };
+
+	return arena_printf(a, "%s%s", s->id, from[s->kind]);
 }
 
-static enum style fleet_page_mark_style(enum fleet_mark m)
-{
-	static const enum style styles[] = { [FLEET_GOOD] = STYLE_GOOD,
-					     [FLEET_NEUTRAL] = STYLE_PLAIN,
-					     [FLEET_UNKNOWN] = STYLE_UNKNOWN,
-					     [FLEET_BAD] = STYLE_BAD };
-
-	return styles[m];
-}
+static const enum style mark_styles[] = { [FLEET_GOOD] = STYLE_GOOD,
+					  [FLEET_NEUTRAL] = STYLE_PLAIN,
+					  [FLEET_UNKNOWN] = STYLE_UNKNOWN,
+					  [FLEET_BAD] = STYLE_BAD };
 
 static const char *hosts(struct doc *d, const struct fleet_machine *const *m, size_t n,
 			 const struct fleet_view *how)
@@ -376,7 +365,7 @@ static void difference(struct doc *d, struct node *t, const struct fleet_subject
 		c = node_row(d, t);
 		c[0] = cell_as(STYLE_STRONG, shown++ && !how->html ? "" : kind_text(d->arena, s));
 		c[1] = cellf(d, "%zu", an->count);
-		c[2] = cell_as(fleet_page_mark_style(an->mark), an->text);
+		c[2] = cell_as(mark_styles[an->mark], an->text);
 		c[3] = cell(hosts(d, an->by, an->n_by, how));
 	}
 	if (rest)
@@ -440,7 +429,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 			NODE_ROW(d, t,
 				 cell_as(STYLE_STRONG, i && !how->html ? "" : list[shown]->name),
 				 cell(kind_text(d->arena, r->answer->subject)),
-				 cell_as(fleet_page_mark_style(r->answer->mark), r->answer->text),
+				 cell_as(mark_styles[r->answer->mark], r->answer->text),
 				 cellf(d, "%s", r->usual->text));
 		}
 	left_out(d, shown, n, "outliers");
@@ -468,7 +457,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		NODE_ROW(d, t, cell_as(STYLE_STRONG, kind_text(d->arena, list[i].subject)),
 			 list[i].golden ? cell(list[i].golden->text)
 					: cell_as(STYLE_MUTED, "no value"),
-			 cell_as(fleet_page_mark_style(list[i].here->mark), list[i].here->text),
+			 cell_as(mark_styles[list[i].here->mark], list[i].here->text),
 			 cellf(d, "%zu", list[i].here->n_by),
 			 cell(hosts(d, list[i].here->by, list[i].here->n_by, how)));
 	doc_section_end(d);

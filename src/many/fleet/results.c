@@ -5,95 +5,50 @@
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
-static const void *group_hosts(struct arena *a, const void *object, size_t *n)
-{
-	const struct fleet_group *g = object;
+/* clang-format off */
+#define MADE(name, type, text)                                                                 \
+	static const void *name(struct arena *a, const void *object, size_t *n)                \
+	{                                                                                      \
+		const struct type *x = object;                                                 \
+		(void)n;                                                                       \
+		return text;                                                                   \
+	}
+MADE(group_hosts, fleet_group, fleet_hosts(a, x->machines, x->n, 0))
+MADE(answer_hosts, fleet_answer, fleet_hosts(a, x->by, x->n_by, 0))
+MADE(state_hosts, fleet_state, fleet_hosts(a, x->machines, x->n, 0))
+MADE(value_unusual, fleet_value, fleet_unusual(a, x->bench, x->machine))
 
-	(void)n;
-	return fleet_hosts(a, g->machines, g->n, 0);
-}
+static const char *const fleet_kinds[] = { "check", "status", "verify", "host" };
 
-static const void *answer_hosts(struct arena *a, const void *object, size_t *n)
-{
-	const struct fleet_answer *an = object;
+#define TEXT_OF(name, type, text)                                                              \
+	static const char *name(const void *object)                                            \
+	{                                                                                      \
+		const struct type *x = object;                                                 \
+		return text;                                                                   \
+	}
+TEXT_OF(rare_id, fleet_rare, x->answer->subject->id)
+TEXT_OF(rare_from, fleet_rare, fleet_kinds[x->answer->subject->kind])
+TEXT_OF(proof_bench, fleet_proof, x->command ? NULL : x->on)
+TEXT_OF(proof_command, fleet_proof, x->command ? x->on : NULL)
 
-	(void)n;
-	return fleet_hosts(a, an->by, an->n_by, 0);
-}
-
-static const void *state_hosts(struct arena *a, const void *object, size_t *n)
-{
-	const struct fleet_state *s = object;
-
-	(void)n;
-	return fleet_hosts(a, s->machines, s->n, 0);
-}
-
-static const void *value_unusual(struct arena *a, const void *object, size_t *n)
-{
-	const struct fleet_value *v = object;
-
-	(void)n;
-	return fleet_unusual(a, v->bench, v->machine);
-}
+#define KEEPS(name, type, when)                                                                \
+	static bool name(const void *item, const void *object)                                 \
+	{                                                                                      \
+		const struct type *x = item;                                                   \
+		(void)object;                                                                  \
+		return when;                                                                   \
+	}
+KEEPS(answer_is_there, fleet_answer, x->count > 0)
+KEEPS(subject_differs, fleet_subject, x->differs || x->between)
+KEEPS(machine_is_rare, fleet_machine, x->n_rare > 0)
+KEEPS(value_is_outlier, fleet_value, x->outlier)
+/* clang-format on */
 
 static long long group_unknown(const void *object)
 {
 	const struct fleet_group *g = object;
 
 	return (long long)(g->n_answers - g->n_bad);
-}
-
-static const char *rare_id(const void *object)
-{
-	return ((const struct fleet_rare *)object)->answer->subject->id;
-}
-
-static const char *const fleet_kinds[] = { "check", "status", "verify", "host" };
-
-static const char *rare_from(const void *object)
-{
-	return fleet_kinds[((const struct fleet_rare *)object)->answer->subject->kind];
-}
-
-static const char *proof_bench(const void *object)
-{
-	const struct fleet_proof *p = object;
-
-	return p->command ? NULL : p->on;
-}
-
-static const char *proof_command(const void *object)
-{
-	const struct fleet_proof *p = object;
-
-	return p->command ? p->on : NULL;
-}
-
-static bool answer_is_there(const void *item, const void *object)
-{
-	(void)object;
-	return ((const struct fleet_answer *)item)->count > 0;
-}
-
-static bool subject_differs(const void *item, const void *object)
-{
-	const struct fleet_subject *s = item;
-
-	(void)object;
-	return s->differs || s->between;
-}
-
-static bool machine_is_rare(const void *item, const void *object)
-{
-	(void)object;
-	return ((const struct fleet_machine *)item)->n_rare > 0;
-}
-
-static bool value_is_outlier(const void *item, const void *object)
-{
-	(void)object;
-	return ((const struct fleet_value *)item)->outlier;
 }
 
 static bool has_golden(const void *object)

@@ -99,14 +99,7 @@ static void settle_machine(struct fleet *f, struct map *known, size_t *number,
 
 	for (int k = 0; k < FLEET_KINDS; k++)
 		n += m->n_parts[k];
-	if (n > st->cap_seen) {
-		void *more = realloc(st->seen, n * sizeof(*st->seen));
-
-		if (!more)
-			out_of_memory(0);
-		st->seen = more;
-		st->cap_seen = n;
-	}
+	store_room(st, n);
 	n = 0;
 	for (int k = 0; k < FLEET_KINDS; k++)
 		for (size_t i = 0; i < m->n_parts[k]; i++)

@@ -9,7 +9,8 @@
 
 enum { MARK = 0x31525447, ITEM_MAX = 1 << 20, ITEMS_MAX = 1 << 14 };
 
-static const char list_key[] = "\"findings\":[";
+/* Of check; of status and verify. */
+static const char *const lists[] = { "findings", "rows" };
 
 struct bundle bundle_new(struct arena *a, unsigned ranks)
 {
@@ -38,11 +39,13 @@ static void add(struct bundle *b, const struct bundle_rank *r)
 void bundle_own(struct bundle *b, unsigned rank, const char *host, json_t *result)
 {
 	struct bundle_rank r = { .rank = rank, .host = arena_strdup(b->a, host), .frame = "" };
-	json_t *list = json_object_get(result, "findings"), *one;
-	unsigned *items = arena_array(b->a, json_array_size(list), sizeof(*items));
+	json_t *list = json_object_get(result, lists[0]), *one;
+	unsigned *items;
 	size_t i;
 	char *text;
 
+	list = list ? list : json_object_get(result, lists[1]);
+	items = arena_array(b->a, json_array_size(list), sizeof(*items));
 	json_array_foreach(list, i, one)
 	{
 		text = json_dumps(one, JSON_COMPACT);
@@ -163,15 +166,16 @@ int bundle_merge(struct bundle *b, const void *bytes, size_t n, struct err *e)
 
 void bundle_result(const struct bundle *b, const struct bundle_rank *r, struct text *out)
 {
-	const char *list = strstr(r->frame, list_key), *at = list;
+	const char *at = NULL;
+	char key[16];
 
-	if (!at) {
-		text_add(out, r->frame);
-		return;
+	for (size_t i = 0; r->n && !at && i < 2; i++) {
+		snprintf(key, sizeof(key), "\"%s\":[", lists[i]);
+		at = strstr(r->frame, key);
 	}
-	at += sizeof(list_key) - 1;
+	at = at ? strchr(at, '[') + 1 : r->frame + strlen(r->frame);
 	text_addn(out, r->frame, (size_t)(at - r->frame));
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n && *at; i++) {
 		if (i)
 			text_addc(out, ',');
 		text_add(out, b->items[r->items[i]]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define DOUBT 3e-5	/* of a cause that is named */
-#define END_DOUBT 2e-4	/* that a row that is called good has a fault */
+#define END_DOUBT 1e-5	/* that a row that is called good has a fault */
 #define ROW_DOUBT 0.3	/* of the place in a row where it is looked for */
 #define LEFT_DOUBT 1e-5 /* that pairs which were in no test hide a fault */
 enum { ROUNDS_MAX = 200, ROWS_MAX = 16 };
@@ -17,8 +17,7 @@ struct search {
 	unsigned *row, n; /* nodes in their order */
 	unsigned good;	  /* so many at its beginning are good together */
 	unsigned *group, n_group;
-	double *p;		/* by hypothesis */
-	double doubt;		/* that the row is bad with the node that it named */
+	double *p, *q;		/* by place; by reason */
 	bool *gone;		/* by node: faulty, or below a faulty leaf */
 	unsigned char *covered; /* by pair: were good together */
 };
@@ -76,27 +75,34 @@ static double without(const struct search *s, unsigned x)
 	return exp(-s->ask->expected * (part + part * part));
 }
 
+/* Places from here on as if nothing was tested with them; what is known of those before stays. */
+static void expect_from(struct search *s, unsigned from)
+{
+	double still = without(s, from);
+
+	/* One alone is in no test: what is wrong with the first shows with the second. */
+	for (unsigned i = from; i < s->n; i++)
+		s->p[i] = i ? (without(s, i == 1 ? 0 : i) - without(s, i + 1)) / still : 0;
+	s->p[s->n] = without(s, s->n) / still;
+}
+
 /*
- * The place of the first node with which the row is bad: p[i] for place i, p[n]: none does. Below
- * 0: the tests are spent.
+ * The place of the first node with which the row is bad: p[i] for place i, p[n]: none does. It is
+ * sure to early that none before it is. Below 0: the tests are spent.
  */
-static int first_bad(struct search *s)
+static int first_bad(struct search *s, double early)
 {
 	double wrong = s->ask->wrong, sum;
 	unsigned best, x;
+	bool bad;
 
-	/* One alone is in no test: what is wrong with the first shows with the second. */
-	for (unsigned i = 0; i < s->n; i++)
-		s->p[i] = !i || i < s->good ? 0 : without(s, i == 1 ? 0 : i) - without(s, i + 1);
-	s->p[s->n] = without(s, s->n);
-	normalize(s->p, s->n + 1);
 	for (int round = 0; round < ROUNDS_MAX; round++) {
+		normalize(s->p, s->n + 1);
 		best = likeliest(s->p, s->n + 1);
-		/* That a later one is the first shows when this one is looked at; that an
-		 * earlier one is would not. */
-		s->doubt = 1 - s->p[best];
-		if (s->doubt < (best == s->n ? END_DOUBT : ROW_DOUBT) &&
-		    before(s->p, best) < (best == s->n ? END_DOUBT : DOUBT))
+		/* That a later one is the first shows when this one is looked at; so does an
+		 * earlier one, but for the first two, which all further tests rest on. */
+		if (1 - s->p[best] < (best == s->n ? END_DOUBT : ROW_DOUBT) &&
+		    before(s->p, best) < early && (best < 2 || s->p[1] < DOUBT))
 			return (int)best;
 		if (spent(s))
 			return -1;
@@ -106,76 +112,72 @@ static int first_bad(struct search *s)
 		x = x < 2 ? 2 : x;
 		s->n_group = x > s->n ? s->n : x;
 		memcpy(s->group, s->row, s->n_group * sizeof(*s->group));
-		{
-			bool bad = test_group(s);
-
-			for (unsigned i = 0; i <= s->n; i++)
-				s->p[i] *= (i < s->n_group) == bad ? 1 - wrong : wrong;
-		}
-		normalize(s->p, s->n + 1);
+		bad = test_group(s);
+		for (unsigned i = 0; i <= s->n; i++)
+			s->p[i] *= (i < s->n_group) == bad ? 1 - wrong : wrong;
 	}
 	return -1;
 }
 
 /*
- * So many of the first, with the one at t, that both results are as probable; or all but the very
- * first, which tells its pair from the node itself. Of two faulty pairs the first alone is found.
+ * So many before t, from the middle on and round, that with the one at t both results are as
+ * probable; or all but the middle one, which tells its pair from the node itself. Of two faulty
+ * pairs the first alone is found.
  */
-static void choose(const struct search *s, unsigned t, unsigned *first, unsigned *last)
+static void choose(const struct search *s, unsigned t, unsigned *first, unsigned *count)
 {
-	double best = 2, sum = s->p[t];
+	double best = 2, sum = s->q[t];
 
-	for (unsigned y = 1; y <= t; y++) {
-		sum += s->p[y - 1];
+	for (unsigned y = 0; y < t; y++) {
+		sum += s->q[(t / 2 + y) % t];
 		if (fabs(sum - 0.5) < best) {
 			best = fabs(sum - 0.5);
-			*first = 0;
-			*last = y;
+			*first = t / 2;
+			*count = y + 1;
 		}
 	}
-	if (t > 1 && s->p[t] + s->p[0] > 1 - DOUBT) {
-		*first = 1;
-		*last = t;
+	if (t > 1 && s->q[t] + s->q[t / 2] > 1 - DOUBT) {
+		*first = t / 2 + 1;
+		*count = t - 1;
 	}
 }
 
 /*
- * Why the row is bad with the node at place t: p[i]: its pair with place i; p[t]: itself; p[t + 1]:
- * it is not, the tests before were wrong. Returns that number; below 0: the tests are spent.
+ * Why the row is bad with the node at place t: q[i]: its pair with place i, or that one before it;
+ * q[t]: itself; q[t + 1]: it is not, the tests before were wrong. Returns that number; below 0: the
+ * tests are spent.
  */
 static int reason_of(struct search *s, unsigned t)
 {
 	double wrong = s->ask->wrong, nodes = s->ask->nodes;
-	unsigned best, first = 0, last = t;
+	unsigned best, first = 0, count = t;
+	bool bad;
 
 	for (unsigned i = 0; i < t; i++)
-		s->p[i] = 2 * s->ask->expected / (nodes * nodes);
-	s->p[t] = s->ask->expected / nodes;
-	s->p[t + 1] = 0;
-	normalize(s->p, t + 1);
-	s->p[t + 1] = s->doubt;
+		s->q[i] = 2 * s->ask->expected / (nodes * nodes);
+	s->q[t] = s->ask->expected / nodes;
+	normalize(s->q, t + 1);
+	for (unsigned i = 0; i <= t; i++)
+		s->q[i] = s->q[i] * s->p[t] + (i < t ? s->p[i] : 0);
+	s->q[t + 1] = before(s->p + t + 1, s->n - t);
 	for (int round = 0; round < ROUNDS_MAX; round++) {
-		best = likeliest(s->p, t + 2);
+		normalize(s->q, t + 2);
+		best = likeliest(s->q, t + 2);
 		/* With one other node alone its pair and the node itself are the same. */
-		if (s->p[best] > 1 - DOUBT || (t == 1 && s->p[2] < DOUBT))
+		if (s->q[best] > 1 - DOUBT || (t == 1 && s->q[2] < DOUBT))
 			return (int)(best < 2 && t == 1 ? 1 : best);
 		if (spent(s))
 			return -1;
-		choose(s, t, &first, &last);
-		s->n_group = 0;
-		for (unsigned i = first; i < last; i++)
-			s->group[s->n_group++] = s->row[i];
+		choose(s, t, &first, &count);
+		for (s->n_group = 0; s->n_group < count; s->n_group++)
+			s->group[s->n_group] = s->row[(first + s->n_group) % t];
 		s->group[s->n_group++] = s->row[t];
-		{
-			bool bad = test_group(s);
+		bad = test_group(s);
+		for (unsigned i = 0; i < t + 2; i++) {
+			bool in = i == t || (i < t && (i + t - first) % t < count);
 
-			for (unsigned i = 0; i < t + 2; i++) {
-				bool in = i == t || (i >= first && i < last);
-
-				s->p[i] *= in == bad ? 1 - wrong : wrong;
-			}
+			s->q[i] *= in == bad ? 1 - wrong : wrong;
 		}
-		normalize(s->p, t + 2);
 	}
 	return -1;
 }
@@ -189,22 +191,29 @@ static void accuse(struct search *s, enum suspect_kind kind, unsigned a, unsigne
 static void leave_row(struct search *s, unsigned place)
 {
 	memmove(s->row + place, s->row + place + 1, (s->n - place - 1) * sizeof(*s->row));
+	memmove(s->p + place, s->p + place + 1, (s->n - place) * sizeof(*s->p));
 	s->n--;
-	s->good -= place < s->good;
 }
 
-/* Whether others of its leaf are bad too: their tests with one that is good. */
-static bool leaf_is_bad(struct search *s, unsigned node)
+/* Whether others of its leaf are bad too: their tests with one that is good. None of them is likely
+ * to stand before it, where the row is good. */
+static bool leaf_is_bad(struct search *s, unsigned t)
 {
-	double odds = 0.1, wrong = s->ask->wrong;
 	const unsigned *leaf = s->ask->leaf;
+	double odds, wrong = s->ask->wrong;
+	unsigned m = 0;
 
-	if (!leaf || !s->good)
+	if (!leaf)
 		return false;
-	for (unsigned i = s->good; i < s->n && odds > DOUBT && odds < 1 / DOUBT && !spent(s); i++) {
-		if (leaf[s->row[i]] != leaf[node] || leaf[s->row[0]] == leaf[node])
+	s->group[0] = s->row[leaf[s->row[t / 2]] == leaf[s->row[t]] ? 0 : t / 2];
+	if (leaf[s->group[0]] == leaf[s->row[t]])
+		return false;
+	while (leaf[s->row[m]] != leaf[s->row[t]])
+		m++;
+	odds = s->p[m] / s->p[t];
+	for (unsigned i = t + 1; i < s->n && odds > DOUBT && odds < 1 / DOUBT && !spent(s); i++) {
+		if (leaf[s->row[i]] != leaf[s->row[t]])
 			continue;
-		s->group[0] = s->row[0];
 		s->group[1] = s->row[i];
 		s->n_group = 2;
 		odds *= test_group(s) ? (1 - wrong) / (wrong + s->ask->expected / s->ask->nodes)
@@ -213,19 +222,24 @@ static bool leaf_is_bad(struct search *s, unsigned node)
 	return odds >= 1 / DOUBT;
 }
 
-static void blame_node(struct search *s, unsigned node)
+/* It, or its leaf, leaves the row. What spoke for a fault before it is known: its own explains the
+ * same tests, and needs no second one. */
+static void blame_node(struct search *s, unsigned t)
 {
-	bool leaf = leaf_is_bad(s, node);
+	unsigned node = s->row[t], from = t;
+	bool leaf = leaf_is_bad(s, t);
+	double again = (1 - without(s, t + 1) / without(s, t)) / s->p[t];
 
-	if (leaf)
-		accuse(s, SUSPECT_LEAF, s->ask->leaf[node], 0);
-	else
-		accuse(s, SUSPECT_NODE, node, 0);
+	accuse(s, leaf ? SUSPECT_LEAF : SUSPECT_NODE, leaf ? s->ask->leaf[node] : node, 0);
+	for (unsigned i = 0; i < t; i++)
+		s->p[i] *= again;
 	for (unsigned i = s->n; i-- > 0;)
 		if (s->row[i] == node || (leaf && s->ask->leaf[s->row[i]] == s->ask->leaf[node])) {
 			s->gone[s->row[i]] = true;
 			leave_row(s, i);
+			from -= i < t;
 		}
+	expect_from(s, from);
 }
 
 /* The first two go to the end, with all others of their leaves: they are told apart where others
@@ -245,7 +259,7 @@ static void rotate(struct search *s)
 			s->row[n++] = x;
 	}
 	memcpy(s->row + n, s->group, s->n_group * sizeof(*s->row));
-	s->good = 0;
+	expect_from(s, 0);
 }
 
 /* Until the row is good. False: the tests are spent. */
@@ -253,8 +267,10 @@ static bool search_row(struct search *s)
 {
 	unsigned turns = s->n / 2;
 
+	memset(s->p, 0, s->good * sizeof(*s->p));
+	expect_from(s, s->good);
 	for (;;) {
-		int t = s->n > 1 ? first_bad(s) : (int)s->n, why;
+		int t = s->n > 1 ? first_bad(s, 1e-3) : (int)s->n, why;
 
 		if (t < 0)
 			return false;
@@ -265,17 +281,22 @@ static bool search_row(struct search *s)
 			turns--;
 			continue;
 		}
-		t = t ? t : 1;
 		why = reason_of(s, (unsigned)t);
-		if (why < 0)
-			return false;
-		/* What the row says is so but for a doubt, and the next look begins there. */
-		s->good = (unsigned)t > s->good ? (unsigned)t : s->good;
+		/* A pair's other end could be what is bad before. */
+		if (why < 0 || (why < t && t != first_bad(s, DOUBT))) {
+			if (why < 0 || spent(s))
+				return false;
+			continue;
+		}
 		if (why == t) {
-			blame_node(s, s->row[t]);
+			blame_node(s, (unsigned)t);
 		} else if (why < t) {
 			accuse(s, SUSPECT_PAIR, s->row[why], s->row[t]);
 			leave_row(s, (unsigned)why);
+			memset(s->p, 0, (size_t)(t - 1) * sizeof(*s->p));
+			expect_from(s, (unsigned)t - 1);
+		} else {
+			s->p[t] *= DOUBT;
 		}
 	}
 	for (unsigned i = 0; i < s->n; i++)
@@ -337,6 +358,7 @@ struct suspects suspects_find(struct arena *a, const struct suspects_ask *ask)
 			    .row = arena_array(a, n + 1, sizeof(unsigned)),
 			    .group = arena_array(a, n + 1, sizeof(unsigned)),
 			    .p = arena_array(a, n + 2, sizeof(double)),
+			    .q = arena_array(a, n + 2, sizeof(double)),
 			    .gone = arena_array(a, n + 1, sizeof(bool)),
 			    .covered = arena_array(a, (size_t)n * n + 1, 1) };
 	bool *left_out = arena_array(a, n + 1, sizeof(bool));

@@ -422,6 +422,7 @@ const struct verb bench_verb = {
 	.answer_size = sizeof(struct bench_answer),
 	.page = bench_page,
 	.head = bench_head,
+	.ranks = bench_by_ranks,
 	.keeps_json = true,
 	.own_process = true,
 };

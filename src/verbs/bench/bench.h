@@ -5,6 +5,7 @@
 
 #include "measure/bench/ranks.h"
 #include "verbs/benches.h"
+#include "verbs/ranks.h"
 
 struct bench_verb_ask {
 	struct ask_texts names;
@@ -44,6 +45,8 @@ struct bench_ranks {
  */
 int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct bench_env *env,
 		      struct bench_ranks *out);
+/* Of what is no collective: how each rank measures its machine; NULL: this process alone. */
+const struct ranks_ask *bench_by_ranks(const void *ask);
 /* Ends the others. */
 void bench_ranks_end(struct bench_ranks *b);
 

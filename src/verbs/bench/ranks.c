@@ -13,6 +13,8 @@
 
 /* What children get to end by themselves. */
 #define LEAVE_S 5.0
+/* How much longer than rank 0 another machine may measure. */
+#define EACH_S 600
 
 static bool is_collective(const char *arg)
 {
@@ -131,6 +133,15 @@ static int join(struct door *d, struct bench_env *env, const struct ranks *ranks
 	return door_fail(d, code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
 }
 
+const struct ranks_ask *bench_by_ranks(const void *ask)
+{
+	static const struct ranks_ask how = { .wait_s = EACH_S };
+	const struct bench_verb_ask *x = ask;
+
+	return x->ranks || x->rank >= 0 || x->local_processes || collectives(&x->names) ? NULL
+											: &how;
+}
+
 int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct bench_env *env,
 		      struct bench_ranks *out)
 {
@@ -139,7 +150,7 @@ int bench_ranks_begin(struct door *d, const struct bench_verb_ask *ask, struct b
 	int code = read_ranks(d, ask, &ranks);
 
 	*out = (struct bench_ranks){ 0 };
-	/* Others in a job measure each for itself. */
+	/* Others are measured by each rank for its machine. */
 	if (code || (!ask->local_processes && (!ranks.ranks || (!n && !ask->ranks))))
 		return code;
 	if (n != ask->names.n)
