@@ -70,7 +70,14 @@ def variable(row, name, note):
     word, _, value = name.partition("=")
     expect(f"{row}: lint does not know {word}", word not in linted("nccl.conf", name + "\n")[1])
     expect(f"{row}: lint knows {word}X", word + "X" in linted("nccl.conf", f"{word}X={value}\n")[1])
+    if "generate nccl" in note:
+        expect(f"{row}: generate nccl sets {word}, as said", (f"export {word}=" in generated()) == ("generate nccl sets it" in note))
     judged(row, note, word, "nccl.conf", lambda v: f"{word}={v}\n")
+
+
+@functools.cache
+def generated():
+    return run("generate", "nccl", "--node", f"a={SPARK}", "--node", f"b={SPARK}", "--format", "shell").out
 
 
 def trainer_key(row, key, note):

@@ -334,8 +334,4 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "sizes are consistent and match NVIDIA's recommendation");
 }
 
-#define NFS                                                                                        \
-	.scope = SCOPE_MOUNT, .select = is_nfs_device, .none = "no NFS mount",                     \
-	.not_when = "no NFS mount found"
-
 #include "look/settings_data_path_rows.h"

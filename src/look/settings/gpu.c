@@ -155,8 +155,6 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 			"firmware setup. Flashing tools are a last resort that can brick a board");
 }
 
-#define GPU .scope = SCOPE_GPU
-
 /* GPU clocks: locks, the boost slider. */
 
 static const long long held_back =
@@ -341,9 +339,6 @@ static void remediate_mem_lock(const struct rule_ctx *q, struct remediations *ou
 /* What may hold a GPU's clock down: application clocks, the power limit, and what it does under
  * load. */
 
-static const long long power_held_back =
-	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
-
 static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -476,12 +471,16 @@ static void working_clock(const struct rule_ctx *q, struct verdict *v)
 	if (util < 80) {
 		v->current = "idle";
 		verdict_na(v, CODE_NEEDS_LOAD, "only the clock of a busy GPU is judged");
-	} else if (g->event_reasons.v & power_held_back)
+	} else if (g->event_reasons.v & held_back & ~EVENT_HW_SLOWDOWN) /* that one has no cause */
 		verdict_na(v, CODE_NO_EFFECT, "limited by power or temperature: see gpu.throttle");
 	else if (now < max * 3 / 4)
-		verdict_fail(v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
-			     "busy and slow without a power or thermal reason: a lock or an "
-			     "application clock limits it");
+		verdict_fail(
+			v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
+			g->event_reasons.v & EVENT_HW_SLOWDOWN
+				? "the hardware slows the busy GPU down without a reason: check "
+				  "power supply, cables and cooling"
+				: "busy and slow without a power or thermal reason: a lock or an "
+				  "application clock limits it");
 	else
 		verdict_pass(v, "the clock is high under load");
 }

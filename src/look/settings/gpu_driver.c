@@ -593,6 +593,4 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "every peer's memory is directly accessible");
 }
 
-#define GPU .health = true, .scope = SCOPE_GPU
-
 #include "look/settings_gpu_driver_rows.h"

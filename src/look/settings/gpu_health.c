@@ -445,9 +445,6 @@ static void recovery(const struct rule_ctx *q, struct verdict *v)
 			     arena_printf(q->a, "the driver requests: %s", g->recovery_action.v));
 }
 
-#define HEALTH .health = true
-#define GPU HEALTH, .scope = SCOPE_GPU
-
 /* Errors that the driver and the links of a GPU count or log. What they are measured by stands in
  * health_limits.rows. */
 
