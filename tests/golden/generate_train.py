@@ -697,6 +697,23 @@ BAD_VALUES = [
     ("hgx-h100", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend trtllm_mla\n", "--attention-backend"),
     ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.7 --cpu-offload-gb 20\n", "--cpu-offload-gb"),
     ("hgx-h100", "s.sh", "export TORCHDYNAMO_DISABLE=1\n", "TORCHDYNAMO_DISABLE"),
+    # Fifteen more, written before they were tried: 13 were named. Of the two, one does no harm (max_steps: 0) and is not here.
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: adamw_torch_fusd\n", "optim"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ngradient_accumulation_steps: 0\n", "gradient_accumulation_steps"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ndataloader_num_workers: 512\n", "dataloader_num_workers"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nweight_decay: 5\n", "weight_decay"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nadam_beta2: 1.5\n", "adam_beta2"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nneftune_noise_alpha: -5\n", "neftune_noise_alpha"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nfp16: true\n", "fp16"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntorch_compile: true\ntorch_compile_mode: max-autotune-fast\n", "torch_compile_mode"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ndeepspeed: 3\n", "deepspeed"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nfsdp_config: 3\n", "fsdp_config"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nreport_to: wandbb\n", "report_to"),
+    ("hgx-h100", "ds.json", '{"zero_optimization": {"stage": 4}, "bf16": {"enabled": true}}', "zero_optimization.stage"),
+    ("hgx-h100", "ds.json", '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}', "fp16.enabled"),
+    ("hgx-h100", "ds.json", '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme"}}}', "zero_optimization.offload_optimizer.device"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.95\n", "--gpu-memory-utilization"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --kv-cache-dtype fp4\n", "--kv-cache-dtype"),
 ]
 # The same names with values that are right, on the machine where another would not be.
 GOOD_VALUES = [
@@ -704,7 +721,7 @@ GOOD_VALUES = [
      "max_grad_norm: 1.0\nwarmup_ratio: 0.03\nsave_steps: 500\nsave_total_limit: 3\nattn_implementation: flash_attention_3\n"
      "torch_compile: true\ntorch_compile_backend: inductor\ntorch_compile_mode: max-autotune\nweight_decay: 0.1\nadam_beta2: 0.95\n"),
     ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: sgd\nlearning_rate: 0.1\nwarmup_steps: 100\n"
-     "sample_packing: true\npreprocessing_num_workers: 16\ndataset_num_proc: 8\n"),
+     "neftune_noise_alpha: 5\nreport_to: wandb\nfsdp_config: fsdp.json\nsample_packing: true\npreprocessing_num_workers: 16\ndataset_num_proc: 8\n"),
     ("dgx-spark", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: sdpa\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 0.05\n"),
     ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdamW", "params": {"lr": 3e-4, "betas": [0.9, 0.95]}}, '
      '"scheduler": {"type": "WarmupDecayLR"}, "gradient_clipping": 1.0, "zero_optimization": {"stage": 3, "overlap_comm": true}}'),
