@@ -188,11 +188,11 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 }
 
 /* Words of the row's texts, a line that a signature fits for ten. */
-static int search_score(struct arena *a, const struct defect_row *one,
-			const struct ask_texts *words, const char *line)
+static int search_score(struct arena *a, const struct defect_row *one, const char *line)
 {
 	json_auto_t *row = defect_row_open(one);
 	struct defect_shown s;
+	char *words = arena_strdup(a, line), *save = NULL;
 	const char *all;
 	int score = 0;
 	json_t *v;
@@ -201,8 +201,8 @@ static int search_score(struct arena *a, const struct defect_row *one,
 	defect_show(a, row, &s);
 	all = arena_printf(a, "%s %s %s %s %s %s", s.id, s.component, s.title, s.symptoms, s.cause,
 			   s.signatures ? s.signatures : "");
-	for (i = 0; i < words->n; i++)
-		score += strlen(words->items[i]) > 2 && strcasestr(all, words->items[i]);
+	for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		score += strlen(w) > 2 && strcasestr(all, w);
 	json_array_foreach(json_object_get(row, "signatures"), i, v) score +=
 		defect_signature_in(json_string_value(v), line) ? 10 : 0;
 	return score;
@@ -220,7 +220,7 @@ static int defects_search_answer(struct door *d, const struct defects_search_ask
 	for (size_t i = 0; i < ask->words.n; i++)
 		line = arena_printf(d->arena, "%s%s%s", line, i ? " " : "", ask->words.items[i]);
 	for (size_t i = 0; i < rows.n; i++) {
-		score[i] = search_score(d->arena, rows.rows[i], &ask->words, line);
+		score[i] = search_score(d->arena, rows.rows[i], line);
 		most = score[i] > most ? score[i] : most;
 	}
 	/* The best, and what is nearly as good. */

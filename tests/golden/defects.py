@@ -81,6 +81,7 @@ def shipped(tmp):
     says("explain", ["defects", "explain", "nccl-arm-cas-gcc9"], 0, "2.29.3", "NVIDIA/nccl")
     refuses("explain what is not known", ["defects", "explain", "nothing"], 2, "nothing")
     says("search", ["defects", "search", "hang", "nccl"], 0, "nccl-arm-cas-gcc9")
+    says("search a line that was pasted", ["defects", "search", "CUDA error: an illegal instruction was encountered"], 0, "vllm-nvfp4-sm12x-illegal")
     refuses("a component that has none", ["defects", "check", "--host", SPARK, "--component", "abacus"], 2, "abacus")
 
 
