@@ -170,7 +170,9 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		if (strcmp(kinds[k].cause, c->row->id) == 0)
 			most += judging_places(j, kinds[k].kind, c) * kinds[k].waits;
-	/* What GPUs do not wait for costs nothing. */
+	/* What GPUs do not wait for costs nothing. Looks with work are not those of saving. */
+	if (strcmp(c->row->id, "checkpoint") == 0)
+		idle = fmax(idle, 1 - j->r->sums[FIGURE_GPU_UTIL].mean);
 	most = isfinite(idle) ? fmin(most, fmax(idle, 0)) : most;
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,

@@ -69,7 +69,7 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 	const struct run_summary *r = j->r;
 	/* Long steps are another matter. */
 	double gaps = watched_long_gaps(r), cpus = cpus_each(r);
-	double idle = (isfinite(gaps) ? gaps : watched_idle(r)) - r->longer.share;
+	double all = isfinite(gaps) ? gaps : watched_idle(r), idle = all - r->longer.share;
 
 	judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 	if (isfinite(idle) && idle > IDLE_MUCH && cpus < CPUS_ASLEEP)
@@ -82,9 +82,9 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 				"the GPUs idle for %.0f %% of the time, while %.1f CPUs are busy "
 				"per GPU: more than launches need, so they also prepare data",
 				100 * idle, cpus);
-	else if (isfinite(idle) && idle < DIAGNOSE_WORTH)
-		judged_set_text(j, out, IS_EXCLUDED, fmax(idle, 0),
-				"the GPUs idle for %.1f %% of the time%s", 100 * fmax(idle, 0),
+	else if (isfinite(all) && all < DIAGNOSE_WORTH)
+		judged_set_text(j, out, IS_EXCLUDED, fmax(all, 0),
+				"the GPUs idle for %.1f %% of the time%s", 100 * fmax(all, 0),
 				isfinite(gaps) ? " in gaps longer than launches cause" : "");
 	else
 		judged_set_text(j, out, IS_UNSEEN, NAN,
