@@ -134,4 +134,5 @@ const struct verb card_verb = {
 	.answer = card_answer_any,
 	.answer_size = sizeof(struct card_answer),
 	.page = card_page_any,
+	.prints = PRINTS_PAGE | PRINTS_QUIET,
 };

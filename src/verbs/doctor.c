@@ -54,8 +54,6 @@ struct doctoring {
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
 
-/* --- looking ---------------------------------------------------------------------------------- */
-
 /* Facts, findings and signs as they are now. */
 static void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f,
 			   struct observations *s)
@@ -182,10 +180,23 @@ static void verb_doctor_look(struct doctoring *g)
 	g->e.own_unkept = own_unkept(g);
 }
 
-/* What this machine has no part for is half as likely: the log may be of another one. */
-static double verb_doctor_fit(const struct examined *x)
+/* What this machine has no part for is half as likely: the log may be of another one. Without a
+ * description: how grave the settings behind what was found are, as check has it. */
+static double verb_doctor_fit(const struct doctoring *g, const struct examined *x)
 {
-	return x->match->probability * (x->state == DOCTOR_NOT_HERE ? 0.5 : 1);
+	double worst = 0;
+
+	if (x->match)
+		return x->match->probability * (x->state == DOCTOR_NOT_HERE ? 0.5 : 1);
+	for (size_t i = 0; i < x->n && x->causes[i].v.likelihood <= CAUSE_LIKELY; i++)
+		for (size_t k = 0; x->causes[i].c->setting && k < g->findings.n; k++) {
+			const struct finding *f = &g->findings.items[k];
+
+			if (f->v.kind == VERDICT_FAIL && f->severity >= worst &&
+			    strcmp(f->s->id, x->causes[i].c->setting) == 0)
+				worst = f->severity + 1;
+		}
+	return worst;
 }
 
 static void examine(struct doctoring *g)
@@ -196,9 +207,9 @@ static void examine(struct doctoring *g)
 		if (g->chosen.matches)
 			g->results[i].match = &g->chosen.matches[i];
 	}
-	for (size_t i = 1; g->chosen.matches && i < g->chosen.n; i++)
-		for (size_t k = i;
-		     k && verb_doctor_fit(&g->results[k]) > verb_doctor_fit(&g->results[k - 1]);
+	for (size_t i = 1; i < g->chosen.n; i++)
+		for (size_t k = i; k && verb_doctor_fit(g, &g->results[k]) >
+						verb_doctor_fit(g, &g->results[k - 1]);
 		     k--) {
 			struct examined t = g->results[k];
 
@@ -536,8 +547,6 @@ static int doctoring_fix(struct doctoring *g)
 	return code;
 }
 
-/* --- the verb --------------------------------------------------------------------------------- */
-
 static const char *diagnosis_proposal(size_t i)
 {
 	DIAGNOSIS_FOR_EACH (d)
@@ -723,8 +732,6 @@ static int list_answer(struct door *d, const void *ask, void *answer)
 	doctor_all(d->arena, answer);
 	return EXIT_CLEAN;
 }
-
-/* --- the questions and the verbs -------------------------------------------------------------- */
 
 /* clang-format off */
 

@@ -182,7 +182,8 @@ static const struct verb check_verb = {
 
 static const struct ask_row repair_ask_rows[] = {
 	JOURNAL_ROWS,
-	{ "force", "discard lines that both files have lost", ASK_FLAG(journal_ask, force) },
+	{ "force", "discard lines that are unreadable in both files",
+	  ASK_FLAG(journal_ask, force) },
 };
 
 static const struct verb repair_verb = {

@@ -368,8 +368,9 @@ static void recommendations_here(struct doc *d, const struct findings *by_profil
 			    (i < def->n && strcmp(def->items[i].v.reason, it->v.reason) == 0))
 				continue;
 			NODE_ROW(d, t, cell_as(STYLE_CODE, profile_name((enum profile_id)p)),
-				 cell(profile_purpose((enum profile_id)p)), cell(it->target),
-				 cell(verdict_name(it->v.kind)), cell(it->v.wanted),
+				 cell(profile_purpose((enum profile_id)p)),
+				 cell(finding_targets(d->arena, it)), cell(check_page_mark(it)),
+				 cell(it->v.wanted),
 				 cell(it->v.kind == VERDICT_FAIL ? it->v.why : it->v.reason));
 		}
 	node_drop_empty(t);

@@ -37,8 +37,8 @@ static const struct ask_row record_ask_rows[] = {
 	  "PyTorch's own profiler, or an installed nsys for the whole run (PATH-nsys.sqlite)",
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
-	  "sample the stacks of COMMAND's Python processes 20 times a second (PATH.stacks), as "
-	  "with --trace; without both, at a rate that costs 1 % of a CPU",
+	  "sample stacks of COMMAND's Python processes 20 times a second into PATH.stacks, as "
+	  "--trace does. The default is a slower rate, which costs 1 % of a CPU",
 	  ASK_FLAG(record_ask, stacks) },
 	{ "no-stacks", "sample no stacks", ASK_FLAG(record_ask, no_stacks) },
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",

@@ -52,9 +52,10 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 	else if (mask & EVENT_SYNC_BOOST)
 		verdict_pass(v, "synchronized with the slowest GPU of its group, as configured");
 	else
-		verdict_pass(v, fact_or(&g->integrated, 0) ? "none reported; limits that a GB10 "
-							     "does not report only show under load"
-							   : "clocks are not throttled now");
+		verdict_pass(v, fact_or(&g->integrated, 0)
+					? "none reported; a GB10 does not report "
+					  "all limits: some only show under load"
+					: "clocks are not throttled now");
 }
 
 /* What takes clocks away for heat or power, each with its counter. Software slows down first, at a

@@ -241,7 +241,9 @@ static void bench_page_sources(struct doc *d, const struct record *r, const char
 			if (c->series[k].band.known)
 				bands = collect(d->arena, bands, c->series[k].band.source);
 	}
-	node_bullet(d, list, cell_printf(d, STYLE_MUTED, "limit: %s", limits));
+	node_bullet(d, list,
+		    cell_printf(d, STYLE_MUTED,
+				str_starts(limits, "unknown") ? "limit %s" : "limit: %s", limits));
 	if (*bands)
 		node_bullet(d, list, cell_printf(d, STYLE_MUTED, "usual band: %s", bands));
 }

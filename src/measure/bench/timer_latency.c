@@ -352,8 +352,8 @@ static struct bench_limit idle_limit(const struct bench_env *env, const struct b
 		};
 	return (struct bench_limit){
 		.source = arena_printf(env->a,
-				       "unknown: the driver's table gives %lld us to leave the "
-				       "deepest enabled state, %s; timer and scheduler are added",
+				       "unknown: the driver states %lld us to leave the deepest "
+				       "enabled state, %s, without timer and scheduler",
 				       deepest->latency.v, fact_text(&deepest->name, "?"))
 	};
 }

@@ -6,8 +6,6 @@
 #include "measure/doctor/rule.h"
 #include "knowledge/nccl_vars.h"
 
-/* --- what the load test found ----------------------------------------------------------------- */
-
 /* The verdict that the load test gave a GPU, "healthy" when all are; NULL: it gave none. */
 static const char *load_verdict(const struct rule_facts *e, const char **text)
 {
@@ -100,8 +98,6 @@ static void doctor_gpu_slow(const struct rule_facts *e, struct judged *out)
 		out->likelihood = CAUSE_LIKELY;
 }
 
-/* --- link ------------------------------------------------------------------------------------- */
-
 /* Of the GPUs themselves: a disk's or an adapter's link slows none. */
 static bool is_gpu(const struct machine *m, const char *pci)
 {
@@ -141,8 +137,6 @@ static void gpu_copies(const struct rule_facts *e, struct judged *out)
 	else
 		rule_by_band(e, TEST_GPU_COPY, out);
 }
-
-/* --- broken ----------------------------------------------------------------------------------- */
 
 /* The setting knows the numbers that are of hardware; the rest are lines of programs. */
 static void doctor_gpu_xid(const struct rule_facts *e, struct judged *out)

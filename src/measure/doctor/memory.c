@@ -5,8 +5,6 @@
 
 #include "measure/doctor/rule.h"
 
-/* --- fabric ----------------------------------------------------------------------------------- */
-
 /*
  * One thread of a GB10 reads 92 GB/s with the fabric ramped up and 32 without (owners of NixOS and
  * NVIDIA's kernel, 2026); a triad moves less than reads do, so that the line is drawn well below.

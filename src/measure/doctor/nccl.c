@@ -6,9 +6,6 @@
 #include "measure/doctor/rule.h"
 #include "knowledge/nccl_vars.h"
 
-/* --- over sockets
- * ----------------------------------------------------------------------------------
- */
 static void no_device(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->m->net.rdma.n) {
@@ -64,9 +61,6 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 		    !known && none == CAUSE_POSSIBLE ? "; names may differ in a container" : "");
 }
 
-/* --- which NCCL
- * --------------------------------------------------------------------------------------
- */
 static const char *system_nccl(const struct rule_facts *e)
 {
 	LIST_FOR_EACH (struct library, l, &e->m->software.libraries)
@@ -148,9 +142,6 @@ static void stale_conf(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "no visible nccl.conf has settings");
 }
 
-/* --- a ring of four
- * -------------------------------------------------------------------------------------
- */
 static void diagonal(const struct rule_facts *e, struct judged *out)
 {
 	const struct observed_var *v = var_of(e, "NCCL_ALGO");
@@ -167,9 +158,6 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 			    "the cabling between machines is not visible from one machine");
 }
 
-/* --- between nodes
- * ----------------------------------------------------------------------------------------
- */
 static void forced(const struct rule_facts *e, struct judged *out)
 {
 	verdict_set(e, out, CAUSE_EXCLUDED, "no visible variable forces an algorithm or a path");

@@ -5,8 +5,6 @@
 
 #include "measure/doctor/rule.h"
 
-/* --- the wrong interface ---------------------------------------------------------------------- */
-
 /* The first name of "=a:1,b" or "^a", and whether it excludes. */
 static const char *first_name(struct arena *a, const char *list, bool *excludes)
 {
@@ -113,9 +111,6 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 	}
 }
 
-/* --- forwarding
- * ------------------------------------------------------------------------------------
- */
 /* Two cables with networks of their own: a machine of a ring. The halves of one port are one. */
 static bool stands_between(const struct machine *m)
 {
@@ -179,8 +174,6 @@ static void flux(const struct rule_facts *e, struct judged *out)
 			    "own addresses",
 			    out->text);
 }
-
-/* --- TCP -------------------------------------------------------------------------------------- */
 
 /* The third figure of "4096 16384 4194304", as the setting's finding shows it; 0: not seen. */
 static double largest_of(const struct finding *f)

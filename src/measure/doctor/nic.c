@@ -95,8 +95,6 @@ static void unplugged(const struct rule_facts *e, struct judged *out)
 		out->likelihood = CAUSE_POSSIBLE;
 }
 
-/* --- MTU -------------------------------------------------------------------------------------- */
-
 static bool has_mtu(const struct rule_facts *e, const struct nic *n)
 {
 	return is_data_port(e->m, n) && is_up(n) && seen_ok(&n->mtu.f);

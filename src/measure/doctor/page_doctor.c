@@ -212,6 +212,25 @@ static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
 			doctor_page_one(d, v, &v->items[i]);
 }
 
+/* What check says beside: a setting to fix need not be a symptom. */
+static void doctor_page_settings(struct doc *d, const struct doctor_view *v)
+{
+	const struct finding *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; !v->named && !v->m->partial && i < v->e->findings->n; i++) {
+		const struct finding *f = &v->e->findings->items[i];
+
+		if (f->v.kind != VERDICT_FAIL)
+			continue;
+		first = n++ && first->severity >= f->severity ? first : f;
+	}
+	if (n)
+		doc_text(d, "\"%s\" lists %zu setting%s to fix; the first is %s.",
+			 machine_command(d->arena, v->m, false, "check"), n, PLURAL(n),
+			 first->s->id);
+}
+
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 {
 	struct doc *d = doc_new(a);
@@ -244,6 +263,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
 	fixes(d, v);
+	doctor_page_settings(d, v);
 	not_tested(d, v);
 	doctor_page_others(d, v, DOCTOR_FINE, "Tested and OK");
 	if (v->all)

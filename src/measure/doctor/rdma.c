@@ -192,9 +192,6 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 			    total);
 }
 
-/* --- connecting
- * -----------------------------------------------------------------------------------
- */
 static void pinned(const struct rule_facts *e, struct judged *out)
 {
 	const struct observed_var *v = var_of(e, "NCCL_IB_GID_INDEX");
@@ -235,9 +232,6 @@ static void leg(const struct rule_facts *e, struct judged *out)
 		    "each cable");
 }
 
-/* --- unsteady
- * ---------------------------------------------------------------------------------------
- */
 static void negotiates(const struct rule_facts *e, struct judged *out)
 {
 	const struct observed_var *v = var_of(e, "NCCL_IB_ECE_ENABLE");

@@ -53,8 +53,6 @@ const struct result_shape doctor_list_result = {
 	.shape = &doctor_list_shape, .list = "diagnoses", .no_time = true,
 };
 
-/* --- doctor --- */
-
 static const struct shape_row doctor_summary_rows[] = {
 	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
 	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },

@@ -57,9 +57,11 @@ const struct finding *finding_of(const struct rule_facts *e, const char *setting
 /* "gpu0: 611 MHz: low clock ..." */
 static const char *finding_text(const struct rule_facts *e, const struct finding *f)
 {
+	const char *now = f->v.current && !str_starts(f->v.reason, "is ") ? f->v.current : "";
+
 	return arena_printf(e->a, "%s%s%s%s%s", f->target ? f->target : "",
-			    f->target && *f->target ? ": " : "", f->v.current ? f->v.current : "",
-			    f->v.current && *f->v.current ? "; " : "", f->v.reason);
+			    f->target && *f->target ? ": " : "", now, *now ? "; " : "",
+			    f->v.reason);
 }
 
 /* Not judged because somebody has to do something first: that is no "not here". */
@@ -139,8 +141,6 @@ void rule_on_functions(const struct rule_facts *e, const char *setting, function
 	else
 		verdict_set(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
 }
-
-/* --- tests ------------------------------------------------------------------------------------ */
 
 const struct record_case *next_case(const struct rule_facts *e, const char *bench, const char *name,
 				    size_t *at)
@@ -225,8 +225,6 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 			return;
 	}
 }
-
-/* --- signs ------------------------------------------------------------------------------------ */
 
 const struct observed_var *var_of(const struct rule_facts *e, const char *name)
 {

@@ -5,8 +5,6 @@
 #include "knowledge/health.h"
 #include "measure/doctor/rule.h"
 
-/* --- known defects, crashes ---------------------------------------------------------------------
- */
 static void known_here(const struct rule_facts *e, struct judged *out)
 {
 	rule_by_defects(e, NULL, out);

@@ -77,8 +77,6 @@ static int path_take(struct arena *a, const struct machine *m, const char *peer,
 	return 0;
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
-
 /* Less would take memory that running programs may need. */
 enum { SPARE_KB = 2 << 20, BUSY_PERCENT = 20 };
 

@@ -133,8 +133,8 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 	if (l->on->nccl && version_order(l->on->nccl, "2.21") < 0) {
 		lint_add(l, LINT_NOTE, "gid-pinned", v->line, v->name, "NCCL 2.21 or later",
 			 known_var(v->name)->source,
-			 "%s=%.20s: %s is %s, which cannot find the index itself; indexes change "
-			 "with the addresses",
+			 "%s=%.20s: indexes change with the addresses, but %s is %s and cannot "
+			 "find the index itself",
 			 v->name, v->value, l->on->nccl_from, l->on->nccl);
 		return;
 	}

@@ -18,15 +18,17 @@ static void predict_page_figure_row(struct doc *d, struct node *t, const char *n
 				    const struct prediction *p, int measure)
 {
 	const struct spread *s = p->spread[measure];
+	bool again = t->n_rows && strcmp(name, "TPOT") != 0 && s == p->spread[1];
 	struct cell *c = node_row(d, t);
 
 	c[0] = cell(name);
 	c[1] = cell_as(STYLE_STRONG, value);
 	c[2] = cell(arena_printf(d->arena, "%s to %s", low, high));
-	c[3] = s && s->rows
+	c[3] = again ? cell_as(STYLE_MUTED, "as TPOT")
+	       : s && s->rows
 		       ? cell_printf(d, STYLE_MUTED, "%d measurements of %d model%s, %s", s->rows,
 				     s->families, PLURAL(s->families), p->whose[measure])
-		       : cell_as(STYLE_MUTED, "guess: no such measurement");
+		       : cell_as(STYLE_MUTED, "no such measurement: interval assumed");
 }
 
 static void predict_page_figures(struct doc *d, const struct prediction *p)

@@ -79,7 +79,7 @@ static void choose_way(struct arena *a, const struct train_options *w, struct tr
 			   arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
 					train_recompute_names[q->recompute],
 					q->recompute == TRAIN_KEEP_ALL ? "training fits without it"
-					: done ? "less sharding does not fit"
+					: done ? "with less sharding it does not fit"
 					       : "does not fit even with this"));
 }
 

@@ -85,8 +85,6 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 		persist_refuse(row, "the device is unknown");
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
-
 /* A value "NAME=VALUE" is that of the other one of a pair. */
 static const char *persist_make_sysctl_line(struct arena *a, const struct machine *m,
 					    const struct persist_entry *row, const char **why)

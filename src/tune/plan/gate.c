@@ -227,8 +227,6 @@ static const char *out_of_bounds(struct gates *g, const struct change *c)
 	return why;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
-
 /* Isolation that leaves nobody to do the kernel's own work. See kernel-parameters: isolcpus,
  * nohz_full, rcu_nocbs. */
 

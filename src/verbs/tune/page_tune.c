@@ -65,7 +65,7 @@ static void job(struct doc *d, const struct tuning *t)
 			used = arena_printf(d->arena, "%s%s%s (%s)", used ? used : "",
 					    used ? ", " : "", t->uses[i].name, t->uses[i].seen);
 	node_pair(d, pairs, "Job", cell_as(STYLE_CODE, t->g.proof.window.name));
-	node_pairf(d, pairs, "Uses", "%s", used ? used : "no resource that a setting affects");
+	node_pairf(d, pairs, "Uses", "%s", used ? used : "nothing that a setting affects");
 	node_pairf(d, pairs, "Before", "%s, +- %.1f %% from run to run, %zu runs%s",
 		   figure_text(d->arena, t, t->before), 100 * t->spread, t->n_runs,
 		   t->cold ? arena_printf(d->arena, ", %zu of them with cold caches", t->cold)
