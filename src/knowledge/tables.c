@@ -174,9 +174,11 @@ static const struct row_column model_columns[] = {
 		  .meaning = "KV heads of sliding-window layers; not given: kv_heads"),
 	ROW_COUNT(M, a.window_head_dim, "window_head_dim", .max = 65536,
 		  .meaning = "head dimension of sliding-window layers; not given: head_dim"),
-	ROW_COUNT(M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
-		  .meaning = "layers with full attention; not given: all layers of no other kind; "
-			     "-1: none"),
+	ROW_COUNT(
+		M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
+		.meaning =
+			"layers with full attention; if missing: all layers without another kind; "
+			"-1: none"),
 	ROW_COUNT(M, a.kv_shared_layers, "kv_shared_layers", .max = 4096,
 		  .meaning = "layers that reuse the KV cache of an earlier layer"),
 	ROW_COUNT(M, a.cross_layers, "cross_layers", .max = 4096,
