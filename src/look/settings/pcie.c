@@ -50,6 +50,24 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 		pcie_mbs(best->speed_mts, best->width) / 1000);
 }
 
+/* Whether a width or speed of the link, or the most that its device can, is not known. */
+static bool is_link_unseen(const struct rule_ctx *q, struct verdict *v,
+			   const struct pci_function *p)
+{
+	const struct fact_int *f = !seen_ok(&p->width.f)       ? &p->width
+				   : !seen_ok(&p->max_width.f) ? &p->max_width
+				   : !seen_ok(&p->speed_mts.f) ? &p->speed_mts
+							       : &p->max_speed_mts;
+
+	if (seen_ok(&f->f))
+		return false;
+	verdict_unseen(q, v, &f->f,
+		       fact_is(&p->runtime_status, "suspended")
+			       ? "the device is suspended: its link is not judged"
+			       : NULL);
+	return true;
+}
+
 static void link(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *up = machine_pci(q->m, p->parent);
@@ -65,13 +83,8 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 			   "a placeholder: this GPU accesses memory over NVLink-C2C");
 		return;
 	}
-	if (!seen_ok(&p->width.f) || !seen_ok(&p->max_width.f)) {
-		verdict_unseen(q, v, seen_ok(&p->width.f) ? &p->max_width.f : &p->width.f,
-			       fact_is(&p->runtime_status, "suspended")
-				       ? "the device is suspended: its link is not judged"
-				       : NULL);
+	if (is_link_unseen(q, v, p))
 		return;
-	}
 	if (width == 0 || speed == 0) {
 		verdict_na(v, CODE_VIRTUAL,
 			   "the link reads 0: a virtual function or a virtual machine's device");
