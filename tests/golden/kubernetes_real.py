@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -98,7 +99,7 @@ def rights():
     expect("healthy again", once("n1", "--taint", "NoSchedule").code == 0 and taints("n1") == ["another"], node("n1")["spec"])
     asked = {(verb, what) for verb, what, code in lab.requests() if code in (200, 201)}
     granted = set()
-    for f in ("rbac.yaml", "taint/rbac.yaml"):
+    for f in ("base/rbac.yaml", "taint/rbac.yaml"):
         for d in yaml.safe_load_all((manifests / f).read_text()):
             granted |= {(v, r) for rule in d.get("rules", []) for r in rule["resources"] for v in rule["verbs"]}
     expect("the rights are those that are used", asked == granted, (asked, granted))
@@ -227,6 +228,37 @@ def gone():
     expect("everything of it is deleted", p.returncode == 0 and p.stdout.count("deleted") == len(p.stdout.splitlines()), (p.stdout, p.stderr))
 
 
+def charted(clients):
+    """Every folder of the manifests is one that today's kubectl takes; the chart makes the same, installs and goes."""
+    def ran(*words):
+        return subprocess.run([clients / "helm/helm", "--kubeconfig", lab.dir / "admin.conf", *words], capture_output=True, text=True, timeout=120,
+                              env={"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+
+    def made(*values):
+        p = ran("template", "gputune", chart, "-n", "kube-system", *(w for v in values for w in ("--set", v)))
+        return {(d["kind"], d["metadata"]["name"], d["metadata"].get("namespace")): d for d in yaml.safe_load_all(p.stdout) if d}
+
+    def wanted(path):
+        p = subprocess.run([clients / "kubectl/kubectl", "kustomize", path], capture_output=True, text=True, timeout=120)
+        expect(f"kubectl kustomize {path.name}", p.returncode == 0, p.stderr)
+        return {(d["kind"], d["metadata"]["name"], d["metadata"].get("namespace")): d for d in yaml.safe_load_all(p.stdout) if d}
+
+    for name in ("tune", "qualify"):
+        wanted(manifests / name)
+    chart = manifests / "helm"
+    p = ran("lint", "--strict", chart)
+    expect("helm lint", p.returncode == 0 and "0 chart(s) failed" in p.stdout, (p.stdout, p.stderr))
+    expect("the chart makes what kustomize makes", made() == wanted(manifests))
+    expect("and with a taint", made("taint=NoSchedule") == wanted(manifests / "taint"))
+    one = made("image.repository=here/gputune", "image.tag=1", "interval=60s", "only=gpu.xid")[("DaemonSet", "gputune", "kube-system")]
+    c = one["spec"]["template"]["spec"]["containers"][0]
+    expect("values are in place", c["image"] == "here/gputune:1" and c["args"][3] == "60s" and c["args"][-2:] == ["--only", "gpu.xid"], c)
+    p = ran("install", "gputune", chart, "-n", "kube-system", "--set", "taint=NoExecute")
+    expect("helm installs it", p.returncode == 0 and lab.call("GET", "/apis/apps/v1/namespaces/kube-system/daemonsets/gputune")[0] == 200, p.stderr)
+    p = ran("uninstall", "gputune", "-n", "kube-system")
+    expect("and takes it away", p.returncode == 0 and lab.call("GET", "/apis/apps/v1/namespaces/kube-system/daemonsets/gputune")[0] == 404, p.stderr)
+
+
 try:
     installed()
     rights()
@@ -235,6 +267,12 @@ try:
     lifelong()
     thousand(int(sys.argv[-1]) if sys.argv[-1].isdigit() else 20)
     gone()
+    lab.kubectl("delete", "-f", manifests / "taint/rbac.yaml")
+    clients = kube_lab.clients(pathlib.Path(bin_).parent / "clients")
+    if clients:
+        charted(clients)
+    else:
+        skip("today's kubectl and Helm", "npm's package with them cannot be had")
 finally:
     lab.end()
 end_suite()

@@ -88,6 +88,22 @@ def what_is_kept():
     refuses("no such machine", ["since", "30", "--db", db, "--machine", "n9"], 2, "no machine is called n9")
 
 
+def what_is_compact():
+    """Of a healthy machine --compact leaves the empty list out: neither the history nor a fleet takes that for half a result."""
+    at, lines = folder / "compact.db", []
+    for verb in ("check", "status", "verify"):
+        one = head(verb, "n1", T0)
+        lines.append("n1: " + json.dumps(one) + "\n")
+        j = add(one, at=at)
+        expect(f"a compact {verb}", j.get("documents") == 1 and j.get("facts", 0) > 0, j)
+        del one["exit_code"]
+        add(one, at=at, code=5, words=["the result has no"])
+    p = start(gputune, "fleet", "-", "--format", "json", stdin=-1)
+    out, err = p.communicate("".join(lines), timeout=60)
+    j = json.loads(out)
+    expect("and a fleet of it", p.returncode == 0 and j["summary"]["results"] == 3 and not j["unreadable"], (out, err))
+
+
 def what_is_refused():
     before = rows("select count(*) from fact")
     add(check("n2", T0), prefix="n1", code=5, words=("sent by n1, but the result names n2",))
@@ -294,6 +310,7 @@ if len(sys.argv) > 2:
     large(int(sys.argv[2]), int(sys.argv[3]))
     end_suite()
 what_is_kept()
+what_is_compact()
 what_is_refused()
 what_is_no_history()
 fleet = what_it_cost()

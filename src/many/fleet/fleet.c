@@ -104,6 +104,7 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 {
 	struct fleet_store *st = f->store;
 	const char *schema;
+	const json_t *list;
 	json_error_t why;
 	int kind;
 
@@ -116,6 +117,7 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
 	schema = json_string_value(json_object_get(*frame, "schema"));
 	kind = schema ? fleet_kind_of(schema) : FLEET_SCHEMAS;
+	list = json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows");
 	if (!schema)
 		err_set(e, -EINVAL, "no schema: not a result of gputune");
 	else if (kind >= FLEET_HOST)
@@ -125,7 +127,8 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 			schema);
 	else if (kind != (int)st->kind)
 		err_set(e, -EINVAL, "the key \"schema\" is not the first one");
-	else if (!json_is_array(json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows")))
+	/* --compact leaves an empty one out. */
+	else if (list ? !json_is_array(list) : !json_object_get(*frame, "exit_code"))
 		err_set(e, -EINVAL, "the list of %s is missing",
 			kind == FLEET_CHECK ? "findings" : "rows");
 	else if (!json_is_object(json_object_get(*frame, "host")))

@@ -116,6 +116,12 @@ static void fleet_page_states(struct doc *d, const struct fleet *f, bool all)
 	}
 }
 
+/* Figures are all that it is about. */
+static bool only_measured(const struct fleet *f)
+{
+	return f->n_benches && f->n_groups == 1 && !fleet_checked(f->groups[0]->machines[0]);
+}
+
 /* Between the others and the nearest of a second state. */
 static double fleet_page_split_of(const struct fleet_bench *b)
 {
@@ -189,8 +195,7 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 		chart_add_spread(d, &s);
 		drawn++;
 	}
-	/* Where nothing else was asked for, they are what it is about. */
-	if (how->all || (f->n_groups == 1 && !fleet_checked(f->groups[0]->machines[0])))
+	if (how->all || only_measured(f))
 		shape_list_table(d, "All figures", fleet_result.shape, "benches", f);
 	doc_section_end(d);
 }
@@ -260,11 +265,6 @@ static const char *plural(struct arena *a, size_t n, const char *noun)
 	return arena_printf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
 }
 
-static const char *plural_verb(struct arena *a, size_t n)
-{
-	return arena_printf(a, n == 1 ? "%zu setting differs" : "%zu settings differ", n);
-}
-
 static void fleet_page_summary(struct doc *d, const struct fleet *f)
 {
 	struct arena *a = d->arena;
@@ -274,7 +274,15 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 		bad += f->groups[i]->n_bad ? f->groups[i]->n : 0;
 		checked += fleet_checked(f->groups[i]->machines[0]) ? f->groups[i]->n : 0;
 	}
-	if (f->n)
+	if (only_measured(f))
+		doc_verdict(d, f->n_bench_outliers ? STYLE_WARN : STYLE_GOOD,
+			    f->n_bench_outliers
+				    ? arena_printf(a, "%s among %s",
+						   plural(a, f->n_bench_outliers, "outlier"),
+						   plural(a, f->n, "machine"))
+				    : "No machine is an outlier",
+			    NULL);
+	else if (f->n)
 		doc_verdict(d,
 			    bad	      ? STYLE_BAD
 			    : checked ? STYLE_GOOD
@@ -293,10 +301,7 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 	if (f->n_benches)
 		doc_text(d, "%s measured; %s far from %s peers in at least one.",
 			 plural(a, f->n_benches, "figure"),
-			 arena_printf(a,
-				      f->n_bench_outliers == 1 ? "%zu machine lies"
-							       : "%zu machines lie",
-				      f->n_bench_outliers),
+			 plural(a, f->n_bench_outliers, "machine"),
 			 f->n_bench_outliers == 1 ? "its" : "their");
 	if (f->replaced)
 		doc_text(d,
@@ -387,8 +392,8 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 		return;
 	}
 	if (f->n_between && !how->between)
-		doc_text(d, "%s exist only between platforms; --all shows them.",
-			 plural_verb(d->arena, f->n_between));
+		doc_text(d, "%s only between platforms; --all shows more.",
+			 plural(d->arena, f->n_between, "difference"));
 	t = DOC_TABLE(d, NULL, "Setting", ">Machines", "~Answer", "~Which");
 	for (size_t s = 0; s < f->n_subjects; s++)
 		if (f->subjects[s]->differs || (how->between && f->subjects[s]->between))
@@ -543,7 +548,8 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 		doc_text(d, "%s in %s.", plural(a, f->verdicts, "verdict"),
 			 plural(a, f->files, "ledger"));
 	if (f->n) {
-		groups(d, f, how);
+		if (!only_measured(f))
+			groups(d, f, how);
 		if (f->n > 1)
 			differences(d, f, how);
 		outliers(d, f, how);

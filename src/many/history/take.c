@@ -226,7 +226,8 @@ static int take_document(struct take *k, const json_t *j, const struct read_from
 	if (!schema || i == DOCUMENTS)
 		return err_set(e, -EINVAL, "this version cannot add results of schema %.64s",
 			       schema ? schema : "JSON without a schema");
-	if (!json_object_get(j, documents[i].list))
+	/* --compact leaves an empty list out. */
+	if (!json_object_get(j, documents[i].list) && !json_object_get(j, "exit_code"))
 		return err_set(e, -EINVAL, "the result has no %s", documents[i].list);
 	name = read_machine(j, from, e);
 	if (!name || time_of(k, j, e))
