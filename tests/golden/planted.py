@@ -8,8 +8,9 @@
 import json
 import re
 import sys
+import tarfile
 
-from common import end_suite, expect, run
+from common import end_suite, expect, machines, run, scratch
 from node import DEVICES, Node, capability
 
 CPU = "/sys/devices/system/cpu"
@@ -449,6 +450,21 @@ FIFTH = [
     (D, "no scheduler on a disk that turns", "disk.scheduler", "sda", "fail", file("/sys/block/sda/queue/scheduler", "[none] mq-deadline bfq")),
 ]
 
+# Machines that are there as a tar alone.
+GX10, B200, OEM = "gx10", "hgx-b200", "dgx-spark-oem"
+PACKED = [
+    (GX10, "half the lanes of one half", "pcie.link", "0002:01:00.0", "fail", lambda n: None),
+    (GX10, "all lanes", "pcie.link", "0002:01:00.0", "pass", lanes("0002:01:00.0", "0002:01:00.1", "0002:00:00.0", width=4)),
+    (B200, "ib_umad is not loaded", "service.nvlink-subnet-manager", "", "fail", without_module("ib_umad")),
+    (B200, "the fabric's manager is stopped", "service.fabric-manager", "", "fail", lambda n: n.gone(f"{GUARDS}/nvidia-fabricmanager.service")),
+    (B200, "an NVLink at half its speed", "gpu.nvlink-speed", "gpu2", "fail", gpu(2, **{"FieldValues(NVLINK_GET_SPEED,3)": 26562})),
+    (B200, "the proprietary module on Blackwell", "gpu.driver-flavour", "", "fail", PROPRIETARY),
+    (B200, "a fabric in progress", "gpu.fabric", "gpu1", "fail", gpu(1, GpuFabricInfo__state=2)),
+    (B200, "a power limit of 700 W", "gpu.power-limit", "gpu4", "fail", gpu(4, PowerManagementLimit=700000)),
+    (OEM, "2 % of memory available", "memory.available", "", "fail", meminfo(MemAvailable=2500000, MemFree=2400000, Cached=100000),
+     "memory.dirty-ratio memory.dirty-background-ratio memory.guard"),
+]
+
 # Machine, fact, object, the row that judges it (None: none does), what is used, what is not, how.
 TWICE = [
     (B, "pci.width", "0000:03:00.0", "pcie.link", "16", "8", gpu(0, CurrPcieLinkWidth=8)),
@@ -515,11 +531,21 @@ def twice(n, fact, name, row, used, other, how):
     n.mend()
 
 
+def unpacked(name):
+    """A captured machine that is a tar, as a folder."""
+    folder = scratch("unpacked")
+    with tarfile.open(machines / f"{name}.tar") as tar:
+        tar.extractall(folder)
+    return folder
+
+
 def main():
     every = "all" in sys.argv[2:]
     nodes = {m: Node(f"planted-{m}", machine=m) for m in (A, B, C, D)}
+    if every:
+        nodes |= {m: Node(f"planted-{m}", machine=unpacked(m)) for m in (GX10, B200, OEM)}
     base = {m: failing(n.check("--all")[1]) for m, n in nodes.items()} if every else {}
-    for plant in PLANTS + (LATER + FRESH + FIFTH if every else []):
+    for plant in PLANTS + (LATER + FRESH + FIFTH + PACKED if every else []):
         judge(nodes[plant[0]], base, plant, every)
     for machine, *plant in TWICE:
         twice(nodes[machine], *plant)
