@@ -519,7 +519,7 @@ static void test_memory(void **state)
 		  "{'memory': {'memlock_bytes': 65536, 'total_kb': 1000000}, 'net': {'rdma': "
 		  "[{'name': 'mlx5_0/1'}]}}",
 		  NULL,
-		  "hand: \"gputune persist install --only memory.memlock\"",
+		  "hand: \"sudo gputune persist install --only memory.memlock\"",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 	};
