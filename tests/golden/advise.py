@@ -189,14 +189,15 @@ def sweeps():
         p = predict("--model", "Qwen3-30B-A3B", "--on", "h200 x4", "--weights", x["weights"], "--kv", x["kv"], "--tp", x["tp"], "--batch",
                     x["batch"], "--prompt", "1000", "--chunk", int(x["chunk"]), *(["--draft", x["draft"]] if x["draft"] else []))
         expect("a point is a prediction", abs(p["tpot_ms"]["value"] / x["outcome"]["tpot_ms"] - 1) < 1e-6, (p["tpot_ms"], x))
-    # Nothing outside the front is better: a smaller sweep inside the larger one cannot beat it.
+    # Nothing outside the front is better: a smaller sweep inside the larger one cannot beat it, as far as a simulation of some hundred requests
+    # says the same as the estimate that chose what is simulated.
     small = ask(*[a.replace("bf16,fp8,int4", "fp8") for a in SWEEP], schema="sweep")
     for f, g in zip(j["fronts"], small["fronts"]):
         for x in g["points"]:
             o = x["outcome"]
             expect("a part does not beat the whole", any(
-                y["latency_ms"] <= x["latency_ms"] and y["outcome"]["throughput_tok_s"] >= o["throughput_tok_s"] and
-                y["outcome"]["memory_all_bytes"] <= o["memory_all_bytes"] for y in f["points"]), x)
+                y["latency_ms"] <= 1.03 * x["latency_ms"] and y["outcome"]["throughput_tok_s"] >= .97 * o["throughput_tok_s"] and
+                y["outcome"]["memory_all_bytes"] <= 1.03 * o["memory_all_bytes"] for y in f["points"]), x)
     j = ask(*SWEEP, "--goal", "first-token", schema="sweep")
     expect("first token", j["latency"] == "ttft_ms" and all(x["latency_ms"] == x["outcome"]["ttft_ms"] for f in j["fronts"] for x in f["points"]))
     code, out, err = run(*SWEEP)

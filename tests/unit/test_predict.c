@@ -651,7 +651,8 @@ static void test_layout(void **state)
 		const char *on;
 		int tp, pp;
 	} cases[] = { { "h100 x16", 8, 2 }, { "2x hgx-h100", 8, 2 }, { "h100 x3", 2, 1 },
-		      { "2x gb10", 2, 1 },  { "gb200 x8", 8, 1 },    { "h100 nvl x4", 4, 1 } };
+		      { "2x gb10", 2, 1 },  { "gb200 x8", 8, 1 },    { "h100 nvl x4", 4, 1 },
+		      { "gb200 x72", 8, 1 } };
 	struct arena a = { 0 };
 	struct prediction p;
 	double gpu, claim;
@@ -868,7 +869,51 @@ static void test_schedule(void **state)
 	(void)state;
 }
 
-/* Both a rate and a number of users: refused. */
+/* One token reaches what it chooses, many reach all, and fewer the more unevenly they choose. */
+static void test_experts(void **state)
+{
+	const struct arch a = { .experts = 64, .top = 4 };
+
+	close_to("one token", arch_experts_reached(&a, 1, 0.5), 4 / 64.0, 1e-9);
+	close_to("less than one", arch_experts_reached(&a, 0.2, 0.5), 4 / 64.0, 1e-9);
+	close_to("even", arch_experts_reached(&a, 40, 1), 1 - pow(1 - 4 / 64.0, 40), 1e-3);
+	assert_true(arch_experts_reached(&a, 1e9, 0.7) > 0.999);
+	for (double n = 2; n < 1e4; n *= 3) {
+		assert_true(arch_experts_reached(&a, n, 0.4) < arch_experts_reached(&a, n, 0.8));
+		assert_true(arch_experts_reached(&a, n, 0.4) <
+			    arch_experts_reached(&a, 3 * n, 0.4));
+	}
+	close_to("no experts", arch_experts_reached(&(struct arch){ 0 }, 7, 0.5), 1, 1e-9);
+	(void)state;
+}
+
+/* A step with prompts reads the weights once: decoding beside them costs less than by itself. */
+static void test_one_pass(void **state)
+{
+	static const char *const engines[] = { "vllm", "sglang" };
+	struct arena a = { 0 };
+	struct prediction p[2];
+	double beside[2];
+
+	for (int i = 0; i < 2; i++) {
+		ask(&a,
+		    (struct infer_options){ .model = "llama-3.3-70b",
+					    .on = "h200 x2",
+					    .batch = 32,
+					    .prompt = 4000,
+					    .output = 100,
+					    .engine = engines[i] },
+		    &p[i]);
+		beside[i] = (p[i].tpot.value - p[i].served.step) / p[i].prompt.total;
+	}
+	/* With SGLang they wait for all of the others' prompts, 31 in 100 tokens. */
+	assert_true(beside[1] > 0.2 && beside[1] < 0.4);
+	assert_true(beside[0] > 0.15 && beside[0] < 0.32);
+	arena_free(&a);
+	(void)state;
+}
+
+/* Both a rate and a number of users: refused; so is a release that is none. */
 static void test_rate_or_users(void **state)
 {
 	struct arena a = { 0 };
@@ -880,6 +925,9 @@ static void test_rate_or_users(void **state)
 	fits_default(&fits);
 	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "--rate"));
+	w = (struct infer_options){ .model = "llama-3.1-8b", .on = "h200", .engine = "vllm@abc" };
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "vllm@0.28"));
 	arena_free(&a);
 	(void)state;
 }
@@ -1042,6 +1090,8 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_schedule),
+		cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_one_pass),
 		cmocka_unit_test(test_rate_or_users),
 		cmocka_unit_test(test_besides),
 		cmocka_unit_test(test_whole_numbers),

@@ -163,46 +163,10 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 		s->hardware == h ? "" : ", most or all of them on other hardware");
 }
 
-/* What each change is paid with, and what has to be measured before it is believed. */
-
 static const struct sentences {
 	const char *trade, *measure;
 } texts[CHANGES] = {
-	[CHANGE_WEIGHTS] = { "answers change; how much depends on model and quantization, and is "
-			     "not predicted",
-			     "your own tasks, or an evaluation of the model card, with both "
-			     "formats; then TPOT at this concurrency" },
-	[CHANGE_CACHE] = { "answers over long contexts may change (not predicted); requires engine "
-			   "and attention-kernel support",
-			   "your own tasks at your longest context; TPOT there" },
-	[CHANGE_LAYOUT] = { "fewer GPUs per request slow each token; more GPUs add all-reduces",
-			    "TPOT and TTFT at this concurrency, with and without the change" },
-	[CHANGE_MACHINES] = { "more machines to buy, maintain and cool; one failed machine stops a "
-			      "whole tensor-parallel group",
-			      "\"bench collectives\" between the machines at the message sizes of "
-			      "--explain, then TPOT" },
-	[CHANGE_USERS] = { "higher concurrency raises TPOT; lower concurrency makes requests queue",
-			   "TPOT, TTFT and tokens/s at both values" },
-	[CHANGE_DRAFT] = { "loads a draft model or head (not included in memory here); slower if "
-			   "many requests already make the GPU compute-bound",
-			   "the acceptance rate on your own requests, as engines report it" },
-	[CHANGE_PREFIX] = { "no gain without shared prompt prefixes; cached prompts use memory "
-			    "that requests could use",
-			    "the prefix-cache hit ratio under your own requests" },
-	[CHANGE_CHUNK] = { "larger chunks need more memory and delay other requests' tokens; "
-			   "smaller ones read the weights more often",
-			   "TTFT and inter-token latency under load, with both chunk sizes" },
-	[CHANGE_GRAPHS] = { "memory for the graphs and a longer startup",
-			    "TPOT with and without graphs" },
-	[CHANGE_ENGINE] = { "a different engine: features, models and formats differ",
-			    "the same requests with both engines" },
-	[CHANGE_MODEL] = { "a different model: quality is not compared",
-			   "your own tasks with both models" },
-	[CHANGE_CLOCK] = { "power and heat; no gain where memory is the limit",
-			   "\"prove gpu.clocks\" with your own workload" },
-	[CHANGE_SEVERAL] = { "the trade-offs of all parts",
-			     "each part separately first, then all: a combination hides parts "
-			     "without effect" },
+#include "models/inference/change_texts.rows"
 };
 
 /* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */

@@ -172,11 +172,14 @@ double arch_recomputed_ops(const struct arch *a, double sequence)
 	return 2 * (p.active - p.head) + arch_attention_ops(a, sequence, 0) / sequence;
 }
 
-double arch_experts_reached(const struct arch *a, double tokens)
+double arch_experts_reached(const struct arch *a, double tokens, double even)
 {
-	if (!a->experts || a->top >= a->experts)
+	double missed = a->experts ? 1 - (double)a->top / a->experts : 0;
+	double shape = even / fmax(1e-6, 1 - even);
+
+	if (missed <= 0)
 		return 1;
-	return 1 - pow(1 - (double)a->top / a->experts, tokens);
+	return 1 - missed * pow(1 - fmax(0, tokens - 1) * log(missed) / shape, -shape);
 }
 
 /* From a name to a shape: words in order, sizes in names, and the nearest model of a size. */

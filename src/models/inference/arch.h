@@ -44,8 +44,9 @@ double arch_attention_effort(const struct arch *a, double n, double depth);
 /* Operations that a token of a sequence of so many costs once more where every layer is computed
  * again before its backward pass; the head is not. */
 double arch_recomputed_ops(const struct arch *a, double sequence);
-/* The part of all experts of a layer that tokens' choices reach on average. */
-double arch_experts_reached(const struct arch *a, double tokens);
+/* The part of all experts of a layer that tokens' choices reach on average. even: how evenly they
+ * are chosen, 0 to 1: their popularity has a gamma distribution of shape even / (1 - even). */
+double arch_experts_reached(const struct arch *a, double tokens, double even);
 
 /* The built-in list of models, and finding a shape by a name as people write it. Pure. */
 

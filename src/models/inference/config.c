@@ -76,6 +76,11 @@ static int checked(const struct arch *a, struct err *e)
 {
 	if (a->head_dim < 1 || a->head_dim > 65536 || a->kv_heads < 1 || a->kv_heads > a->heads)
 		return err_set(e, -EINVAL, "%.120s: invalid number of heads", a->name);
+	if (a->heads % a->kv_heads)
+		return err_set(
+			e, -EINVAL,
+			"%.120s: %d attention heads are not a multiple of %d key-value heads",
+			a->name, a->heads, a->kv_heads);
 	if (a->experts &&
 	    (a->experts > 65536 || a->top < 1 || a->top > a->experts || a->expert_ffn < 1))
 		return err_set(e, -EINVAL, "%.120s: invalid number of experts", a->name);

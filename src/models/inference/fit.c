@@ -19,7 +19,7 @@ const char *const fit_names[FITS] = {
 	"math_expert", "rows",	      "math_cache", "chunk_us", "first_ms",    "token_us",
 	"link_us",     "net_us",      "link",	    "width",	"four",	       "math_block",
 	"scan",	       "cast_us",     "touch_us",   "spread",	"host_us",     "lag",
-	"fill_us",     "expert_rows", "moe_us",	    "mla_us",	"index_us",
+	"fill_us",     "expert_rows", "moe_us",	    "mla_us",	"index_us",    "narrow",
 };
 const char *const engine_names[ENGINES] = { "vllm", "sglang", "tensorrt-llm", "llama.cpp",
 					    "pytorch" };

@@ -46,7 +46,7 @@ enum fit_id {
 	FIT_CAST_US,  /* a layer's more where what goes into a multiplication is made FP8 or FP4, us
 		       */
 	FIT_TOUCH_US, /* each expert that a step reaches, whatever its width, us */
-	FIT_SPREAD,   /* how much requests differ in the experts they choose, 0 to 1 */
+	FIT_SPREAD,   /* how evenly tokens choose among experts, 0 to 1 (arch_experts_reached) */
 	FIT_HOST_US,  /* the CPU's work for a sequence in each step, beside the GPU's, us */
 	FIT_LAG,      /* steps between a prompt's and its first token's way to the user */
 	FIT_FILL_US,  /* each expert that a chunk of a prompt reaches, whatever its width, us */
@@ -54,6 +54,7 @@ enum fit_id {
 	FIT_MOE_US,	 /* launches of a layer with experts, in place of a dense layer's, us */
 	FIT_MLA_US,	 /* more for a layer with a latent cache, us */
 	FIT_INDEX_US, /* more for a layer with sparse attention, which finds its tokens first, us */
+	FIT_NARROW,   /* width of a matrix's part on one GPU at which half of its rate is reached */
 	FITS,
 };
 

@@ -154,7 +154,10 @@ static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 		    arena_printf(d->arena, "Requests of %.0f + %.0f tokens", f->depth + f->prompt,
 				 f->output));
 	if (!n) {
-		doc_text(d, "None of %llu configurations fits.", f->tried);
+		doc_text(d,
+			 f->fit ? "None of %llu configurations keeps the target; %llu of them fit."
+				: "None of %llu configurations fits.",
+			 f->tried, f->fit);
 		return;
 	}
 	if (s->asked->ttft_p95 > 0 || s->asked->tpot_p95 > 0 || s->asked->rate > 0)

@@ -206,6 +206,9 @@ static void query_release(struct arena *a, const struct infer_options *w, struct
 			     name, at + 1));
 }
 
+/* The widest tensor parallelism of any measurement. */
+#define TP_MEASURED 8
+
 /* A stage has a layer at least. */
 static int most_stages(const struct query *q, int wanted)
 {
@@ -218,7 +221,8 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 			 double apart)
 {
 	struct ask *k = &q->ask;
-	int all, each = place_per_node(&k->place);
+	int all = TP_MEASURED, each = place_per_node(&k->place);
+	bool capped = false;
 
 	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1 && k->dp == 1 &&
 	    k->prefills < 1) {
@@ -231,6 +235,17 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 		k->tp = 1;
 	if (w->tp)
 		return;
+	/* As many as were ever measured, or as the weights need. */
+	while (all < k->tp && weights_by_format(k) > 0.8 * all * place_memory_bytes(&k->place))
+		all *= 2;
+	if (k->place.nodes == 1 && all < k->tp) {
+		note(q, arena_printf(a,
+				     "tensor parallelism: %d of %d GPUs (default): more was never "
+				     "measured; the others can serve copies, or groups (--dp)",
+				     all, k->tp));
+		k->tp = all;
+		capped = true;
+	}
 	for (all = k->tp; q->arch.heads > 0 && q->arch.heads % k->tp;)
 		k->tp--;
 	if (k->tp < all)
@@ -238,7 +253,7 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 				     "tensor parallelism: %d (default), since %d heads are not "
 				     "divisible by %d: not all GPUs are used",
 				     k->tp, q->arch.heads, all));
-	else if (k->tp > 1)
+	else if (k->tp > 1 && !capped)
 		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (default)", k->tp,
 				     k->pp > 1 ? " of a stage" : ""));
 }
@@ -405,6 +420,9 @@ static int query_sizes(const struct infer_options *w, struct err *e)
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
 		if (!(tokens[i] >= 0 && tokens[i] <= QUESTION_TOKENS))
 			return err_set(e, -EINVAL, "invalid number of tokens: %g", tokens[i]);
+	if (w->engine && strchr(w->engine, '@') && !strpbrk(strchr(w->engine, '@'), "0123456789"))
+		return err_set(e, -EINVAL, "expected a release like vllm@0.28, got \"%.60s\"",
+			       w->engine);
 	if (w->rate > 0 && w->batch > 1)
 		return err_set(e, -EINVAL, "--rate and --batch are mutually exclusive");
 	if (w->prefills > 0 && w->rate > 0)
@@ -430,11 +448,11 @@ int question_make(struct arena *a, const struct infer_options *w, const struct f
 	if ((r = query_find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
 		return r;
 	query_find_engine(a, w, q);
+	q->ask.arch = &q->arch;
 	if ((r = query_find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
 		return r;
 	query_release(a, w, q);
 	query_numbers(a, w, q);
-	q->ask.arch = &q->arch;
 	bytes_of_files(a, w, q);
 	q->ask.fit = &fits->of[q->ask.engine][hardware_of(q->ask.place.gpu)];
 	return 0;

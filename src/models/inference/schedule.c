@@ -14,8 +14,9 @@
 #define EVENTS 200000
 /* Of requests that come at a rate, as far as there are not too many. */
 #define SECONDS 120.0
-/* Answers are so much shorter or longer, at random. */
-#define VARIED 0.2
+/* Answers are so much shorter or longer, at random: those of 80 to 100 % of a stated length, as
+ * benchmarks of servers draw them. */
+#define VARIED 0.11
 
 /* Times at powers of two, with straight lines between them. */
 struct line {
@@ -59,6 +60,7 @@ struct simulation {
 	double used, most, per_token, fixed, fresh, found, out, reserved; /* of an answer */
 	double busy, area, waited,
 		tokenized; /* waited: ms until admission; tokenized: until then */
+	double polled;	   /* steps at which new requests were last looked for */
 	double rates;	   /* tokens a ms of each request, mean */
 	int preempted, peak;
 	bool mean_alone; /* no percentiles */
@@ -69,6 +71,12 @@ struct simulation {
 static bool prompts_first(const struct ask *q)
 {
 	return q->engine == ENGINE_LLAMACPP || q->engine == ENGINE_TORCH;
+}
+
+/* SGLang stops decoding for prompts by default. */
+static bool prompts_alone(const struct ask *q)
+{
+	return q->engine == ENGINE_SGLANG;
 }
 
 /* Whether requests come one after another, each among others that run. */
@@ -153,9 +161,23 @@ static double cache_of_tokens(const struct simulation *s, double tokens)
 	return s->reserved > 0 ? 0 : s->per_token * tokens;
 }
 
+static int decoding(const struct simulation *s)
+{
+	return s->n_running - s->n_prompts;
+}
+
+/* Steps until new requests are looked for; at once behind a prompt, and where nothing decodes. */
+static double steps_to_poll(const struct simulation *s)
+{
+	return s->q->poll && decoding(s) ? fmax(0, s->polled + s->q->poll - s->steps) : 0;
+}
+
 /* Those that have come are admitted while what they bring fits now. */
 static void admit(struct simulation *s)
 {
+	if (steps_to_poll(s) > 0)
+		return;
+	s->polled = s->steps;
 	while (s->first_waiting < s->n_queue && s->n_running < s->limit) {
 		int i = s->queue[s->first_waiting];
 		struct request *r = &s->all[i];
@@ -189,11 +211,6 @@ static void preempt(struct simulation *s)
 	r->left = s->fresh + r->made;
 	s->queue[--s->first_waiting] = i;
 	s->preempted++;
-}
-
-static int decoding(const struct simulation *s)
-{
-	return s->n_running - s->n_prompts;
 }
 
 /* What it has when it is answered: steps of several tokens pass the end. */
@@ -249,7 +266,8 @@ static void leave(struct simulation *s)
  * more begins to decode. */
 static double prompts_taken(struct simulation *s, int *done, int *n_done)
 {
-	double all = s->q->chunk * s->q->dp, taken = 0, chunk = fmax(all / 2, all - decoding(s));
+	double all = s->q->chunk * s->q->dp, taken = 0,
+	       chunk = prompts_alone(s->q) ? all : fmax(all / 2, all - decoding(s));
 	bool whole = s->q->engine == ENGINE_TRTLLM; /* no chunked prefill by default */
 
 	/* Who was admitted first has its prompt first: those without stand at the end. */
@@ -298,8 +316,9 @@ static void decode_only(struct simulation *s)
 	}
 	steps = fmax(1, fmin(steps, room));
 	next = s->first_waiting < s->n_queue ? s->all[s->queue[s->first_waiting]].ready : 0;
-	if (next > s->now)
-		steps = fmin(steps, fmax(1, ceil((next - s->now) / decode_ms(s, n))));
+	if (next > s->now || (next > 0 && steps_to_poll(s) > 0))
+		steps = fmin(steps, fmax(fmax(1, steps_to_poll(s)),
+					 ceil((next - s->now) / decode_ms(s, n))));
 	{
 		double before = s->context, ms;
 
@@ -309,6 +328,22 @@ static void decode_only(struct simulation *s)
 		pass(s, steps, ms);
 	}
 	leave(s);
+}
+
+/*
+ * A step with m tokens of prompts and n who decode. One pass through the model takes both: weights
+ * are read and kernels launched once, and of those who decode the cache is read besides.
+ */
+static double prompts_ms(const struct simulation *s, double m, int n)
+{
+	double alone = line_value(&s->t.chunk, m);
+
+	if (!n || prompts_alone(s->q))
+		return alone;
+	if (prompts_first(s->q))
+		return alone + decode_ms(s, n);
+	return fmax(decode_ms(s, n),
+		    line_value(&s->t.chunk, m + n) + line_value(&s->t.context, n) * s->context / n);
 }
 
 static void one_event(struct simulation *s, int *done)
@@ -326,8 +361,9 @@ static void one_event(struct simulation *s, int *done)
 		return;
 	}
 	m = prompts_taken(s, done, &n_done);
-	ms = line_value(&s->t.chunk, m) + decode_ms(s, n);
-	pass(s, n ? 1 : 0, ms);
+	ms = prompts_ms(s, m, n);
+	pass(s, n && !prompts_alone(s->q) ? 1 : 0, ms);
+	s->polled = s->steps - s->q->poll;
 	begin_to_decode(s, done, n_done);
 	leave(s);
 }
@@ -377,7 +413,7 @@ static void measure(struct arena *a, struct simulation *s, struct schedule *out)
 	int from = s->q->rate > 0 ? s->n / 10 : 0, n = 0;
 
 	if (in_turn(s->q) && out->running > 1.5)
-		extra += (s->q->fit->v[FIT_LAG] + s->q->poll / 2.0) *
+		extra += s->q->fit->v[FIT_LAG] *
 			 step_of(s->q, out->running, s->found + s->fresh + s->out / 2, &begun);
 	for (int k = 0; k < 3; k++) {
 		n = 0;
@@ -479,8 +515,9 @@ static void serve_apart(const struct ask *q, const struct memory_footprint *m, s
 	together = first.dp * fmax(1, floor(q->chunk / fmax(1, fresh)));
 	prompt_time(&first, together, fresh, found, &full);
 	each = full.total / together / q->prefills;
-	way = q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
-	      fmax(0, one.total - each) +
+	/* A request passes two engines, and comes in the middle of others' step. */
+	way = 2 * q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
+	      1.5 * fmax(0, one.total - each) +
 	      1e3 * m->per_token * q->tp * (found + fresh) / (NETWORK_SERVER * 1e9);
 	for (int round = 0; round < 10; round++) {
 		double queue = 0;

@@ -222,7 +222,11 @@ static double math_rate(const struct ask *q, double rows, bool experts)
 					   FIT_MATH_FP4,  FIT_MATH_WEIGHT, FIT_MATH_GGML };
 	enum math m = infer_step_math_of(q, experts);
 	double part = q->fit->v[ids[m]] * (experts ? q->fit->v[FIT_MATH_EXPERT] : 1);
+	/* Tensor parallelism cuts matrices into slices; groups hold whole experts. */
+	double width = experts ? q->arch->expert_ffn / (q->dp > 1 ? 1.0 : q->tp)
+			       : fmax(q->arch->ffn, q->arch->hidden) / (double)q->tp;
 
+	part /= 1 + q->fit->v[FIT_NARROW] / fmax(1, width);
 	return infer_step_peak(q, m) * 1e12 * part * rows /
 	       (rows + q->fit->v[experts ? FIT_EXPERT_ROWS : FIT_ROWS]);
 }
@@ -291,8 +295,7 @@ void step_time(const struct ask *q, double batch, double context, double width,
 	const struct fit *f = q->fit;
 	double each = q->dp > 1 ? fmax(1, batch / q->dp) : batch, tokens = batch * width;
 
-	*s = (struct decode_step){ .reached = arch_experts_reached(
-					   a, 1 + (tokens - 1) * f->v[FIT_SPREAD]) };
+	*s = (struct decode_step){ .reached = arch_experts_reached(a, tokens, f->v[FIT_SPREAD]) };
 	s->dense_bytes = weights_dense(q) * q->pp;
 	s->expert_bytes = weights_experts(q) * q->pp * s->reached;
 	s->head_bytes = weights_head(q);
@@ -340,7 +343,7 @@ static void chunk_time(const struct ask *q, double m, double own, double *multip
 	struct arch_parts p = arch_parts(a);
 	double chosen = a->moe_layers * (double)a->top * p.one_expert;
 	double plain = p.active - chosen - p.head;
-	double reached = arch_experts_reached(a, m);
+	double reached = arch_experts_reached(a, m, q->fit->v[FIT_SPREAD]);
 	double rows = a->experts ? fmax(1, m * a->top / (a->experts * reached)) : m;
 	double split = q->tp;
 
@@ -402,7 +405,8 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 		part * tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
 	out->launch = 1e-3 * out->chunks * prompt_kernels(a) * q->fit->v[FIT_CHUNK_US];
 	out->weights += 1e-3 * out->chunks * a->moe_layers * (double)a->experts *
-			arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US];
+			arch_experts_reached(a, tokens / out->chunks, q->fit->v[FIT_SPREAD]) *
+			q->fit->v[FIT_FILL_US];
 	if (q->tp > 1)
 		out->link = 1e-3 * out->chunks * link_reduces(q) *
 			    link_reduce_us(q, own * a->hidden * 2);
