@@ -56,6 +56,15 @@ JOBS = {
     "one rank receives": ("print(flush=True); dist.recv(1, 0)", "mismatch", 2, "all_reduce"),
     "one rank meets others": ("from torch.distributed import rendezvous; print(flush=True); rendezvous.rendezvous()", "straggler", 2, "all_reduce"),
     "one rank saves": ("from torch import serialization; print(flush=True); serialization.save()", "straggler", 2, "all_reduce"),
+    "one rank waits for a file's lock": ("import fcntl; open('l', 'w').close(); a = open('l'); b = open('l'); fcntl.flock(a, 2); print(flush=True); fcntl.flock(b, 2)",
+                                         "straggler", 2, "all_reduce"),
+    "one rank was killed": ("os.kill(os.getpid(), 9)", "dead", 2, "all_reduce"),
+    "one rank waits for a thread": ("import threading; t = threading.Thread(target=lambda: time.sleep(1000)); t.start(); print(flush=True); t.join()",
+                                    "straggler", 2, "all_reduce"),
+    "one rank is at a barrier": ("print(flush=True); dist.barrier()", "mismatch", 2, "all_reduce"),
+    "one rank waits for a datagram": ("import socket as s; d = s.socket(s.AF_INET, s.SOCK_DGRAM); d.bind(('127.0.0.1', 0)); print(flush=True); d.recvfrom(1)",
+                                 "straggler", 2, "all_reduce"),
+    "one rank opens a pipe that none reads": ("os.mkfifo('f'); print(flush=True); open('f', 'w')", "straggler", 2, "all_reduce"),
     "all in one collective": ("print(flush=True); dist.all_reduce(1)", "network", None, "all_reduce"),
 }
 ALONE = {
@@ -123,7 +132,7 @@ def settled(pid, right):
 
 def jobs(base):
     for name, (odd, kind, rank, operation) in JOBS.items():
-        own = 5 if "died" not in name else 4
+        own = 5 if "died" not in name and "killed" not in name else 4
         (base / "train.py").write_text("import os, time\nfrom torch.distributed import distributed_c10d as dist\n"
                                        "if os.environ['RANK'] == '2':\n" + "".join(f"    {line}\n" for line in odd.split("\n")) +
                                        "print(flush=True)\ndist.all_reduce(1)\n")

@@ -196,7 +196,7 @@ struct chosen {
 	bool named;   /* somebody asked for them */
 	bool unknown; /* nothing fits the description: all, to see what is unusual here */
 };
-void doctor_all(struct arena *a, struct chosen *out);
+void doctor_all(struct arena *a, bool asked, struct chosen *out); /* asked: those of ask_only too */
 /* Ids, prefixes of ids or words of a symptom, together, and what programs printed (input; NULL:
  * nothing); neither: all. At most three, the likeliest first. False: nothing fits. */
 bool doctor_choose(struct arena *a, const char *const *words, size_t n,

@@ -456,7 +456,6 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 
 				if (t.now[b].weight > 0 && t.now[b].alone)
 					lean(a, x, &leant, "=", t.now[b].text, asked);
-
 				if (t.now[b].weight > 0 && !*place)
 					weigh_token(x, &t.now[b], out, asked);
 				*place = &seen;
@@ -545,11 +544,12 @@ bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chose
 	return true;
 }
 
-void doctor_all(struct arena *a, struct chosen *out)
+void doctor_all(struct arena *a, bool asked, struct chosen *out)
 {
 	*out = (struct chosen){ 0 };
 	DIAGNOSIS_FOR_EACH (d)
-		add(a, out, d);
+		if (asked || !d->ask_only)
+			add(a, out, d);
 }
 
 static void choose_likely(struct arena *a, const struct index *x, struct weighed *w, double other,
@@ -558,20 +558,27 @@ static void choose_likely(struct arena *a, const struct index *x, struct weighed
 	bool all = input && input->all;
 
 	while (out->n < (all ? SHOWN_ALL : SHOWN)) {
-		double bar = all ? 0.001 : weight_of(out->n ? "also" : "bar");
+		double bar = all ? 0.001 : weight_of(out->n ? "also" : "bar"), share;
+		bool line;
 		size_t best = 0;
 
 		for (size_t i = 1; i < x->rows; i++)
 			if (w[i].probability > w[best].probability)
 				best = i;
-		if (w[best].probability < bar ||
+		if ((w[best].probability < bar && !(w[best].lines > 0)) ||
 		    (!all && !out->n && other > fmax(w[best].probability, weight_of("other"))))
 			return;
+		/* A share of all that fits is right as often as labelled reports say. */
+		line = w[best].lines > 0;
+		share = w[best].probability / weight_of(line ? "sure-line" : "sure-words");
+		share = fmin(0.975, fmax(line ? 0.5 : 0.01, share));
+		share = 1 / (1 + exp(-weight_of("says") * log(share / (1 - share)) -
+				     weight_of("says-from") - weight_of(line ? "says-line" : "")));
 		out->matches = arena_grow(a, out->matches, out->n, sizeof(*out->matches));
-		out->matches[out->n] = (struct symptom_match){
-			w[best].probability, w[best].words, w[best].known,
-			w[best].lines,	     w[best].hints, log_input_line(input, x->of[best])
-		};
+		out->matches[out->n] =
+			(struct symptom_match){ share,	       w[best].words,
+						w[best].known, w[best].lines,
+						w[best].hints, log_input_line(input, x->of[best]) };
 		add(a, out, x->of[best]);
 		w[best].probability = 0;
 	}
@@ -588,9 +595,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 
 	*out = (struct chosen){ 0 };
 	if (n == 0 && !input) {
-		DIAGNOSIS_FOR_EACH (d)
-			if (!d->ask_only)
-				add(a, out, d);
+		doctor_all(a, false, out);
 		return true;
 	}
 	/* "gpu" is a topic, "gpu.link" an id; "half speed" are words. */

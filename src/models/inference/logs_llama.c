@@ -392,9 +392,9 @@ bool log_llama_line(struct log_walk *w, const char *line)
  */
 
 /*
- * As vLLM, SGLang, trtllm-bench and AIPerf name figures, and where they go: t a text of the run, i
- * a whole number, f a figure, m one that gives way to f, w a number of the walk, s the length that
- * makes it speculative, b the backend.
+ * Figures as serving benchmarks name them. t: a text of the run, i: a whole number, f: a figure, m:
+ * one that gives way to f, w: a number of the walk, s: makes it speculative above 1, b: the
+ * backend.
  */
 static const struct log_name {
 	const char *name;
@@ -464,17 +464,14 @@ static const struct log_name *name_of(const char *line, const char **value)
 	return NULL;
 }
 
-/* "1,307.60" too. */
 static double name_number(const char *value)
 {
-	char plain[32];
-	size_t n = 0;
+	const char *end = value;
+	double v = log_number(value, &end);
 
-	for (; *value && !strchr(" \t", *value) && n + 1 < sizeof(plain); value++)
-		if (*value != ',')
-			plain[n++] = *value;
-	plain[n] = '\0';
-	return log_number(plain, NULL);
+	while (*end == ',' && isdigit((unsigned char)end[1]))
+		v = 1e3 * v + log_number(end + 1, &end);
+	return v;
 }
 
 static void name_take(struct log_walk *w, struct log_run *r, const struct log_name *f,
