@@ -105,7 +105,7 @@ static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 				     "%s has %s: collectives wait for the rail that drops packets",
 				     other->name, other->pfc.v));
 	} else if (strcmp(n->pfc.v, "0-7") == 0 && !(q->wish && q->wish->value)) {
-		verdict_fail(v, "the priority of RoCE alone",
+		verdict_fail(v, "only the priority of RoCE",
 			     "every priority is paused: one slow receiver stops all traffic");
 	} else if (!has_target(q, v)) {
 		return;
