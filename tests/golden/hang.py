@@ -268,6 +268,29 @@ def libraries(base):
     ras.close()
 
 
+def native(base):
+    """A program without Python in a library's function: its C frames, and what it waits in by the library."""
+    (base / "n.c").write_text("#include <pthread.h>\nint ncclAllReduce(int x) { static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c = "
+                              "PTHREAD_COND_INITIALIZER; pthread_mutex_lock(&m); while (x) pthread_cond_wait(&c, &m); return x; }\n")
+    (base / "t.c").write_text("#include <unistd.h>\nint ncclAllReduce(int);\n__attribute__((noinline)) int train_step(int x) { return ncclAllReduce(x) + 1; }\n"
+                              "int main(int n, char **v) { (void)v; return write(1, \"\\n\", 1) + train_step(n); }\n")
+    library = base / "libnccl.so.2"
+    for words in (["-shared", "-fPIC", "-o", library, base / "n.c"], ["-o", base / "t", base / "t.c", library]):
+        if subprocess.run(["cc", "-O1", *words]).returncode:
+            return skip("C frames", "no compiler")
+    for what in ("with its symbols", "stripped"):
+        p = subprocess.Popen([base / "t"], stdout=subprocess.PIPE)
+        p.stdout.readline()
+        code, j, _ = settled(p.pid, lambda j: j.get("kind") == "collective")
+        p.kill()
+        p.communicate()
+        frames = [(f["function"], f["file"]) for f in j["processes"][0]["threads"][0]["c_frames"]]
+        names = [("ncclAllReduce", "libnccl.so.2"), ("train_step" if what != "stripped" else "?", "t")]
+        expect(f"C frames, {what}", code == 1 and j["kind"] == "collective" and all(f in frames for f in names), (j.get("kind"), frames))
+        if subprocess.run(["strip", library, base / "t"]).returncode:
+            return skip("C frames, stripped", "no strip")
+
+
 def sampled(base):
     """record --stacks: where the time of a run goes, and at which line; diagnose takes it as evidence."""
     (base / "run.py").write_text("""import time
@@ -316,6 +339,7 @@ with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
         against_python(base)
         sampled(base)
         libraries(base)
+        native(base)
         alone(base)
         jobs(base)
 end_suite()

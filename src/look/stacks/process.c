@@ -24,20 +24,15 @@ enum {
 	SOURCE_FRAMES = 8,
 	SOURCE_LINE = 160,
 	TRIES = 3,
-	SOURCES = 1024, /* lines that are remembered */
-};
-
-/* A mapped part of a file. */
-struct mapped {
-	unsigned long long from, to, offset;
-	const char *path;
+	SOURCES = 1024,	     /* lines that are remembered */
+	NATIVE_MAX = 16,     /* C frames */
+	NATIVE_THREADS = 64, /* that have some */
 };
 
 struct stack_reader {
 	struct arena *a;
 	pid_t pid;
-	struct mapped *maps;
-	size_t n_maps;
+	struct stack_maps maps;
 	struct python *python;
 	const char *missing, *command, *nccl, *ras;
 	int rank, local_rank;
@@ -73,16 +68,19 @@ static void read_maps(struct stack_reader *r)
 {
 	char *line = proc_of(r->a, r->pid, "maps", NULL), *next;
 
-	for (; *line && r->n_maps < MAPS_MAX; line = next) {
-		struct mapped now, *m = &now;
-		char *end = strchr(line, '\n'), *path = strchr(line, '/');
+	for (; *line && r->maps.n < MAPS_MAX; line = next) {
+		struct stack_map now, *m = &now;
+		char *end = strchr(line, '\n'), *path, rights[5] = "";
 
 		next = end ? end + 1 : line + strlen(line);
 		if (end)
 			*end = '\0';
-		if (path && sscanf(line, "%llx-%llx %*s %llx", &m->from, &m->to, &m->offset) == 3) {
+		path = strchr(line, '/');
+		if (path &&
+		    sscanf(line, "%llx-%llx %4s %llx", &m->from, &m->to, rights, &m->offset) == 4) {
 			m->path = path;
-			ARENA_ADD(r->a, r->maps, r->n_maps) = now;
+			m->code = rights[2] == 'x';
+			ARENA_ADD(r->a, r->maps.items, r->maps.n) = now;
 		}
 	}
 }
@@ -121,23 +119,8 @@ static unsigned long long symbol_at(struct arena *a, struct input *in, const str
 	return 0;
 }
 
-/* The mapped file itself, or, where the right for that is missing, what bears its name. */
-static bool open_mapped(struct stack_reader *r, const struct mapped *m, struct input_file *f)
-{
-	const char *ways[] = {
-		arena_printf(r->a, "/proc/%d/map_files/%llx-%llx", (int)r->pid, m->from, m->to),
-		arena_printf(r->a, "/proc/%d/root%s", (int)r->pid, m->path), m->path
-	};
-	struct err e = { 0 };
-
-	for (size_t i = 0; i < 3; i++)
-		if (input_open(f, ways[i], &e) == 0)
-			return true;
-	return false;
-}
-
 /* The address of _PyRuntime in a mapped file; 0: it has none. */
-static unsigned long long runtime_at(struct stack_reader *r, const struct mapped *m)
+static unsigned long long runtime_at(struct stack_reader *r, const struct stack_map *m)
 {
 	unsigned long long at = 0;
 	ARENA_AUTO scratch = { 0 };
@@ -145,7 +128,7 @@ static unsigned long long runtime_at(struct stack_reader *r, const struct mapped
 	struct input_file f;
 	struct elf elf;
 
-	if (!open_mapped(r, m, &f))
+	if (!stacks_open_mapped(&r->maps, m, &f))
 		return 0;
 	if (elf_open(&f.in, &elf, &e) == 0) {
 		at = symbol_at(&scratch, &f.in, &elf, "_PyRuntime");
@@ -160,13 +143,13 @@ static void find_python(struct stack_reader *r)
 {
 	struct err e = { 0 };
 
-	for (size_t i = 0; i < r->n_maps && !r->python; i++) {
-		int minor = python_version(r->maps[i].path);
+	for (size_t i = 0; i < r->maps.n && !r->python; i++) {
+		int minor = python_version(r->maps.items[i].path);
 		unsigned long long at;
 
-		if (minor < 0 || r->maps[i].offset)
+		if (minor < 0 || r->maps.items[i].offset)
 			continue;
-		at = runtime_at(r, &r->maps[i]);
+		at = runtime_at(r, &r->maps.items[i]);
 		if (at)
 			r->python = python_open(r->a, r->pid, at, minor, &e);
 		if (at)
@@ -177,16 +160,16 @@ static void find_python(struct stack_reader *r)
 /* Which NCCL it has: processes of one job may have several builds. */
 const char *stacks_nccl(struct stack_reader *r)
 {
-	for (size_t i = 0; i < r->n_maps && !r->nccl; i++) {
+	for (size_t i = 0; i < r->maps.n && !r->nccl; i++) {
 		char version[64] = "";
 		struct err e = { 0 };
 		struct input_file f;
 		struct elf elf;
 
-		if (!str_starts(path_name(r->maps[i].path), "libnccl.so"))
+		if (!str_starts(path_name(r->maps.items[i].path), "libnccl.so"))
 			continue;
-		r->nccl = r->maps[i].path;
-		if (!open_mapped(r, &r->maps[i], &f))
+		r->nccl = r->maps.items[i].path;
+		if (!stacks_open_mapped(&r->maps, &r->maps.items[i], &f))
 			return r->nccl;
 		if (elf_open(&f.in, &elf, &e) == 0)
 			rodata_version(&f.in, &elf, "NCCL version ", 0, version, sizeof(version));
@@ -244,7 +227,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	size_t len = 0;
 	char probe;
 
-	*r = (struct stack_reader){ .a = a, .pid = pid };
+	*r = (struct stack_reader){ .a = a, .pid = pid, .maps = { .a = a, .pid = pid } };
 	if (kill(pid, 0) < 0 && errno == ESRCH) {
 		err_set(e, -ESRCH, "no process %d", (int)pid);
 		return NULL;
@@ -259,7 +242,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	r->local_rank = first_of(env, len, locals);
 	r->ras = variable_in(env, len, "NCCL_RAS_ADDR");
 	read_maps(r);
-	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
+	if (r->maps.n && !stacks_peek(pid, r->maps.items[0].from, &probe, 1) && errno == EPERM)
 		r->missing = "no permission to read its memory: run as root, or as its user with "
 			     "kernel.yama.ptrace_scope=0";
 	else
@@ -271,9 +254,9 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 
 static const char *library_at(const struct stack_reader *r, unsigned long long pc)
 {
-	for (size_t i = 0; i < r->n_maps; i++)
-		if (pc >= r->maps[i].from && pc < r->maps[i].to)
-			return path_name(r->maps[i].path);
+	for (size_t i = 0; i < r->maps.n; i++)
+		if (pc >= r->maps.items[i].from && pc < r->maps.items[i].to)
+			return path_name(r->maps.items[i].path);
 	return "";
 }
 
@@ -322,24 +305,48 @@ static void read_stat(const char *stat, struct stack_thread *t)
 		t->cpu_s = (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static void read_thread(const struct stack_reader *r, struct arena *a, struct stack_thread *t)
+/* Where the call left the thread's stack; what made it, if that is no interpreter's. */
+static void read_native(struct stack_reader *r, struct arena *a, unsigned long long sp,
+			struct stack_thread *t)
+{
+	struct stack_frame frames[NATIVE_MAX];
+
+	t->n_c = native_read(&r->maps, sp, frames, NATIVE_MAX);
+	/* The interpreter has frames of its own. */
+	for (size_t i = 0; r->python && i < t->n_c; i++)
+		if (python_version(frames[i].file) >= 0)
+			t->n_c = i;
+	t->c_frames = arena_array(a, t->n_c + 1, sizeof(*t->c_frames));
+	memcpy(t->c_frames, frames, t->n_c * sizeof(*frames));
+	if (t->n_c && !r->python)
+		t->library = frames[0].file;
+}
+
+static void read_thread(struct stack_reader *r, struct arena *a, bool native,
+			struct stack_thread *t)
 {
 	const char *at = arena_printf(a, "/proc/%d/task/%d/", (int)r->pid, (int)t->tid);
-	unsigned long long pc = 0;
+	unsigned long long pc = 0, sp = 0;
 	const char *syscall = proc_text(a, arena_printf(a, "%ssyscall", at), 512, NULL);
 	const char *wait = proc_text(a, arena_printf(a, "%swchan", at), 128, NULL);
-	const char *pc_text = strrchr(syscall, ' ');
+	const char *pc_text = strrchr(syscall, ' '), *sp_text = pc_text;
 	char *name = proc_text(a, arena_printf(a, "%scomm", at), 64, NULL);
 
+	while (sp_text && sp_text > syscall && *--sp_text != ' ')
+		;
 	name[strcspn(name, "\n")] = '\0';
 	t->name = utf8_clean(a, name);
 	t->state = '?';
 	read_stat(proc_text(a, arena_printf(a, "%sstat", at), 1024, NULL), t);
 	t->wait = strcmp(wait, "0") == 0 ? "" : wait;
 	t->syscall = isdigit((unsigned char)*syscall) ? call_name(a, atol(syscall)) : "";
-	if (*t->syscall && pc_text)
+	if (*t->syscall && pc_text) {
 		pc = strtoull(pc_text, NULL, 16);
+		sp = strtoull(sp_text, NULL, 16);
+	}
 	t->library = pc ? library_at(r, pc) : "";
+	if (sp && native)
+		read_native(r, a, sp, t);
 }
 
 static int by_number(const void *x, const void *y)
@@ -349,7 +356,7 @@ static int by_number(const void *x, const void *y)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-static void list_threads(const struct stack_reader *r, struct arena *a, bool main_only,
+static void list_threads(struct stack_reader *r, struct arena *a, bool main_only,
 			 struct stack_process *out)
 {
 	DIR *dir = opendir(arena_printf(a, "/proc/%d/task", (int)r->pid));
@@ -359,7 +366,8 @@ static void list_threads(const struct stack_reader *r, struct arena *a, bool mai
 			continue;
 		out->threads = arena_grow(a, out->threads, out->n, sizeof(*out->threads));
 		out->threads[out->n] = (struct stack_thread){ .tid = (pid_t)atoi(d->d_name) };
-		read_thread(r, a, &out->threads[out->n++]);
+		read_thread(r, a, !main_only && out->n < NATIVE_THREADS, &out->threads[out->n]);
+		out->n++;
 	}
 	if (dir)
 		closedir(dir);

@@ -17,7 +17,12 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum { STACK_FRAMES_MAX = 200, STACK_THREADS_MAX = 4096, STACK_PROCESSES_MAX = 4096 };
+enum {
+	STACK_FRAMES_MAX = 200,
+	STACK_THREADS_MAX = 4096,
+	STACK_PROCESSES_MAX = 4096,
+	STACK_NAMES = 512
+};
 
 struct stack_frame {
 	const char *function, *file;
@@ -35,6 +40,9 @@ struct stack_thread {
 	const char *library; /* that made the call: "libnccl.so.2"; "": not known */
 	struct stack_frame *frames; /* innermost first */
 	size_t n;
+	/* C frames of a thread that sleeps, file: the library. Old ones may be among them. */
+	struct stack_frame *c_frames;
+	size_t n_c;
 };
 
 struct stack_process {
@@ -71,6 +79,43 @@ size_t stacks_tree(pid_t pid, pid_t *out, size_t n);
 
 /* Exactly n bytes of the process's memory; false: they are not to be read. */
 bool stacks_peek(pid_t pid, unsigned long long at, void *to, size_t n);
+
+/* Mapped parts of files. */
+struct stack_map {
+	unsigned long long from, to, offset;
+	const char *path;
+	bool code;
+};
+/* A file's table of symbols and their names; moved: where the file is mapped. */
+struct stack_symbols {
+	const char *path;
+	unsigned long long moved;
+	unsigned char *symbols;
+	char *names;
+	size_t n, names_size;
+};
+struct stack_maps {
+	struct arena *a;
+	pid_t pid;
+	struct stack_map *items;
+	size_t n;
+	struct stack_symbols *files; /* those that were asked for */
+	size_t n_files;
+	/* Names that were found, by address: idle threads are in the same places. */
+	struct {
+		unsigned long long pc;
+		const char *name;
+	} known[STACK_NAMES];
+};
+
+struct input_file;
+/* The mapped file itself, or, where the right for that is missing, what bears its name. */
+bool stacks_open_mapped(const struct stack_maps *m, const struct stack_map *at,
+			struct input_file *f);
+/* C frames of a thread with this stack pointer, innermost first, without those of libc; how many.
+ */
+size_t native_read(struct stack_maps *m, unsigned long long sp, struct stack_frame *out,
+		   size_t most);
 
 struct python;
 /* The interpreter at this address of _PyRuntime. minor: of the version 3.x; below 0: not known.

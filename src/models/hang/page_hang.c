@@ -31,6 +31,8 @@ static const struct shape_row stack_thread_rows[] = {
 	{ "kernel_function", NULL, SHAPE_TEXT(stack_thread, wait) },
 	{ "library", "Rank that made the call.", SHAPE_TEXT(stack_thread, library) },
 	{ "frames", "Python frames, innermost first.", SHAPE_LIST(stack_thread, frames, n, stack_frame) },
+	{ "c_frames", "C frames of a sleeping thread, innermost first; those of calls that returned may be among them.",
+	  SHAPE_LIST(stack_thread, c_frames, n_c, stack_frame) },
 };
 static const struct shape stack_thread_shape = SHAPE(stack_thread, stack_thread);
 
@@ -93,6 +95,8 @@ static void page_thread(struct doc *d, const struct hang_process *p, const struc
 			    t->frames[i].source ? t->frames[i].source : "");
 	if (t->n > most)
 		text_printf(&s, "  and %zu more (--verbose)\n", t->n - most);
+	for (size_t i = 0; i < t->n_c && i < most; i++)
+		text_printf(&s, "  C: %s  %s\n", t->c_frames[i].function, t->c_frames[i].file);
 	if (!t->n && p->at.missing)
 		text_printf(&s, "  %s\n", p->at.missing);
 	doc_code(d, arena_strdup(d->arena, s.s));
