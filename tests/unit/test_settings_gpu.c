@@ -477,7 +477,7 @@ static void test_throttle(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("gpu.throttle", GPU("'event_reasons': 1"), PASS, OK, "idle") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 0, 'integrated': 1"), PASS, OK,
-		      "limits that a GB10") },
+		      "none reported; a GB10 does not report all limits") },
 		/* A working GPU at its power limit is no fault. */
 		{ ROW("gpu.throttle", GPU("'event_reasons': 4"), PASS, OK, "power limit") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 16"), PASS, OK, "slowest") },
