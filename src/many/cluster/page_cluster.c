@@ -167,21 +167,15 @@ static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		const struct cluster_node *n = &c->nodes[i];
-		struct cell *row = node_row(d, t);
 
-		row[0] = cell_as(STYLE_STRONG, n->name);
-		if (*n->failure) {
-			row[1] = cell_as(STYLE_BAD, n->failure);
-			continue;
-		}
-		row[1] = cell_str(&n->product);
-		row[2] = cell_str(&n->gpu);
-		row[3] = cell_int(d, &n->memory_bytes, "bytes");
-		row[4] = cell_str(&n->driver);
-		row[5] = cell_str(&n->nccl);
-		row[6] = cell_str(&n->kernel);
-		row[7] = cell_str(&n->forward);
-		row[8] = cell_str(&n->default_route);
+		if (*n->failure)
+			NODE_ROW(d, t, cell_as(STYLE_STRONG, n->name),
+				 cell_as(STYLE_BAD, n->failure));
+		else
+			NODE_ROW(d, t, cell_as(STYLE_STRONG, n->name), cell_str(&n->product),
+				 cell_str(&n->gpu), cell_int(d, &n->memory_bytes, "bytes"),
+				 cell_str(&n->driver), cell_str(&n->nccl), cell_str(&n->kernel),
+				 cell_str(&n->forward), cell_str(&n->default_route));
 	}
 	node_drop_empty(t);
 }
@@ -296,15 +290,11 @@ static struct face face_of(struct arena *a, const struct cluster *c, size_t cage
 /* "=== cable ======" in the first line of ports, "================" in the others. */
 static void cluster_page_middle(struct text *t, const char *word, bool first)
 {
-	size_t n = first ? strlen(word) + 2 : 0, left = 3;
+	size_t end = t->len + GAP;
 
-	if (!first || n > GAP - 4) {
-		for (size_t i = 0; i < GAP; i++)
-			text_addc(t, '=');
-		return;
-	}
-	text_printf(t, "=== %s ", word);
-	for (size_t i = left + n; i < GAP; i++)
+	if (first && strlen(word) + 6 <= GAP)
+		text_printf(t, "=== %s ", word);
+	while (t->len < end)
 		text_addc(t, '=');
 }
 

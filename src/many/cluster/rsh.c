@@ -561,37 +561,25 @@ static bool plain(const char *word)
 	return *word && strspn(word, may) == strlen(word);
 }
 
+/* Never a question, never a key that is not known, nothing that a user's configuration would
+ * forward. The files are words: files_valid. */
 static void rsh_ssh(struct words *w, const struct rsh_how *how, const struct rsh_target *t)
 {
-	static const char *const options[] = {
-		/* Never a question, never a key that is not known, nothing that a user's
-		 * configuration would forward. */
-		"BatchMode=yes",	 "StrictHostKeyChecking=yes", "ConnectTimeout=8",
-		"ServerAliveInterval=5", "ServerAliveCountMax=3",     "ForwardAgent=no",
-		"ForwardX11=no",	 "ClearAllForwardings=yes",   "PermitLocalCommand=no",
-		"LogLevel=ERROR",
-	};
-
-	add(w, "ssh");
-	add(w, "-T");
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		add(w, "-o");
-		add(w, options[i]);
-	}
-	if (how->known_hosts) {
-		add(w, "-o");
-		add(w, arena_printf(w->a, "UserKnownHostsFile=%s", how->known_hosts));
-		add(w, "-o");
-		add(w, "GlobalKnownHostsFile=/dev/null");
-	}
-	if (how->identity) {
-		add(w, "-i");
-		add(w, how->identity);
-		add(w, "-o");
-		add(w, "IdentitiesOnly=yes");
-	}
-	add(w, "--");
-	add(w, t->address);
+	split(w,
+	      "ssh -T -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=8 "
+	      "-o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o ForwardAgent=no "
+	      "-o ForwardX11=no -o ClearAllForwardings=yes -o PermitLocalCommand=no "
+	      "-o LogLevel=ERROR",
+	      t);
+	if (how->known_hosts)
+		split(w,
+		      arena_printf(w->a,
+				   "-o UserKnownHostsFile=%s -o GlobalKnownHostsFile=/dev/null",
+				   how->known_hosts),
+		      t);
+	if (how->identity)
+		split(w, arena_printf(w->a, "-i %s -o IdentitiesOnly=yes", how->identity), t);
+	split(w, "-- {node}", t);
 }
 
 static bool files_valid(const struct rsh_how *how, struct err *e)

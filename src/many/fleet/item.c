@@ -125,28 +125,16 @@ static int finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 	return -EINVAL;
 }
 
-static bool among(const char *word, const char *const *words)
-{
-	for (; *words; words++)
-		if (strcmp(*words, word) == 0)
-			return true;
-	return false;
-}
-
 /* A row of status or verify. */
 static int row_part(enum fleet_kind kind, const json_t *j, struct fleet_part *p)
 {
-	static const char *const good[] = { "ours", "in-force", NULL };
-	static const char *const neutral[] = { "waits", "waits-for-reboot", NULL };
-	static const char *const unknown[] = { "unknown", NULL };
-
 	p->state = read_string(j, "state");
 	if (!p->state)
 		return -EINVAL;
-	p->mark = among(p->state, good)	     ? FLEET_GOOD
-		  : among(p->state, neutral) ? FLEET_NEUTRAL
-		  : among(p->state, unknown) ? FLEET_UNKNOWN
-					     : FLEET_BAD;
+	p->mark = words_have("ours in-force", p->state, strlen(p->state))	     ? FLEET_GOOD
+		  : words_have("waits waits-for-reboot", p->state, strlen(p->state)) ? FLEET_NEUTRAL
+		  : strcmp(p->state, "unknown") == 0				     ? FLEET_UNKNOWN
+										     : FLEET_BAD;
 	p->now = read_string(j, "now");
 	p->wanted = read_string(j, kind == FLEET_STATUS ? "after" : "wanted");
 	return 0;

@@ -80,17 +80,6 @@ static struct fleet_answer *settle_answer_of(struct fleet *f, struct map *known,
 	return an;
 }
 
-/* Equal parts are the same object, and stand together. */
-static size_t each_once(const struct fleet_part **parts, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!kept || parts[i] != parts[kept - 1])
-			parts[kept++] = parts[i];
-	return kept;
-}
-
 static void settle_machine(struct fleet *f, struct map *known, size_t *number,
 			   struct fleet_machine *m)
 {
@@ -106,7 +95,12 @@ static void settle_machine(struct fleet *f, struct map *known, size_t *number,
 			st->seen[n++] = m->parts[k][i];
 	qsort(st->seen, n, sizeof(*st->seen), by_subject);
 	m->answers = arena_array(f->arena, f->n_subjects, sizeof(struct fleet_answer *));
-	n = each_once(st->seen, n);
+	/* Equal parts are the same object, and stand together. */
+	for (size_t i = 0, all = n; i < all; i++) {
+		n = i ? n : 0;
+		if (!n || st->seen[i] != st->seen[n - 1])
+			st->seen[n++] = st->seen[i];
+	}
 	for (size_t i = 0, j; i < n; i = j) {
 		for (j = i + 1; j < n && st->seen[j]->subject == st->seen[i]->subject; j++)
 			;
