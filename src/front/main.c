@@ -101,10 +101,8 @@ static int open_output(struct run *r, struct late *late)
 					     strerror(errno));
 	}
 	r->tty = !path && isatty(STDOUT_FILENO);
-	if (r->tty && r->verb == &report_verb && !r->print.output && !r->print.format) {
+	if (r->tty && r->verb == &report_verb && !r->print.output && !r->print.format)
 		r->print.output = report_name(r); /* a terminal shows no HTML */
-		complain_text(0, "writing %s: open it in a browser", r->print.output);
-	}
 	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
 		r->width = w.ws_col;
 	if (r->print.width)

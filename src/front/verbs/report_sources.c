@@ -483,7 +483,7 @@ int report_write(struct run *r, const char *text, size_t len)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	if (!why && !r->print.quiet)
-		complain_text(0, "wrote %s", path);
+		complain_text(0, "wrote %s%s", path, r->tty ? ": open it in a browser" : "");
 	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 

@@ -203,7 +203,7 @@ static void pressure_line(struct look_page *p)
 	share(p, "for a CPU", 100 * cpu, WAITING_MOST_PCT);
 	share(p, "for disks", 100 * io, WAITING_MOST_PCT);
 	share(p, "for memory", 100 * memory, 1);
-	look_add_word(p, STYLE_MUTED, "  of the time, at least one task");
+	look_add_word(p, STYLE_MUTED, "  (at least one task)");
 	look_end_line(p);
 }
 
@@ -371,7 +371,7 @@ void look_gpu_details(struct look_page *p, const struct monitor_gpu *g, const ch
 	};
 	bool any = g->lock_high_mhz > 0;
 
-	look_add_word(p, STYLE_MUTED, "   ");
+	look_add_word(p, STYLE_MUTED, "  "); /* both links fill 80 columns */
 	if (any)
 		look_addf(p, STYLE_PLAIN, " locked to %.0f-%.0f MHz ", g->lock_low_mhz,
 			  g->lock_high_mhz);
@@ -509,8 +509,8 @@ void look_system(struct look_page *p)
 	monitor_page_traffic(p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
 	monitor_page_traffic(p, "Disk", "disk.read", "disk.written", 1, "B/s");
 	if (p->cut) {
-		look_addf(p, STYLE_MUTED, "omitted: %zu cell%s beyond %d columns", p->cut,
-			  PLURAL(p->cut), p->how->width);
+		look_addf(p, STYLE_MUTED, "left out: %zu value%s that %d columns have no room for",
+			  p->cut, PLURAL(p->cut), p->how->width);
 		look_end_line(p);
 	}
 }

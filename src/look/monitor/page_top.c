@@ -223,7 +223,8 @@ static bool overlay(struct look_page *p, const struct top_view *v)
 	if (v->over == TOP_HELP)
 		return true;
 	if (!f) {
-		paragraph(p, "No findings now.");
+		paragraph(p, "No findings in the figures shown here. \"gputune check\" judges all "
+			     "settings.");
 		return true;
 	}
 	look_addf(p, STYLE_STRONG, "%s: ", f->s->id);
