@@ -419,6 +419,12 @@ for name, text in prose.items():
     expect(f"{name}: lines of at most 120 columns", not wide, wide)
 p = subprocess.run([sys.executable, root / "scripts/check-words"], capture_output=True, text=True, check=False)
 expect("words of the program, its manual pages and every page", p.returncode == 0, p.stdout[:800])
+# The errors that a user reads are those of the whole table.
+kinds = {"one request": "one", "many requests": "many"}
+for engine, machine, requests, *shown in re.findall(r"^\| ([\w.-]+), (GB10|H100 and H200), (\w+ requests?) \| ([\d.]+) % \| ([\d.]+) % \|", prose["docs/PREDICT.md"], re.M):
+    row = r"^\| family \| %s \| %s \| %s \| %s \|[^|]*\|[^|]*\| ([\d.]+)," % (re.escape(engine.lower()), machine.replace(" and", ","), "%s", kinds[requests])
+    expect(f"docs/PREDICT.md: errors of {engine} on {machine}, {requests}",
+           [re.findall(row % figure, prose["docs/design/PREDICTION.md"], re.M) for figure in ("TPOT", "TTFT")] == [[s] for s in shown], shown)
 # Pages of users: few, and each named by the first page; design notes are below.
 of_users = {p.name for p in (root / "docs").glob("*.md")} - {"ARCHITECTURE.md", "GLOSSARY.md", "HACKING.md", "SECURITY.md"}
 expect("at most 15 pages for users", len(of_users) <= 15, of_users)
