@@ -7,7 +7,7 @@
 #include "machine/host/posted.h"
 #include "measure/doctor/observations.h"
 #include "render/doc.h"
-#include "verbs/change.h"
+#include "verbs/persist/persist.h"
 
 struct capture_ask {
 	struct machine_ask machine;
@@ -89,6 +89,17 @@ static void read_all_knobs(struct door *d, struct host *h, const struct machine 
 	}
 }
 
+/* What gputune keeps for the next boot, so that status and persist answer as here. */
+static void read_own(struct door *d, struct host *h, struct machine *m)
+{
+	struct persisting s = { .d = d, .h = h, .m = m };
+	struct err ignored = { 0 };
+
+	(void)persist_request_rows(d, h, &s.p.rows);
+	if (journal_load(h, d->arena, false, &s.journal, &ignored) == 0)
+		(void)persist_look(&s);
+}
+
 static void store(struct door *d, const struct capture_ask *ask, struct host *record, int *code,
 		  struct capture_answer *out)
 {
@@ -145,6 +156,7 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	h = record_open(h);
 	m = door_machine(d, h, &(struct door_look){ .deep = true, .config = true });
 	read_all_knobs(d, h, m);
+	read_own(d, h, m);
 	observations_read_machine(d->arena, h, m, &ignored);
 	store(d, ask, h, &code, out);
 	if (code == EXIT_CLEAN && fact_or(&m->euid, 0) != 0)

@@ -83,28 +83,32 @@ static const struct defects_view *doctoring_defects(void *of)
 	return g->known;
 }
 
-/* What gputune set and no file keeps; NULL: the journal cannot be read. */
-static const char *own_unkept(struct doctoring *g)
+/* What gputune set and no file keeps, or another program overwrites. */
+static void own_look(struct doctoring *g)
 {
 	struct arena *a = g->d->arena;
 	struct hold_row *rows = NULL;
 	struct journal j;
 	struct err ignored = { 0 };
 	TEXT_AUTO t = { 0 };
-	size_t n = 0, unkept = 0;
+	TEXT_AUTO losers = { 0 };
+	size_t n = 0;
+	bool unread =
+		journal_load(g->h, a, false, &j, &ignored) || txn_status(g->h, a, &j, &rows, &n);
 
-	if (journal_load(g->h, a, false, &j, &ignored) || txn_status(g->h, a, &j, &rows, &n))
-		return NULL;
-	persist_fill_entries(g->d, g->h, rows, n);
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].hold == HOLD_OURS && !rows[i].kept) {
-			unkept++;
-			if (unkept <= 3)
-				text_printf(&t, "%s%s", t.len ? ", " : "", rows[i].e->id);
-		}
-	return unkept ? arena_printf(a, "%zu values are set for this boot only: %s%s", unkept, t.s,
-				     unkept > 3 ? ", ..." : "")
-		      : "";
+	g->e.own_unseen = unread ? "the journal was not read" : PERSIST_LEFT_OUT;
+	if (unread || !persist_fill_entries(g->d, g->h, rows, n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const char *id = rows[i].e->id, *loses = rows[i].loses;
+
+		if (rows[i].hold == HOLD_OURS && loses && !(losers.s && strstr(losers.s, loses)))
+			text_printf(&losers, "%s%s: %s", losers.len ? "; " : "", id, loses);
+		else if (rows[i].hold == HOLD_OURS && !rows[i].kept)
+			persist_add_id(&t, id);
+	}
+	g->e.own_overwritten = arena_strdup(a, losers.s ? losers.s : "");
+	g->e.own_unkept = arena_strdup(a, t.s ? t.s : "");
 }
 
 /* Runs tests into a record of its own, with its conditions; summarised. */
@@ -177,7 +181,7 @@ static void verb_doctor_look(struct doctoring *g)
 	g->e.known = doctoring_defects;
 	g->e.known_of = g;
 	g->e.path = path;
-	g->e.own_unkept = own_unkept(g);
+	own_look(g);
 }
 
 /* What this machine has no part for is half as likely: the log may be of another one. Without a

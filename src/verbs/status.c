@@ -100,7 +100,7 @@ static int look(struct door *d, struct host *h, const struct status_ask *ask,
 	if (n)
 		door_report_lost_at_boot(d, h);
 	out->m = machine_for(d, h, rows, n);
-	persist_fill_entries(d, h, rows, n);
+	(void)persist_fill_entries(d, h, rows, n);
 	out->kept = n ? NULL : persist_setting_ids(d, h, &(struct txn_report){ 0 });
 	out->sure = believed && !j.bad_lines;
 	out->result = status_answer_of(rows, n);

@@ -720,6 +720,44 @@ def networkd(capture, tmp):
     expect("networkd: and stands there", ours.exists() and "MTUBytes=" in ours.read_text())
 
 
+def in_a_capture(capture, tmp):
+    """A capture has what gputune keeps; one without it says that it does not know."""
+    m, name, folder = Machine(capture, f"{tmp}/captured"), f"{capture.name} in a capture", pathlib.Path(tmp) / "kept"
+    m.run("apply", "--profile", "published", "--only", "cpu,memory,net", "--yes")
+    m.run("persist", "install", "--yes")
+    m.run("capture", "-o", folder)
+    there = ["--host", folder, "--format", "json"]
+
+    def of(argv, *keys):
+        code, out, err = run(*argv, *there)
+        j, here = json.loads(out or "{}"), m.json(*argv)[1]
+        for key, columns in keys:
+            rows = [[[r[c] for c in columns] for r in x.get(key, [])] for x in (j, here)]
+            expect(f"{name}: {argv}, {key} as on the machine", rows[0] == rows[1] and rows[0], (code, err, [r for r in zip(*rows) if r[0] != r[1]][:3]))
+    of(["persist", "status"], ("rows", ("id", "value", "kept_by", "loses")), ("files", ("path", "state")))
+    of(["status"], ("rows", ("id", "kept_by", "state")))
+    for gone in ("etc/gputune/boot.json", "etc/systemd/system/gputune-boot.service"):
+        (folder / "root" / gone).unlink(missing_ok=True)
+    (folder / "root/etc/gputune").rmdir()
+    for argv, want in ((["persist", "status"], 5), (["persist", "diff"], 5), (["verify", "--boot"], 5), (["doctor", "system.settings-lost"], 5), (["status"], 0)):
+        code, out, err = run(*argv, "--host", folder)
+        expect(f"{name}: without the request {argv} knows of nothing", code == want and "/etc/gputune/boot.json is not in the capture" in out + err and
+               "no longer" not in out and "certain" not in out, (code, out[:600], err))
+
+
+def overwritten(capture, tmp):
+    """One rule says who resets a value at boot: to install, status, persist status and doctor."""
+    m, name = Machine(capture, f"{tmp}/overwritten"), f"{capture.name} overwritten"
+    m.run("apply", "--only", "memory.swappiness,cpu.numa-balancing", "--yes")
+    for argv, want in ((["persist", "install", "--yes"], 1), (["persist", "status"], 1), (["status"], 0), (["doctor", "system.settings-lost"], 1)):
+        code, out, err = m.run(*argv)
+        flat = " ".join(out.split())
+        expect(f"{name}: {argv[0]} {argv[1:]} names the daemon", code == want and "tuned.service" in flat and "tuned.conf:5 sets 60" in flat, (code, out, err))
+        expect(f"{name}: and it alone", "cpu.numa-balancing: " not in flat and "kept at boot by: /etc/sysctl.d/99-zz-gputune.conf in effect memory" in
+               flat if argv[0] == "status" else "values are set" not in flat, out)
+    expect(f"{name}: doctor finds it", "certain a program or file sets it at boot" in flat and "excluded a value is set for this boot only" in flat, out)
+
+
 def booted(tmp):
     boot_paths(machines / "dgx-spark", tmp)
     modules(machines / "igx-orin", tmp)
@@ -742,6 +780,10 @@ with tempfile.TemporaryDirectory() as tmp:
         by_hand(machines / "dgx-spark", tmp)
         foreign(machines / "hgx-h100", f"{tmp}/foreign")
         taken_out(machines / "hgx-h100", f"{tmp}/taken-out")
+        end_suite()
+    if sys.argv[2:] == ["capture"]:
+        in_a_capture(machines / "dgx-spark", tmp)
+        overwritten(machines / "hgx-h100", tmp)
         end_suite()
     if sys.argv[2:] == ["now"]:
         in_effect(machines / "dev-vm", tmp)
@@ -766,6 +808,8 @@ with tempfile.TemporaryDirectory() as tmp:
     booted(tmp)
     limits(machines / "dgx-spark", tmp)
     networkd(machines / "igx-orin", tmp)
+    in_a_capture(machines / "dgx-spark", tmp)
+    overwritten(machines / "hgx-h100", tmp)
     m = Machine(machines / "dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff, remove"), (["persist", "dance"], "install, status"),
                         (["verify", "--reboot"], "captured")):

@@ -124,7 +124,8 @@ static void verbs_doctor(struct world *w, struct arena *a, const struct findings
 				.earlier = earlier,
 				.apart_s = earlier ? 2 : 0,
 				.record = &no_record,
-				.own_unkept = "" };
+				.own_unkept = "",
+				.own_overwritten = "" };
 
 	for (unsigned t = 0; t < TESTS; t++)
 		e.not_run[t] = "it was not run";

@@ -16,7 +16,7 @@ struct doctor_case {
 	enum likelihood want;
 	const char *says; /* part of the evidence; NULL */
 	const char *facts, *findings, *signs, *earlier, *tests, *path;
-	const char *unkept;
+	const char *unkept, *overwritten, *unseen;
 	/* A defect of this component is here, "?nccl": it may be; "": none is; NULL: not looked. */
 	const char *known;
 	const char *current; /* of the findings; NULL: "the value" */
@@ -223,7 +223,9 @@ static inline void case_evidence(struct arena *a, const struct doctor_case *row,
 				  .record = r,
 				  .known = row->known ? case_looked : NULL,
 				  .known_of = row->known ? case_known(a, row->known) : NULL,
-				  .own_unkept = row->unkept };
+				  .own_unkept = row->unkept,
+				  .own_overwritten = row->overwritten,
+				  .own_unseen = row->unseen ? row->unseen : "no" };
 	r->conditions.steal_percent = row->steal > 0 ? row->steal : -1;
 	r->conditions.before.throttles = row->throttles ? 0 : -1;
 	r->conditions.after.throttles = row->throttles ? row->throttles : -1;

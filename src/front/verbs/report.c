@@ -63,7 +63,7 @@ static void report_part_changes(struct reporting *g)
 	}
 	txn_status(g->h, a, &now, &rows, &n);
 	door_find_culprits(&g->run.door, g->p.m, rows, n);
-	persist_fill_entries(&g->run.door, g->h, rows, n);
+	(void)persist_fill_entries(&g->run.door, g->h, rows, n);
 	doc_heading(d, 2, "Active and drifted changes");
 	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
 	doc_heading(d, 2, "History");

@@ -94,7 +94,9 @@ struct rule_facts {
 	/* Looks for known defects, once: a rule asks. NULL: none were looked for. */
 	const struct defects_view *(*known)(void *of);
 	void *known_of;
-	const char *own_unkept; /* settings of ours in force that no file keeps; NULL: unknown */
+	/* Settings of ours in force that no file keeps, and those that another program or file
+	 * overwrites at boot; NULL: unknown, for this reason. */
+	const char *own_unkept, *own_overwritten, *own_unseen;
 };
 
 struct remedy {

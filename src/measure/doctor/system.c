@@ -55,16 +55,24 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 }
 
 /* --- settings --------------------------------------------------------------------------------- */
+static void own_values(const struct rule_facts *e, const char *those, const char *none,
+		       struct judged *out)
+{
+	if (!those)
+		verdict_set(e, out, CAUSE_UNSEEN, "%s", e->own_unseen);
+	else
+		verdict_set(e, out, *those ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
+			    *those ? those : none);
+}
+
 static void unkept(const struct rule_facts *e, struct judged *out)
 {
-	if (!e->own_unkept)
-		verdict_set(e, out, CAUSE_UNSEEN, "the journal was not read");
-	else
-		verdict_set(
-			e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
-			*e->own_unkept
-				? e->own_unkept
-				: "every value that gputune set is also kept for the next boot");
+	own_values(e, e->own_unkept, "a file sets each value at the next boot", out);
+}
+
+static void overwritten(const struct rule_facts *e, struct judged *out)
+{
+	own_values(e, e->own_overwritten, "nothing overwrites a value that gputune keeps", out);
 }
 
 /* --- setting up a cluster --------------------------------------------------------------------- */

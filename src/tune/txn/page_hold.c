@@ -100,7 +100,10 @@ static void hold_page_found(struct doc *d, struct node *list, const struct hold_
 	if (!same)
 		node_more(d, list, "now", now ? cell(now) : cell_as(STYLE_UNKNOWN, "unknown"));
 	node_more(d, list, "by", cell(r->by));
-	node_more(d, list, "kept at boot by", cell(r->kept));
+	node_more(d, list, r->loses ? "written to" : "kept at boot by",
+		  !r->loses ? cell(r->kept)
+			    : cell_printf(d, STYLE_WARN, "%s, but overwritten at boot: %s", r->kept,
+					  r->loses));
 	if (several)
 		node_more(d, list, "transaction", cell(number(d->arena, r->t->txn)));
 }

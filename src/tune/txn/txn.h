@@ -164,14 +164,15 @@ struct hold_row {
 	const struct transaction *t;
 	const struct entry *e;
 	enum hold hold;
-	const char *now;  /* NULL: unknown */
-	const char *kept; /* what keeps it at the next boot; NULL: nothing of ours */
-	const char *by;	  /* who may have changed it; NULL: not known */
+	const char *now;   /* NULL: unknown */
+	const char *kept;  /* what keeps it at the next boot; NULL: nothing of ours */
+	const char *loses; /* who sets it differently at boot, after that: a sentence; NULL */
+	const char *by;	   /* who may have changed it; NULL: not known */
 };
 
 /* What became of every change that is not undone, but for files that are kept for the next boot.
  * Carries j over first.
- * Writes nothing; kept is left NULL, and by but where one of ours did it. */
+ * Writes nothing; kept and loses are left NULL, and by but where one of ours did it. */
 int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);

@@ -632,7 +632,6 @@ const char *persist_setting_ids(struct door *d, struct host *h, const struct txn
 {
 	struct persist_entry *kept;
 	size_t n = persist_request_rows(d, h, &kept);
-	const char *before = NULL;
 	TEXT_AUTO ids = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
@@ -641,8 +640,7 @@ const char *persist_setting_ids(struct door *d, struct host *h, const struct txn
 		for (size_t k = 0; kept[i].knob.kind == KNOB_BOOTARG && k < undone->n; k++)
 			gone = gone || knob_equal(&undone->rows[k].knob, &kept[i].knob);
 		if (!gone)
-			persist_add_id(&ids, kept[i].id, before);
-		before = gone ? before : kept[i].id;
+			persist_add_id(&ids, kept[i].id);
 	}
 	return ids.len ? arena_strdup(d->arena, ids.s) : NULL;
 }

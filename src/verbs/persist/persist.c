@@ -149,14 +149,14 @@ static void find_unkept(struct persisting *s)
 	size_t n;
 
 	txn_status(s->h, s->d->arena, &s->journal, &rows, &n);
-	persist_fill_entries(s->d, s->h, rows, n);
+	(void)persist_fill_entries(s->d, s->h, rows, n);
 	for (size_t i = 0; i < n; i++) {
 		bool ours = rows[i].hold == HOLD_OURS || rows[i].hold == HOLD_WAITS;
 
 		if (!ours || rows[i].kept || rows[i].t->state == TRANSACTION_OPEN)
 			continue;
 		s->view.n_unkept++;
-		persist_add_id(&ids, rows[i].e->id, i ? rows[i - 1].e->id : NULL);
+		persist_add_id(&ids, rows[i].e->id);
 	}
 	s->view.unkept = arena_strdup(s->d->arena, ids.s ? ids.s : "");
 }
@@ -216,7 +216,6 @@ PERSIST_ANSWER("remove", persist_remove, true)
 static struct doc *persist_page_of(struct arena *a, const struct persist_verb_answer *p)
 {
 	struct doc *d;
-	const char *losing = NULL;
 	TEXT_AUTO ids = { 0 };
 
 	if (p->removed)
@@ -229,11 +228,9 @@ static struct doc *persist_page_of(struct arena *a, const struct persist_verb_an
 			 changes_text(a, p->s.plan.n),
 			 machine_command(a, p->s.m, false, "persist remove"));
 	for (size_t i = 0; i < p->s.p.n; i++)
-		if (p->s.p.rows[i].loses) {
-			persist_add_id(&ids, p->s.p.rows[i].id, losing);
-			losing = p->s.p.rows[i].id;
-		}
-	if (losing)
+		if (p->s.p.rows[i].loses)
+			persist_add_id(&ids, p->s.p.rows[i].id);
+	if (ids.len)
 		doc_text(
 			d,
 			"Not kept: %s. At boot, the program or file named above sets another value "

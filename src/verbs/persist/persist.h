@@ -18,6 +18,8 @@ struct persist_ask {
 	bool now, update_grub, force;
 };
 
+#define PERSIST_LEFT_OUT "unknown which values are kept: " PERSIST_REQUEST " is not in the capture"
+
 struct persisting {
 	struct door *d;
 	const struct persist_ask *ask;
@@ -66,10 +68,11 @@ int persist_collect(struct persisting *s);
 int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n);
 /* Others' files that say how links and the boot menu are configured. */
 void persist_read_sources(struct persisting *s);
-/* Everything that the machine keeps at boot: fills kept of the rows. */
-void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
-/* Adds a setting to "cpu.governor, net.rmem-max", unless it is the one before (NULL: none). */
-void persist_add_id(struct text *ids, const char *id, const char *before);
+/* Everything that the machine keeps at boot: fills kept and loses of the rows. False: a capture
+ * lacks it, which was said. */
+bool persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
+/* Adds a setting to "cpu.governor, net.rmem-max", unless it is the last of them. */
+void persist_add_id(struct text *ids, const char *id);
 /* What the installed request keeps; 0 rows where there is none or it is unreadable. */
 size_t persist_request_rows(struct door *d, struct host *h, struct persist_entry **rows);
 

@@ -13,6 +13,18 @@
 
 enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
 
+/* A capture that lacks the request, of a machine whose journal says that it is installed. */
+static bool is_left_out(struct door *d, struct host *h)
+{
+	const struct knob k = { KNOB_FILE, PERSIST_REQUEST, "" };
+	struct err ignored = { 0 };
+	struct journal j;
+	enum host_kind kind;
+
+	return host_kind(h, PERSIST_REQUEST, &kind) == HOST_NOT_CAPTURED &&
+	       journal_load(h, d->arena, false, &j, &ignored) == 0 && layer_top(&j, &k);
+}
+
 int persist_installed(struct door *d, struct host *h, struct persist_entry **rows, size_t *n)
 {
 	struct err e = { 0 };
@@ -22,6 +34,8 @@ int persist_installed(struct door *d, struct host *h, struct persist_entry **row
 
 	*rows = NULL;
 	*n = 0;
+	if (is_left_out(d, h))
+		return door_refuse(d, EXIT_BLIND, "%s", PERSIST_LEFT_OUT);
 	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
 		return 0;
 	if (code)
@@ -315,23 +329,24 @@ int persist_collect(struct persisting *s)
 	return 0;
 }
 
-static const char *backend_of(struct host *h, const struct entry *e,
-			      const struct persist_entry *rows, size_t n)
+/* The file that keeps the entry, and who overwrites its value. */
+static void fill_entry(struct host *h, const struct persist *p, struct hold_row *out)
 {
-	if (e->knob.kind == KNOB_BOOTARG)
-		return boot_menu_file(host_boot_menu(h));
-	if (e->knob.kind == KNOB_UNIT)
-		return "systemctl enable";
-	if (e->knob.kind == KNOB_ZPROP)
-		return "ZFS pool property";
-	if (e->knob.kind == KNOB_POWER)
-		return "nvpmodel";
-	for (size_t i = 0; i < n; i++)
-		if (knob_equal(&rows[i].knob, &e->knob) &&
-		    knob_same(&e->knob, rows[i].value, e->after) &&
-		    host_exists(h, rows[i].keeper == PERSIST_IN_UNIT ? PERSIST_UNIT : rows[i].by))
-			return rows[i].by;
-	return NULL;
+	static const char *const selves[KNOB_KINDS] = { [KNOB_UNIT] = "systemctl enable",
+							[KNOB_ZPROP] = "ZFS pool property",
+							[KNOB_POWER] = "nvpmodel" };
+	const struct knob *k = &out->e->knob;
+
+	out->kept = k->kind == KNOB_BOOTARG ? boot_menu_file(host_boot_menu(h)) : selves[k->kind];
+	for (size_t i = 0; i < p->n; i++) {
+		const struct persist_entry *row = &p->rows[i];
+
+		if (knob_equal(&row->knob, k) && knob_same(k, row->value, out->e->after) &&
+		    host_exists(h, row->keeper == PERSIST_IN_UNIT ? PERSIST_UNIT : row->by)) {
+			out->kept = out->kept ? out->kept : row->by;
+			out->loses = row->loses;
+		}
+	}
 }
 
 size_t persist_request_rows(struct door *d, struct host *h, struct persist_entry **rows)
@@ -346,17 +361,25 @@ size_t persist_request_rows(struct door *d, struct host *h, struct persist_entry
 	return n;
 }
 
-void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
+bool persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
 {
-	struct persist_entry *kept = NULL;
-	size_t n_kept = n ? persist_request_rows(d, h, &kept) : 0;
+	struct persisting s = { .d = d, .h = h };
 
+	s.p.n = n ? persist_request_rows(d, h, &s.p.rows) : 0;
+	if (s.p.n) {
+		persist_read_sources(&s);
+		persist_losers(d->arena, door_change_machine(d, h), &s.wish, &s.p);
+	}
 	for (size_t i = 0; i < n; i++)
-		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);
+		fill_entry(h, &s.p, &rows[i]);
+	if (!is_left_out(d, h))
+		return true;
+	door_warn(d, "%s", PERSIST_LEFT_OUT);
+	return false;
 }
 
-void persist_add_id(struct text *ids, const char *id, const char *before)
+void persist_add_id(struct text *ids, const char *id)
 {
-	if (!before || strcmp(id, before) != 0)
+	if (!ids->len || !str_ends(ids->s, id))
 		text_printf(ids, "%s%s", ids->len ? ", " : "", id);
 }
