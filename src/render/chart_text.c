@@ -382,7 +382,7 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 		chart_legend(&t, "-o-", c->interval, how);
 	if (isfinite(c->threshold) && c->threshold > 0)
 		chart_legend(&t, ":",
-			     arena_printf(a, "less than %.3g %% counts as no difference",
+			     arena_printf(a, "differences below %.3g %% do not count",
 					  100 * c->threshold),
 			     how);
 	return arena_strdup(a, t.s);

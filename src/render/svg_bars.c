@@ -306,7 +306,7 @@ static void draw_ratios(struct canvas *v, const void *what)
 		canvas_note(v, SIGN_CI, c->interval);
 	if (c->threshold > 0)
 		canvas_note(v, SIGN_BAND,
-			    arena_printf(v->a, "less than %.3g %% counts as no difference",
+			    arena_printf(v->a, "differences below %.3g %% do not count",
 					 100 * c->threshold));
 	if (n < c->n)
 		canvas_note(v, SIGN_NONE, arena_printf(v->a, "and %zu more", c->n - n));

@@ -27,29 +27,40 @@ struct compare_answer {
 	bool recorded; /* these are what there is */
 };
 
-/* "20261121-045000-memory-bandwidth": what was measured comes after the time. */
-static const char *what_of(const struct stored *s)
+/* "20261121-045000-memory-bandwidth": what was measured comes after the time. A second one of that
+ * second ends in "-2". */
+static const char *what_of(struct arena *a, const struct stored *s)
 {
-	return s->id + strspn(s->id, "0123456789-");
+	const char *what = s->id + strspn(s->id, "0123456789-");
+	size_t n = strlen(what), k = n;
+
+	while (k && what[k - 1] >= '0' && what[k - 1] <= '9')
+		k--;
+	return arena_strndup(a, what, k && k < n && what[k - 1] == '-' ? k - 1 : n);
 }
 
-/* Fills what is not given: the last saved result, and the last one before it of the same. */
+/* Fills what is not given: the last saved result, and the last one before it of the same. Results
+ * of this user; where there are none, the machine's. */
 static int last_saved(struct door *d, struct compare_ask *ask)
 {
 	HOST_AUTO *h = d->live(d->ctx);
-	const struct store_where where = door_where(d, &ask->state);
+	const struct store_where both = door_where(d, &ask->state);
+	struct store_where one = { both.state, NULL };
 	struct err e = { 0 };
 	struct stored *ids;
 	size_t n, i;
+	int r = store_list(d->arena, h, &one, &ids, &n, &e);
 
-	if (store_list(d->arena, h, &where, &ids, &n, &e))
+	if (!r && !n && (one.state = both.beside))
+		r = store_list(d->arena, h, &one, &ids, &n, &e);
+	if (r)
 		return door_fail(d, EXIT_USAGE, &e);
 	if (n)
 		ask->b = ids[n - 1].id;
 	if (n && ask->a)
 		door_note(d, "B is the last saved result, %s", ask->b);
 	for (i = n; !ask->a && i-- > 1;)
-		if (strcmp(what_of(&ids[i - 1]), what_of(&ids[n - 1])) == 0)
+		if (strcmp(what_of(d->arena, &ids[i - 1]), what_of(d->arena, &ids[n - 1])) == 0)
 			ask->a = ids[i - 1].id;
 	if (n && ask->a && strcmp(ask->a, ask->b) != 0)
 		return 0;
@@ -74,7 +85,7 @@ static int compare_benches(struct door *d, const struct compare_ask *ask, struct
 	compare_records(d->arena, a, b, out);
 	if (out->count[COMPARE_WORSE])
 		return EXIT_FINDINGS;
-	return out->n == out->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
+	return compare_decides(out) ? EXIT_CLEAN : EXIT_BLIND;
 }
 
 static int compare_answer(struct door *d, const struct compare_ask *asked,
@@ -115,10 +126,12 @@ const struct verb compare_verb = {
 	.group = VERB_MEASURE,
 	.summary = "compare two measurements or two recordings",
 	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians "
-		 "with its interval; better, worse, no difference or not comparable. For two "
+		 "with its interval; better, worse, no difference, cannot tell or not comparable. "
+		 "For two "
 		 "recordings: each quantity, as higher, lower or no difference.",
-	.exits = "1: something got worse; 5: nothing could be compared, or a busy machine left no "
-		 "verdict",
+	.exits =
+		"1: something got worse; 5: no verdict: nothing could be compared, the machine was "
+		"busy, or samples are too few",
 	.words = "diff versus vs regression",
 	.examples = EXAMPLES({ "compare before.json after.json", "two files, from bench -o" },
 			     { "compare a.rec b.rec", "two recordings" }),

@@ -72,13 +72,13 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("the B that was taken is named", f"B is the last saved result, {ids[1]}" in err, (code, err))
 
     # Two made-up results, one twice the other: certain only where no other program disturbed either run.
-    def made_up(name, factor, others):
+    def made_up(name, factor, others, values=3, scatter=0.01):
         r = json.loads(pathlib.Path(f"{tmp}/0.json").read_text())
         r["conditions"].update(others_before_cpus=others, others_cpus=others, steal_percent=0, cpus=2, busy=others > 0.1)
         for c in r["cases"]:
             for f in c["figures"]:
                 key = f"samples_{f['unit']}"
-                f[key] = [factor * (100 + k % 3 * 0.01) for k in range(len(f[key]))]
+                f[key] = [factor * (100 + k % values * scatter) for k in range(len(f[key]))]
         pathlib.Path(f"{tmp}/{name}.json").write_text(json.dumps(r))
         return f"{tmp}/{name}.json"
 
@@ -94,6 +94,18 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"no verdict: {where}", code == 5 and "0 worse" in out and "3 cannot tell" in " ".join(out.split()) and
                f"busy in {where}" in " ".join(out.split()) and "2.000" in out, (code, out, err))
         expect("equally busy is no difference", ("Other differences" in out) == (where != "both runs"), out)
+    # Samples that scatter leave every row open: no verdict, on an idle machine too.
+    wild = made_up("wild", 1, 0, 2, 400)
+    code, out, err = run("compare", wild, wild)
+    said = " ".join(out.split())
+    expect("scatter leaves no verdict", code == 5 and out.count("  cannot tell") == 6 and "undecided" not in out and
+           "0 no difference, 3 cannot tell" in said and "samples scatter too much, or are too few" in said, (code, out, err))
+    r = json.loads(pathlib.Path(quiet).read_text())
+    r["cases"][0]["variant"] = "sse2"
+    pathlib.Path(f"{tmp}/coded.json").write_text(json.dumps(r))
+    out = " ".join(run("compare", quiet, f"{tmp}/coded.json", "--width", "200")[1].split())
+    expect("other code is named in the verdict", "no difference, measured differently" in out and
+           "then sse2): the ratio includes that" in out and "3 no difference" in out, out)
     j = json.loads(run("compare", loud, loud_slow, "--format", "json")[1])
     expect("and in JSON", [r["verdict"] for r in j["rows"]] == ["not-comparable"] * 3 and "both runs" in j["rows"][0]["reason"],
            j["rows"])

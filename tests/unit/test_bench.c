@@ -665,6 +665,7 @@ static void compares(void **state)
 	compare_records(&a, x, same, &c);
 	assert_int_equal(c.n, 4);
 	assert_int_equal(c.count[COMPARE_SAME], 4);
+	assert_true(compare_decides(&c) && c.open[COMPARE_SAME] == 0);
 	/* One that is sure and too small is no difference, and said to be there. */
 	compare_records(&a, x, measured(&a, 1.0095, 12), &c);
 	assert_int_equal(c.rows[0].verdict, COMPARE_SAME);

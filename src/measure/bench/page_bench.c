@@ -448,7 +448,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 		doc_text(d, items ? "No result is saved yet." : "Saved results cannot be read.");
 		return d;
 	}
-	t = DOC_TABLE(d, "Saved results", "Result", "~Benches", ">Cases", "Settings", "");
+	t = DOC_TABLE(d, "Saved results", "Result", "~Benches", ">Cases", "Owner", "");
 	for (size_t i = 0; i < n; i++) {
 		const struct record *r = &items[i];
 		struct cell *row = node_row(d, t);
@@ -461,7 +461,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 		row[0] = cell_as(STYLE_CODE, r->id);
 		row[1] = cell(names);
 		row[2] = cellf(d, "%zu", r->n);
-		row[3] = cell_as(STYLE_MUTED, r->settings_digest);
+		row[3] = cell(r->owner);
 		row[4] = r->partial ? cell_as(STYLE_WARN, "interrupted") : cell(NULL);
 	}
 	node_drop_empty(t);
@@ -478,26 +478,6 @@ void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 
 /* Two measurements against each other: a table a bench, and all intervals in one plot. */
 
-/* Above it, "no difference" would be misleading. */
-enum { COARSE_PERCENT = 10 };
-
-/* The least difference that would have been seen, in percent. */
-static double least_seen(const struct compare_row *r)
-{
-	const struct stat_ratio *q = &r->ratio;
-
-	return fmax(100 * fmax(q->ratio - q->interval.low, q->interval.high - q->ratio),
-		    100 * COMPARE_THRESHOLD);
-}
-
-/* Compared, without a verdict: the samples scatter too much, or the machine was busy. */
-static bool no_verdict(const struct compare_row *r)
-{
-	return r->verdict == COMPARE_CANNOT
-		       ? !isnan(r->ratio.ratio)
-		       : r->verdict == COMPARE_SAME && least_seen(r) > COARSE_PERCENT;
-}
-
 static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_row *r)
 {
 	static const struct {
@@ -506,15 +486,12 @@ static struct cell bench_page_verdict_cell(struct doc *d, const struct compare_r
 	} looks[] = { { "better", STYLE_GOOD },
 		      { "worse", STYLE_BAD },
 		      { "no difference", STYLE_PLAIN },
-		      { "not comparable", STYLE_UNKNOWN } };
+		      { "not comparable", STYLE_UNKNOWN },
+		      { "cannot tell", STYLE_UNKNOWN } };
+	unsigned k = r->open ? COMPARE_CANNOT + 1 : r->verdict;
 
-	/* Samples that scatter hide a difference. */
-	if (no_verdict(r))
-		return r->verdict == COMPARE_CANNOT || least_seen(r) > 100
-			       ? cell_as(STYLE_UNKNOWN, "cannot tell")
-			       : cell_printf(d, STYLE_UNKNOWN, "undecided below %.0f %%",
-					     least_seen(r));
-	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
+	return cell_printf(d, looks[k].style, "%s%s", looks[k].text,
+			   r->variant ? ", measured differently" : "");
 }
 
 static const char *interval_text(struct arena *a, const struct stat_interval *i)
@@ -553,7 +530,7 @@ static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *
 	const char *bench = c->rows[*at].bench;
 	bool one = one_figure(c, *at);
 	struct node *t = DOC_TABLE(d, bench, "!Case", "!Figure", ">A", ">B", ">B/A",
-				   ">99 % interval", "Verdict"),
+				   ">99 % interval", "~Verdict"),
 		    *why = doc_bullets(d);
 
 	for (; *at < c->n && strcmp(c->rows[*at].bench, bench) == 0; (*at)++) {
@@ -568,14 +545,12 @@ static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *
 	node_drop_empty(t);
 }
 
-/* The verdict; where there is no difference, the least one that would have been seen. */
+/* The verdict; with no difference, the least one that would have been seen. */
 static const char *seen_text(struct arena *a, const struct compare_row *r)
 {
 	if (r->verdict != COMPARE_SAME)
 		return compare_verdict_name(r->verdict);
-	if (least_seen(r) > 100)
-		return "low resolution";
-	return arena_printf(a, "detects %.1f %%", least_seen(r));
+	return r->open ? "cannot tell" : arena_printf(a, "detects %.1f %%", 100 * compare_least(r));
 }
 
 /* All intervals below each other. */
@@ -622,7 +597,7 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 {
 	struct doc *d = doc_new(a);
 	struct node *list;
-	size_t same = c->count[COMPARE_SAME], cannot = c->count[COMPARE_CANNOT], unsure = 0;
+	size_t busy = c->open[COMPARE_CANNOT], wide = c->open[COMPARE_SAME];
 
 	if (!has_common_case(c) && !c->cannot) {
 		doc_text(d, "%s and %s have no case in common: nothing to compare.", c->a->id,
@@ -632,19 +607,21 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	for (size_t at = 0; at < c->n;)
 		bench_page_table_of(d, c, &at);
 	bench_page_plot(d, c);
-	for (size_t i = 0; i < c->n; i++)
-		if (no_verdict(&c->rows[i])) {
-			*(c->rows[i].verdict == COMPARE_SAME ? &same : &cannot) -= 1;
-			unsure++;
-		}
-	if (cannot < c->count[COMPARE_CANNOT])
+	if (wide)
+		doc_text(d,
+			 "Cannot tell: samples scatter too much, or are too few, to see a "
+			 "difference below 10 %%. %s: bench --for, --runs.",
+			 c->busy ? arena_printf(a, "Also, %s. Repeat both with more samples",
+						c->busy)
+				 : "Repeat both with more samples");
+	if (busy)
 		doc_text(d,
 			 "Cannot tell better from worse: %s. Repeat both on an idle machine; "
 			 "bench --require-idle refuses a busy one.",
 			 c->busy);
-	if (c->count[COMPARE_SAME])
-		doc_text(d, "Rows without a difference show the smallest one that would have been "
-			    "detected.");
+	if (c->count[COMPARE_SAME] > wide)
+		doc_text(d, "No difference: none was found. \"detects\" is the smallest that would "
+			    "have been.");
 	if (by_chance(c) >= 1)
 		doc_text(d,
 			 "One interval in 100 is wrong: without any real difference, about %.0f of "
@@ -656,10 +633,11 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	for (size_t i = 0; i < c->n_differs; i++)
 		node_bullet(d, list, cell(c->differs[i]));
 	doc_text(d,
-		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu cannot "
+		 "A: %s. B: %s. %zu better, %zu worse, %zu no difference, %zu cannot "
 		 "tell, %zu not comparable. \"gputune bench show %s --verbose\" has samples and "
 		 "conditions.",
-		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE], same,
-		 unsure, cannot, c->b->id);
+		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE],
+		 c->count[COMPARE_SAME] - wide, busy + wide, c->count[COMPARE_CANNOT] - busy,
+		 c->b->id);
 	return d;
 }

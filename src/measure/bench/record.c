@@ -220,6 +220,19 @@ static const char *unlike(struct arena *a, const struct record_case *x, const st
 	return NULL;
 }
 
+double compare_least(const struct compare_row *r)
+{
+	const struct stat_ratio *q = &r->ratio;
+
+	return fmax(fmax(q->ratio - q->interval.low, q->interval.high - q->ratio),
+		    COMPARE_THRESHOLD);
+}
+
+bool compare_decides(const struct compare *c)
+{
+	return c->n > c->count[COMPARE_CANNOT] + c->open[COMPARE_SAME];
+}
+
 static void bench_compare_judge(struct arena *a, const struct record_case *x,
 				const struct record_case *y, size_t k, const char *busy,
 				struct compare_row *row)
@@ -241,6 +254,7 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	}
 	up = i->low > 1;
 	if ((up || i->high < 1) && fabs(row->ratio.ratio - 1) >= COMPARE_THRESHOLD) {
+		row->open = busy != NULL;
 		row->verdict = busy				     ? COMPARE_CANNOT
 			       : up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER
 								     : COMPARE_WORSE;
@@ -251,15 +265,15 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 		return;
 	}
 	row->verdict = COMPARE_SAME;
+	row->open = compare_least(row) > COMPARE_COARSE;
 	if (i->low > 1 - COMPARE_THRESHOLD && i->high < 1 + COMPARE_THRESHOLD)
 		row->reason = "a difference of 1 % would have been detected";
 	else if (up || i->high < 1)
 		row->reason =
 			"there is a difference, but probably below 1 %, the smallest that counts";
 	else
-		row->reason = arena_printf(
-			a, "differences below %.1f %% cannot be detected here",
-			100 * fmax(row->ratio.ratio - i->low, i->high - row->ratio.ratio));
+		row->reason = arena_printf(a, "differences below %.1f %% cannot be detected here",
+					   100 * compare_least(row));
 }
 
 static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
@@ -291,7 +305,9 @@ static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 			row->reason = "different figures or units";
 		if (!row->reason)
 			bench_compare_judge(a, x, y, k, out->busy, row);
+		row->variant = y && strcmp(x->variant, y->variant) != 0;
 		out->count[row->verdict]++;
+		out->open[row->verdict] += row->open;
 	}
 }
 
@@ -304,7 +320,8 @@ static void note_variants(struct arena *a, struct compare *out)
 		if (!y || strcmp(x->variant, y->variant) == 0)
 			continue;
 		ARENA_ADD(a, out->differs, out->n_differs) = arena_printf(
-			a, "%s %s: %s, then %s", x->bench, x->name, x->variant, y->variant);
+			a, "%s %s: measured differently (%s, then %s): the ratio includes that",
+			x->bench, x->name, x->variant, y->variant);
 	}
 }
 

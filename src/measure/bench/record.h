@@ -155,6 +155,7 @@ struct record {
 	size_t n_skipped;
 	bool partial; /* interrupted */
 	bool unkept;  /* it is in no state folder: there is nothing to show or compare by its id */
+	const char *owner; /* of the machine's folder; NULL: of this user's own. Not stored. */
 	const char **notes;
 	size_t n_notes;
 };
@@ -228,6 +229,8 @@ struct compare_row {
 	struct stat_ratio ratio; /* b over a; NAN where nothing was compared */
 	enum compare_verdict verdict;
 	const char *reason;
+	bool open;    /* compared, without a verdict: busy, or an interval too wide */
+	bool variant; /* measured by different code, chosen at run time */
 };
 
 struct compare {
@@ -235,6 +238,7 @@ struct compare {
 	struct compare_row *rows;
 	size_t n;
 	size_t count[4];      /* by verdict */
+	size_t open[4];	      /* of these, rows that leave better and worse open */
 	const char *cannot;   /* nothing compares, and why; NULL otherwise */
 	const char *busy;     /* other programs disturbed a run, so that no difference is certain:
 				 a sentence; NULL: neither */
@@ -246,11 +250,17 @@ struct compare {
 
 /* Figures below this difference are called the same even when it is certain. */
 #define COMPARE_THRESHOLD 0.01
+/* An interval that reaches this far from no change leaves it open. */
+#define COMPARE_COARSE 0.1
 #define COMPARE_LEVEL 0.99
 
 /* Needs summaries. */
 void compare_records(struct arena *a, const struct record *x, const struct record *y,
 		     struct compare *out);
 const char *compare_verdict_name(enum compare_verdict v);
+/* The least difference that would have been seen, as a part of A. Needs a ratio. */
+double compare_least(const struct compare_row *r);
+/* Whether any row has a verdict. */
+bool compare_decides(const struct compare *c);
 
 #endif

@@ -29,7 +29,8 @@ static int bench_list_answer(struct door *d, const struct state_ask *ask, struct
 		    bench_from_json(d->arena, ids[i].id, text, &kept[out->n], &e))
 			d->say(d->ctx, 0, &e);
 		else
-			out->n++;
+			kept[out->n++].owner =
+				strcmp(ids[i].state, where.state) == 0 ? NULL : "root";
 	}
 	return EXIT_CLEAN;
 }
