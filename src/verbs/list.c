@@ -85,18 +85,9 @@ int list_profiles(struct door *d, const void *ask, void *answer)
 
 static void list_models(struct door *d, struct listing *out)
 {
-	for (size_t i = 0; i < n_model_rows; i++) {
-		const struct arch *m = &model_rows[i].a;
-		double total = m->total, active;
-
-		if (!(total > 0))
-			model_sizes(m->name, &total, &active);
-		list_name(d->arena, out, m->name,
-			  total > 0 ? arena_printf(d->arena, "%.*g B parameters%s",
-						   total < 1e12 ? 3 : 4, total / 1e9,
-						   m->moe_layers ? ", mixture of experts" : "")
-				    : m->source);
-	}
+	for (size_t i = 0; i < n_model_rows; i++)
+		list_name(d->arena, out, model_rows[i].a.name,
+			  arch_size(d->arena, &model_rows[i].a));
 }
 
 /* The first word of a kind of GPU names a machine with it. */

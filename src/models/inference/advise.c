@@ -603,7 +603,6 @@ static bool rival(const struct arch *a, const struct arch_parts *own, const char
 static void try_model(struct adviser *v, const struct arch *a)
 {
 	struct infer_options w = *v->words;
-	struct arch_parts p = arch_parts(a);
 	struct way *way;
 
 	w.model = a->name;
@@ -617,10 +616,8 @@ static void try_model(struct adviser *v, const struct arch *a)
 	adviser_try(
 		v, &(struct trial){ .kind = CHANGE_MODEL,
 				    .way = way,
-				    .what = arena_printf(
-					    v->arena,
-					    "%s (%s): %.0f billion parameters, %.1f of them active",
-					    a->name, a->date, p.total / 1e9, p.active / 1e9),
+				    .what = arena_printf(v->arena, "%s (%s): %s", a->name, a->date,
+							 arch_size(v->arena, a)),
 				    .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
 							    a->name, w.weights) });
 }

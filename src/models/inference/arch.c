@@ -79,6 +79,17 @@ struct arch_parts arch_parts(const struct arch *a)
 	return p;
 }
 
+const char *arch_size(struct arena *a, const struct arch *m)
+{
+	struct arch_parts p = arch_parts(m);
+	double total = (m->total > 0 ? m->total : p.total) / 1e9;
+
+	return arena_printf(a, "%.*g B parameters%s", total < 999.5 ? 3 : 4, total,
+			    m->moe_layers ? arena_printf(a, ", %.*g B active",
+							 p.active < 99.5e9 ? 2 : 3, p.active / 1e9)
+					  : "");
+}
+
 /* Elements of one token in one layer. */
 static double full_width(const struct arch *a)
 {

@@ -64,6 +64,8 @@ struct model_hint {
  */
 int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e);
+/* "401 B parameters, 16 B active"; a dense model has all of them active. */
+const char *arch_size(struct arena *a, const struct arch *m);
 /* Sizes in a name, in parameters: total and active ("35B-A3B", "8x7B", "350M"); 0: none. */
 void model_sizes(const char *name, double *total, double *active);
 

@@ -131,7 +131,7 @@ static const struct fit *neighbour(const struct fits *f, int engine, int hardwar
 
 void fits_default(struct fits *f)
 {
-	*f = (struct fits){ .origin = "published measurements (docs/PREDICT.md)" };
+	*f = (struct fits){ .origin = "published measurements" };
 	if (fits_table(f, fit_constants) < 0)
 		f->origin = "unreadable built-in constants";
 	for (int h = 0; h < HARDWARES; h++)

@@ -32,10 +32,10 @@ static void parts(struct arena *a, struct prediction *p)
 	explain_add(a, p,
 		    "parameters: attention %.3g + linear attention %.3g + dense %.3g + shared %.3g "
 		    "+ experts %.4g + router %.2g + head %.3g + embedding %.3g + others %.3g = "
-		    "%.4g billion; %.4g active",
+		    "%.4g B: %s",
 		    n.attention / 1e9, n.linear / 1e9, n.dense / 1e9, n.shared / 1e9,
 		    n.experts / 1e9, n.router / 1e9, n.head / 1e9, n.embed / 1e9, n.aside / 1e9,
-		    n.total / 1e9, n.active / 1e9);
+		    n.total / 1e9, arch_size(a, m));
 	explain_add(a, p,
 		    "bytes per parameter (%s): attention %.4g, linear %.4g, dense %.4g, shared "
 		    "%.4g, experts %.4g, head %.4g, embedding %.4g; %.2f GB in total",
