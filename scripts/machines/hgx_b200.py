@@ -148,7 +148,7 @@ def graphics(m, gpus):
         m.answers("cuda", f.address, {"cuDeviceGetAttribute(116)": 1, "cuDeviceGetAttribute(124)": 1,
                                       "cuDeviceGetAttribute(18)": 0, "cuDeviceGetAttribute(16)": 148})
     m.answers("cuda", "", {"cuDriverGetVersion": 13000})
-    m.answers("kernel-log", "", {"lines(NVRM: Xid)": 0, "sxids(Fatal)": 0, "sxids(Non-fatal)": 0})
+    m.quiet_log()
     m.answers("fabric-manager", "", {"version": DRIVER})
     nvml.driver_files(m, DRIVER, "open", drm=True)
     m.source("nvml: 148 SMs, 7680 bit, 3996 MHz, ECC, 183359 MiB, 1000 W", DOCUMENTED, B200)

@@ -237,6 +237,15 @@ def words():
         code, out, err = run("doctor", "--host", spark, "--format", f)
         expect(f"as {f}", code == 1 and "nic.address-lost" in out and not err, (code, err))
     expect("quiet", run("doctor", "--host", spark, "--quiet")[1] == "")
+    # One answer for the kernel log, whoever asks; what only a benchmark shows is not tested; a reboot is said.
+    hgx = machines / "hgx-h100"
+    j = {d["id"]: d for d in json.loads(run("doctor", "--host", hgx, "--format", "json")[1])["diagnoses"]}
+    causes = {f"{i}/{c['id']}": c["likelihood"] for i, d in j.items() for c in d["causes"]}
+    expect("the log was read for all", causes["cpu.slow-clock/warm"] == causes["gpu.memory-errors/xid"] == "excluded", causes)
+    expect("variation needs a benchmark", j["gpu.unsteady"]["state"] == "not-tested" and "compare" in j["gpu.unsteady"]["why"], j["gpu.unsteady"])
+    out = " ".join(run("doctor", "--host", hgx, "--width", "200")[1].split())
+    expect("checked, not tested", "checked and OK" in out and "Checked and OK" in out and "ested and OK" not in out, out[:200])
+    expect("and what waits for a reboot", "iommu=pt takes effect: reboot" in out, out[:2000])
     # A capture is hostile: long and broken answers end in a sentence, not in a crash.
     c = Copy("dgx-spark", "hostile").write("/etc/nccl.conf", "=\n=x\nNCCL_\nNCCL_A=" + "x" * 60000 + "\n" + "NCCL_IB_HCA=^" + "," * 2000 + "\n")
     c.write("/proc/loadavg", "nan").write("/proc/pressure/cpu", "some avg10=").write("/proc/vmstat", "pswpin\npswpin x\n")

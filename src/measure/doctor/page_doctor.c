@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was found, with its causes and what mends them; what was tested and is fine; what was not
+ * What was found, with its causes and what mends them; what was checked and is fine; what was not
  * tested, and why. The three are kept apart: silence is no good news.
  */
 
@@ -50,9 +50,12 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 					    .fix = !found      ? cell(NULL)
 						   : r->c->fix ? fix_of(d->arena, v->m, x, r->c)
 							       : cell(step) });
-		if (found && r->c->fix)
+		if (found && r->c->fix) {
 			node_more(d, list, "by hand", cell(step));
-		else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
+			if (setting_find(r->c->fix)->effect != EFFECT_NOW)
+				node_more(d, list, "takes effect",
+					  cell(effect_name(setting_find(r->c->fix)->effect)));
+		} else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
 			node_more(d, list, "if it applies", cell(step));
 	}
 }
@@ -249,7 +252,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		n[DOCTOR_FOUND]	 ? STYLE_BAD
 		: n[DOCTOR_OPEN] ? STYLE_UNKNOWN
 				 : STYLE_GOOD,
-		arena_printf(a, "%zu found, %zu tested and OK, %zu not tested, %zu not applicable",
+		arena_printf(a, "%zu found, %zu checked and OK, %zu not tested, %zu not applicable",
 			     n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
 		NULL);
 	for (size_t i = 0; i < v->n_sources; i++)
@@ -265,7 +268,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	fixes(d, v);
 	doctor_page_settings(d, v);
 	not_tested(d, v);
-	doctor_page_others(d, v, DOCTOR_FINE, "Tested and OK");
+	doctor_page_others(d, v, DOCTOR_FINE, "Checked and OK");
 	if (v->all)
 		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not applicable to this machine");
 	tests(d, v);
