@@ -240,8 +240,12 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 			  cellf(d,
 				" Sources disagree about %zu fact%s: \"gputune show\" lists them.",
 				m->disagreements.n, PLURAL(m->disagreements.n)));
-	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
+	if (f->count[VERDICT_UNKNOWN] && !m->captured.v && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root can read more."));
+	if (m->captured.v && fact_or(&m->euid, 0) != 0)
+		node_span(d, line,
+			  cell(" Captured by a normal user: data that only root can read is "
+			       "missing."));
 	if (!how->all && how->part == CHECK_WHOLE &&
 	    f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
 		node_span(d, line,
@@ -436,7 +440,8 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 	}
 	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
-	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
+	node_pairf(d, n, "Risk", "%s%s%s", risk_name(s->risk), s->danger ? ": " : "",
+		   s->danger ? s->danger : "");
 	node_pair(d, n, "Gain",
 		  cell(!gain.row ? "not measured here"
 		       : gain.row->before && gain.row->after

@@ -165,6 +165,18 @@ def demo(user, home):
     says("two settings are both meant", ["apply", "memory.swappiness", "net.rmem-max", "--dry-run", *on], 0, "2 changes now", **user)
     says("a group is", ["apply", "memory", "--dry-run", *on], 0, "2 changes now", **user)
     says("models of a family", ["list", "models", "qwen3.5"], 0, "Qwen3.5-9B", **user)
+    sizes = run("list", "models", **user)[1].splitlines()
+    expect("a mixture has its total and its active parameters", [" ".join(l.split()[1:]) for l in sizes if l.startswith("Llama-4-Maverick")]
+           == ["401 B parameters, 16 B active"] and all(len(l) <= 80 and " B parameters" in l for l in sizes), sizes)
+    code, out, err = run("predict", "Llama-4-Maverick", "--on", "h100", "--explain", "--width", "200", **user)
+    expect("as predict says", "401 B parameters, 16 B active" in out and "docs/" not in out and "after its first token (1 / TPOT)" in out, out)
+    page = " ".join(run("explain", "pcie.acs", *hgx, "--width", "200", **user)[1].split())
+    code, out, err = run("apply", "pcie.acs", "--dry-run", *hgx, **user)
+    danger = "security: devices behind the switch can reach each other's memory past the IOMMU"
+    expect("a danger is named where it is refused and explained", f"danger: {danger}" in page and danger in " ".join((out + err).split()) and
+           "Measured effect" not in page, (page, out, err))
+    page = " ".join(run("stack", "check", *hgx, "--width", "200", **user)[1].split())
+    expect("software of a capture", "hgx01. 5 libraries" in page and page.count("/etc/ld.so.cache: not captured") == 1, page)
     expect("and no other, in plain figures", "Llama" not in run("list", "models", "qwen3.5", **user)[1] and "e+0" not in run("list", "models", **user)[1])
     refuses("a machine's name is no capture", ["show", "--host", "gb10"], 2, '"gputune demo" lists', **dict(user, cwd=home))
     says("a capture has a name by itself", ["capture", *on], 0, "captures/gputune-20", **dict(user, cwd=home))
@@ -389,9 +401,33 @@ def kept(user, home):
     refuses("root's is root's: its command may hold what others should not read", ["monitor", roots, "--format", "json"], 2, "Permission denied", **user)
     says("which root finds by its name", ["monitor", roots, "--format", "json"], 0)
     says("two of them", ["compare", own, own], 5, "not comparable", **user)
+    run("capture", "-o", str(home / "live.tar"), **dict(user, cwd=home))
+    out = " ".join(run("check", "--host", str(home / "live.tar"))[1].split())
+    expect("who reads a user's capture sees what it lacks", "Captured by a normal user: data that only root can read is missing" in out, out[-400:])
+    measured(user, folder)
     says("a capture by its name", ["check", "--host", "mine-2.tar"], 1, "memory.guard", **user)
     says("a file of that name here goes first", ["check", "--host", "mine-2.tar"], 2, "invalid tar", **dict(user, cwd=here_with(home, "mine-2.tar")))
     refuses("a name that is none", ["monitor", "gputune-0.rec"], 2, "gputune-0.rec", **user)
+
+
+def measured(user, folder):
+    """A plain compare pairs results of one owner; the list names root."""
+    one = ["bench", "memory-latency/16KiB", "--runs", "5"]
+    for _ in range(2):
+        run(*one, cwd="/")
+    code, out, err = run("compare", **user)
+    expect("without own results, root's two", code in (0, 1, 5) and "memory-latency" in out, (code, out, err))
+    run(*one, **user)
+    expect("a user's result is the user's", len(list((folder / "bench").iterdir())) == 1)
+    refuses("never root's with one's own", ["compare"], 2, "no two results", **user)
+    run(*one, **user)
+    code, out, err = run("compare", **user)
+    own = sorted(p.stem for p in (folder / "bench").iterdir())
+    expect("then the user's two", all(f"{x}: {i}." in " ".join(out.split()) for x, i in zip("AB", own)), (own, out, err))
+    out = run("bench", "list", "--width", "80", **user)[1].split("Available benches")[0]
+    rows = [line.split() for line in out.splitlines() if "memory-latency " in line]
+    expect("the list names root once for each of root's", sorted(r[-1] for r in rows) == ["1", "1", "root", "root"] and
+           all(len(line) <= 80 for line in out.splitlines()) and out.count("Result") == 1, out)
 
 
 def here_with(home, name):

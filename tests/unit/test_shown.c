@@ -42,6 +42,9 @@ static void check_row(const struct bench_env *env, const struct setting *s)
 {
 	char *words, *save = NULL;
 
+	/* "apply" refuses a danger with what can happen, which explain repeats. */
+	if ((s->risk == RISK_DANGER) != (s->danger && strlen(s->danger) > 20))
+		fail_msg("%s has to say what can happen, or is no danger", s->id);
 	if (s->knob == KNOB_NONE && !s->remediate)
 		return;
 	if (!s->shown_by == !s->not_shown)

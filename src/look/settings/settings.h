@@ -145,6 +145,7 @@ struct setting {
 	const char *unit;    /* of current and wanted; NULL */
 	enum severity severity;
 	enum risk risk;
+	const char *danger; /* of RISK_DANGER: what can happen, a clause */
 	enum effect effect;
 	/*
 	 * Where its effect shows: benches and cases, "bench" or "bench/how-the-case-begins", the

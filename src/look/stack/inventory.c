@@ -99,9 +99,10 @@ static void take_system(struct take *t)
 	if (code == -EBADMSG)
 		t->out->system_why = "/etc/ld.so.cache is not in glibc's format";
 	else if (code)
-		t->out->system_why =
-			arena_printf(t->a, "/etc/ld.so.cache: %s",
-				     code == HOST_NOT_CAPTURED ? "not captured" : strerror(-code));
+		t->out->system_why = arena_printf(
+			t->a, "/etc/ld.so.cache: %s",
+			code == HOST_NOT_CAPTURED || t->root->h->id.captured ? "not captured"
+									     : strerror(-code));
 }
 
 /* {"cuda": {"version": "13.0.1"}}; older ones have text: "CUDA Version 10.2.89". */

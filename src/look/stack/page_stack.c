@@ -191,8 +191,9 @@ static void check_summary(struct doc *d, const struct stack_view *v)
 				 f->count[VERDICT_PASS], f->count[VERDICT_NA]),
 		    NULL);
 	doc_text(d, "%s. %zu libraries and packages in %zu places, for %s%s%s.",
-		 v->rootfs ? v->rootfs : "This machine", v->inv->n_items, v->inv->n_places,
-		 *gpus ? gpus : "no GPU", *gpus ? "" : ": ", *gpus ? "" : v->gpus_from);
+		 v->rootfs ? v->rootfs : fact_text(&v->m->nodename, "This machine"),
+		 v->inv->n_items, v->inv->n_places, *gpus ? gpus : "no GPU", *gpus ? "" : ": ",
+		 *gpus ? "" : v->gpus_from);
 }
 
 static void stack_page_findings(struct doc *d, const struct stack_view *v)
@@ -203,12 +204,19 @@ static void stack_page_findings(struct doc *d, const struct stack_view *v)
 		const struct stack_finding *f = &v->found->items[i];
 		bool mend = f->verdict == VERDICT_FAIL || f->verdict == VERDICT_NA;
 
+		const char *on = f->target;
+
 		if (!v->all && (f->verdict == VERDICT_PASS || f->verdict == VERDICT_NA))
 			continue;
+		/* One reason of several is shown once. */
+		for (; f->verdict == VERDICT_UNKNOWN && i + 1 < v->found->n &&
+		       f[1].verdict == f->verdict && f[1].reason == f->reason;
+		     i++)
+			on = arena_printf(d->arena, "%s, %s", on, (++f)->target);
 		node_found(d, list,
 			   &(struct found){ .badge = cell_as(mark_style(f), mark(f)),
 					    .id = f->id,
-					    .on = f->target,
+					    .on = on,
 					    .now = f->current,
 					    .wanted = f->verdict == VERDICT_PASS ? NULL : f->wanted,
 					    .why = f->reason,

@@ -149,7 +149,7 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 {
 	if (!can_be_proven(s))
 		return;
-	doc_heading(d, 2, "Measured effect");
+	doc_heading(d, 2, "Measuring its effect");
 	if (s->not_shown)
 		doc_text(d, "No bench shows its effect: %s.", s->not_shown);
 	else if (s->effect != EFFECT_NOW)

@@ -210,11 +210,9 @@ static const char *dangerous(struct gates *g, const struct change *c)
 {
 	if (c->risk != RISK_DANGER)
 		return NULL;
-	return arena_printf(
-		g->a,
-		"the change can hang or overheat the machine, weaken its security, or prevent it "
-		"from booting: read \"gputune explain %s\", then give --allow %s",
-		c->s->id, c->s->id);
+	return arena_printf(g->a, "%s: read \"gputune explain %s\", then give --allow %s",
+			    c->s->danger ? c->s->danger : "the change is dangerous", c->s->id,
+			    c->s->id);
 }
 
 /* What no machine is asked for, by a profile file: those above say more where they hold. */
