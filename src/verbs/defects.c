@@ -10,11 +10,13 @@
 #include "machine/host/confine.h"
 #include "verbs/defect_rows.h"
 #include "verbs/model_files.h"
+#include "verbs/ranks.h"
 
 /* --- check ------------------------------------------------------------------------------------ */
 
 struct defects_ask {
 	struct machine_ask machine;
+	struct ranks_ask ranks;
 	const char *rootfs, *component;
 	struct ask_texts firmware;
 	bool deep, all;
@@ -30,6 +32,7 @@ static const struct ask_row defects_ask_rows[] = {
 	{ "all", "also defects in range (affected version, condition not met), and unreadable ones",
 	  ASK_FLAG(defects_ask, all), .letter = 'a' },
 	{ ASK_PART(defects_ask, machine, machine_ask) },
+	{ ASK_PART(defects_ask, ranks, ranks_ask) },
 };
 
 /* Whether the row's key is that text. */
@@ -290,6 +293,7 @@ static unsigned check_confine(const void *ask)
 	return ((const struct defects_ask *)ask)->rootfs ? CONFINE_OPENAT2 | CONFINE_CODE : 0;
 }
 
+VERB_RANKS(check_ranks, defects_ask, !x->machine.capture)
 VERB_ANSWER(check_answer_any, defects_answer, defects_ask, defects_view)
 VERB_PAGE_OF(check_page, page_defects, defects_view)
 VERB_HEAD(check_head, defects_view, m)
@@ -309,7 +313,7 @@ static const struct verb defects_check_verb = {
 	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
 		{ "defects check --rootfs image", "an unpacked image" }),
 	.ask = ASK_OF(defects_ask, NULL, defects_ask_rows), .answer = check_answer_any, .result = &defects_result,
-	.page = check_page, .head = check_head, .reads = READS_FILES, .reads_now = check_reads,
+	.page = check_page, .head = check_head, .ranks = check_ranks, .reads = READS_FILES, .reads_now = check_reads,
 	.confine = check_confine,
 };
 

@@ -18,6 +18,7 @@
 #include "verbs/doctor.h"
 #include "verbs/page_plan.h"
 #include "verbs/persist/persist.h"
+#include "verbs/ranks.h"
 
 struct doctor_ask {
 	struct ask_texts symptoms;
@@ -28,6 +29,7 @@ struct doctor_ask {
 	struct allow_ask allow;
 	struct change_ask change;
 	struct machine_ask machine;
+	struct ranks_ask ranks;
 };
 
 struct doctoring {
@@ -759,7 +761,10 @@ static const struct ask_row doctor_ask_rows[] = {
 	{ ASK_PART(doctor_ask, allow, allow_ask) },
 	{ ASK_PART(doctor_ask, change, change_ask) },
 	{ ASK_PART(doctor_ask, machine, machine_ask) },
+	{ ASK_PART_OF(doctor_ask, ranks, ranks_bench_shape) },
 };
+/* What changes this machine or measures a path to another is of this one alone. */
+VERB_RANKS(doctor_ranks, doctor_ask, !x->machine.capture && !x->fix && !x->bench.peer)
 VERB_ANSWER(doctor_any, doctor_answer, doctor_ask, doctor_view)
 VERB_PAGE_OF(doctor_page, page_doctor, doctor_view)
 VERB_PAGE_OF(list_page, page_doctor_list, chosen)
@@ -793,7 +798,7 @@ const struct verb doctor_verb = {
 		{ "doctor \"engine hangs\" train.log", "words, and a file with a program's output" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
 	.ask = ASK_OF(doctor_ask, NULL, doctor_ask_rows), .subs = doctor_subs,
-	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
+	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head, .ranks = doctor_ranks,
 	.asks = true, .reads = READS_CAPTURE,
 	.own_process = true,
 };

@@ -14,14 +14,16 @@
 static const struct ask_row ranks_ask_rows[] = {
 	{ "ranks", "1: only this machine, even if a launcher started several processes",
 	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
+	{ "ranks-wait", "with a launcher: how long rank 0 waits for the others (default: 60s)",
+	  ASK_TIME(ranks_ask, wait_s), .arg = "TIME" },
 	{ "token",
 	  "with a launcher: file with the secret that its processes share (default: the user's "
 	  "own)",
 	  ASK_TEXT(ranks_ask, token), .arg = "FILE", .files = true },
-	{ "ranks-wait", "with a launcher: how long rank 0 waits for the others (default: 60s)",
-	  ASK_TIME(ranks_ask, wait_s), .arg = "TIME" },
 };
-const struct ask_shape ranks_ask_shape = ASK_SHAPE(ranks_ask, "Several processes", ranks_ask_rows);
+const struct ask_shape ranks_ask_shape = ASK_SHAPE(ranks_ask, "Several processes", ranks_ask_rows),
+		       ranks_bench_shape = { "Several processes", ranks_ask_rows, 2,
+					     sizeof(struct ranks_ask) };
 
 struct verb_ranks {
 	struct ranks r;
@@ -92,33 +94,21 @@ static void add_missing(struct door *d, const struct verb_ranks *v, const struct
 			fleet_refuse(f, rank_name(d, v, i), why);
 }
 
-/* Any finding of any machine, or what its own code said; else whether some are silent. */
-static int exit_of(const struct fleet *f, bool failed)
-{
-	bool unknown = f->n_refused > 0;
-
-	for (size_t i = 0; i < f->n_groups; i++) {
-		failed = failed || f->groups[i]->n_bad;
-		unknown = unknown || f->groups[i]->n_answers;
-	}
-	if (failed || f->n_differs || f->n_bench_outliers || f->n_states)
-		return EXIT_FINDINGS;
-	return unknown ? EXIT_BLIND : EXIT_CLEAN;
-}
-
+/* As the exit codes of all say, or what differs. */
 static int fleet_of(struct door *d, const struct verb_ranks *v, const struct bundle *b,
 		    struct fleet **out)
 {
 	static const char clean[] = "\"exit_code\":0", blind[] = "\"exit_code\":5";
 	struct fleet *f = *out = fleet_new(d->arena, false);
 	TEXT_AUTO t = { 0 };
-	bool failed = false;
+	bool failed = false, unknown = false;
 
 	for (size_t i = 0; i < b->n; i++) {
 		const struct bundle_rank *r = &b->rank[i];
 
 		if (!*r->frame)
 			continue;
+		unknown = unknown || strstr(r->frame, blind);
 		failed = failed || (!strstr(r->frame, clean) && !strstr(r->frame, blind));
 		text_clear(&t);
 		bundle_result(b, r, &t);
@@ -128,7 +118,9 @@ static int fleet_of(struct door *d, const struct verb_ranks *v, const struct bun
 	add_missing(d, v, b, f);
 	fleet_settle(f);
 	fleet_free(f);
-	return exit_of(f, failed);
+	if (failed || f->n_differs || f->n_bench_outliers || f->n_states)
+		return EXIT_FINDINGS;
+	return unknown || f->n_refused ? EXIT_BLIND : EXIT_CLEAN;
 }
 
 /* result: of this rank, which it takes; NULL: none. */

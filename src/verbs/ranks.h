@@ -13,7 +13,8 @@ struct ranks_ask {
 	const char *token;
 	double wait_s;
 };
-extern const struct ask_shape ranks_ask_shape;
+/* The second without --token, where that is of a bench. */
+extern const struct ask_shape ranks_ask_shape, ranks_bench_shape;
 
 struct verb_ranks;
 struct rank_member;

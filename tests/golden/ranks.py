@@ -5,6 +5,7 @@ installed), with the environment of torchrun and Slurm, and by hand over TCP, in
 goes wrong: ranks that die, are killed or never fit. Judges no figure, but that rank 0 alone speaks, that who fails is named, that nothing
 hangs and nothing is left."""
 import glob
+import json
 import os
 import pathlib
 import re
@@ -139,9 +140,23 @@ codes, j, err = look("a rank that never comes", with_token[:2], "--ranks-wait", 
 expect("it is named, with its machine", j and [u["file"] for u in j["unreadable"]] == ["rank 2 (n3)"], (codes, j and j["unreadable"], err))
 code, out, err = finish(start([gputune, "check", "--ranks", "1", "--format", "json"], with_token[1]))
 fits("--ranks 1 is this machine alone", out, "check", (code, err))
-for verb in ("status", "verify"):
-    codes, j, err = look(f"{verb} over TCP", with_token, verb=(verb,))
+for verb in (["status"], ["verify"], ["stack", "check"], ["defects"], ["doctor", "--passive"]):
+    codes, j, err = look(f"{verb} over TCP", with_token, verb=verb, seconds=60)
     expect(f"{verb}: three answers", j and j["summary"]["results"] == 3 and not j["unreadable"] and j["groups"], (codes, j and j["summary"], err))
+    code, out, err = finish(start([gputune, *verb, "--ranks", "1", "--format", "json"], with_token[1]), 60)
+    alone = fits(f"{verb} --ranks 1 is this machine alone", out, "-".join(verb[:1] if verb[0] == "doctor" else verb), (code, err))
+    if verb[0] not in ("defects", "doctor"):
+        continue
+    # The same of three nodes, one of which has one more: it is named, and the rest is one group.
+    key, bad = ("defects", "here") if verb[0] == "defects" else ("diagnoses", "found")
+    odd = dict(id="odd-one", title="", effect="hang", place="host", state=bad, causes=[dict(id="a-cause", likelihood="certain")])
+    lines = [dict(alone, host=dict(alone["host"], nodename=f"n{i}"), **{key: alone[key] + [odd] * (i == 2)}) for i in range(1, 5)]
+    (tmp / "nodes.json").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    code, out, err = finish(start([gputune, "fleet", str(tmp / "nodes.json"), "--format", "json"]))
+    j = fits(f"{verb} of four nodes", out, "fleet", (code, err))
+    expect(f"{verb}: the odd one is named", j and [g["hosts"] for g in j["groups"]] == ["n[1,3-4]", "n2"] and
+           [(d["id"], d["from"]) for d in j["differences"]] == [("odd-one", verb[0])] and
+           ("a-cause" in j["differences"][0]["answers"][0]["text"]) == (key == "diagnoses"), j and (j["groups"], j["differences"]))
 codes, j, err = look("bench over TCP", with_token, verb=("bench", "memory-latency/16KiB", *QUICK), seconds=60)
 expect("bench: a figure of each", j and j["summary"]["results"] == 3 and j["summary"]["figures"] >= 1 and not j["unreadable"], (codes, j and j["summary"], err))
 code, out, err = finish(start([gputune, "bench", "memory-latency/16KiB", *QUICK, "--ranks", "1", "--format", "json"], with_token[1]), 60)

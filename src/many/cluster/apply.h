@@ -22,7 +22,6 @@ enum apply_state {
 	APPLY_STUCK,  /* not all could be taken back */
 	APPLY_STATES,
 };
-const char *apply_state_name(enum apply_state s); /* "kept", "taken-back", ... */
 
 struct apply_node {
 	const char *name, *label;	  /* as wiring has them; an undo has no label */

@@ -26,14 +26,29 @@
 #include "measure/bench/net/socket.h"
 #include "measure/bench/net/verbs.h"
 
+static struct fact seen(const char *from)
+{
+	return (struct fact){ .seen = SEEN_OK, .leaf = from };
+}
+
+static struct fact unseen(int error, const char *from)
+{
+	return (struct fact){ .seen = seen_from_errno(-error), .err = error, .leaf = from };
+}
+
 static struct fact_int number(long long v, const char *from)
 {
-	return (struct fact_int){ .f = { .seen = SEEN_OK, .leaf = from }, .v = v };
+	return (struct fact_int){ .f = seen(from), .v = v };
 }
 
 static struct fact_str word(const char *v, const char *from)
 {
-	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = from }, .v = v };
+	return (struct fact_str){ .f = seen(from), .v = v };
+}
+
+static struct fact_str no_word(int error, const char *from)
+{
+	return (struct fact_str){ .f = unseen(error, from) };
 }
 
 static void cluster_inventory_rdma(const struct rdma_port *r, struct cluster_port *p)
@@ -41,8 +56,7 @@ static void cluster_inventory_rdma(const struct rdma_port *r, struct cluster_por
 	static const char from[] = "/sys/class/infiniband";
 
 	if (!r) {
-		p->rdma_device.f =
-			(struct fact){ .seen = SEEN_ABSENT, .err = ENOENT, .leaf = from };
+		p->rdma_device = no_word(ENOENT, from);
 		return;
 	}
 	p->rdma_device = word(r->device, from);
@@ -130,9 +144,7 @@ static struct fact_str nccl(const struct machine *m)
 	LIST_FOR_EACH (struct library, l, &m->software.libraries)
 		if (strcmp(l->name, "libnccl.so.2") == 0)
 			return l->version;
-	return (struct fact_str){
-		.f = { .seen = SEEN_ABSENT, .err = ENOENT, .leaf = "libnccl.so.2" }
-	};
+	return no_word(ENOENT, "libnccl.so.2");
 }
 
 /* Devices may have another name on each machine. */
@@ -186,10 +198,7 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 	out->nccl = nccl(m);
 	out->nccl_conf = nccl_conf(a, &m->software.nccl_conf);
 	out->gpus = m->gpu.count;
-	out->gpu = g ? g->name
-		     : (struct fact_str){ .f = { .seen = SEEN_ABSENT,
-						 .err = ENODEV,
-						 .leaf = "nvmlDeviceGetName" } };
+	out->gpu = g ? g->name : no_word(ENODEV, "nvmlDeviceGetName");
 	out->memory_bytes = m->memory.total_kb;
 	out->memory_bytes.v *= 1024;
 	out->euid = m->euid;
@@ -207,16 +216,6 @@ enum {
 	LISTING_MAX = 1 << 20,
 	LOWER_UP = 1 << 16, /* IFF_LOWER_UP of linux/if.h, which does not go with net/if.h */
 };
-
-static struct fact seen(const char *from)
-{
-	return (struct fact){ .seen = SEEN_OK, .leaf = from };
-}
-
-static struct fact unseen(int error, const char *from)
-{
-	return (struct fact){ .seen = seen_from_errno(-error), .err = error, .leaf = from };
-}
 
 static void add_address(struct arena *a, const struct ifaddrs *i, struct cluster_port *p)
 {
@@ -243,16 +242,14 @@ static void link_state(struct arena *a, const struct ifaddrs *i, int fd, struct 
 
 	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", p->name);
 	if (l->sll_halen == 6)
-		p->nic.mac =
-			(struct fact_str){ .f = seen(from),
-					   .v = arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x",
-							     l->sll_addr[0], l->sll_addr[1],
-							     l->sll_addr[2], l->sll_addr[3],
-							     l->sll_addr[4], l->sll_addr[5]) };
-	p->nic.carrier = (struct fact_int){ .f = seen(from), .v = up && carrier };
-	p->nic.operstate = (struct fact_str){ .f = seen(from), .v = up && carrier ? "up" : "down" };
+		p->nic.mac = word(arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x", l->sll_addr[0],
+					       l->sll_addr[1], l->sll_addr[2], l->sll_addr[3],
+					       l->sll_addr[4], l->sll_addr[5]),
+				  from);
+	p->nic.carrier = number(up && carrier, from);
+	p->nic.operstate = word(up && carrier ? "up" : "down", from);
 	if (ioctl(fd, SIOCGIFMTU, &ask) == 0)
-		p->nic.mtu = (struct fact_int){ .f = seen("ioctl SIOCGIFMTU"), .v = ask.ifr_mtu };
+		p->nic.mtu = number(ask.ifr_mtu, "ioctl SIOCGIFMTU");
 }
 
 /* A capture may describe ports that this namespace lacks: they carry nothing here. */
@@ -262,7 +259,7 @@ static void not_here(struct cluster_port *p)
 
 	p->addresses.n = 0;
 	p->nic.carrier = (struct fact_int){ .f = unseen(ENODEV, from) };
-	p->nic.operstate = (struct fact_str){ .f = unseen(ENODEV, from) };
+	p->nic.operstate = no_word(ENODEV, from);
 }
 
 static void local_ports(struct arena *a, struct cluster_node *n)
@@ -297,7 +294,7 @@ static void default_route(struct arena *a, struct cluster_node *n)
 	unsigned long best = 0;
 	char line[256];
 
-	n->default_route = (struct fact_str){ .f = unseen(f ? ENOENT : errno, from) };
+	n->default_route = no_word(f ? ENOENT : errno, from);
 	while (f && fgets(line, sizeof(line), f)) {
 		char name[32];
 		unsigned long to, mask, metric;
@@ -307,7 +304,7 @@ static void default_route(struct arena *a, struct cluster_node *n)
 		    to || mask || (seen_ok(&n->default_route.f) && metric >= best))
 			continue;
 		best = metric;
-		n->default_route = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, name) };
+		n->default_route = word(arena_strdup(a, name), from);
 	}
 	if (f)
 		fclose(f);
@@ -327,7 +324,7 @@ static void digest(struct arena *a, struct cluster_node *n)
 	if (f)
 		fclose(f);
 	if (!id[0] || stat("/proc/thread-self/ns/net", &st)) {
-		n->digest = (struct fact_str){ .f = unseen(ENOENT, from) };
+		n->digest = no_word(ENOENT, from);
 		return;
 	}
 	crypto_hash_sha256_init(&s);
@@ -335,7 +332,7 @@ static void digest(struct arena *a, struct cluster_node *n)
 	crypto_hash_sha256_update(&s, (const uint8_t *)&st.st_ino, sizeof(st.st_ino));
 	crypto_hash_sha256_final(&s, out);
 	sodium_bin2hex(hex, sizeof(hex), out, 8);
-	n->digest = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, hex) };
+	n->digest = word(arena_strdup(a, hex), from);
 }
 
 static void cluster_inventory_forwarding(struct arena *a, struct cluster_node *n)
@@ -358,12 +355,12 @@ static void cluster_inventory_forwarding(struct arena *a, struct cluster_node *n
 	r2 = command_report(a, ask_iptables, PROGRAM_MS, LISTING_MAX, &said);
 	policy = local_forward_policy(a, r ? NULL : listed, r2 ? NULL : said, &by);
 	if (policy) {
-		n->forward = (struct fact_str){ .f = seen("nft, iptables"), .v = policy };
-		n->forward_by = (struct fact_str){ .f = seen("nft, iptables"), .v = by };
+		n->forward = word(policy, "nft, iptables");
+		n->forward_by = word(by, "nft, iptables");
 		return;
 	}
 	r = r == -ENOENT ? r2 : r;
-	n->forward = (struct fact_str){ .f = unseen(r ? -r : EPROTO, "nft, iptables") };
+	n->forward = no_word(r ? -r : EPROTO, "nft, iptables");
 }
 
 static void from_nft(struct arena *a, const json_t *root, const char **policy, const char **by)
@@ -439,9 +436,8 @@ static void local_routes(struct arena *a, const char *const *to, size_t n, struc
 		link_to(&address, &link);
 		r = list_add(a, out, sizeof(*r));
 		r->name = to[i];
-		r->port = link.name[0] ? (struct fact_str){ .f = seen(from),
-							    .v = arena_strdup(a, link.name) }
-				       : (struct fact_str){ .f = unseen(ENOENT, from) };
+		r->port = link.name[0] ? word(arena_strdup(a, link.name), from)
+				       : no_word(ENOENT, from);
 	}
 }
 
@@ -465,9 +461,7 @@ static void active_mtu(struct cluster_port *p)
 	if (!fact_is(&p->rdma.state, "ACTIVE") || verbs_port_open(p->name, &v, &e))
 		return;
 	if (strcmp(v.netdev, p->name) == 0 && v.mtu >= 1 && v.mtu <= 5)
-		p->active_mtu =
-			(struct fact_int){ .f = { .seen = SEEN_OK, .leaf = "ibv_query_port" },
-					   .v = 128LL << v.mtu };
+		p->active_mtu = number(128LL << v.mtu, "ibv_query_port");
 	verbs_port_close(&v);
 }
 

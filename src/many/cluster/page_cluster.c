@@ -27,7 +27,8 @@ static const struct cluster_finding *cluster_worst(const struct cluster *c)
 	return c->n_findings ? &c->findings[0] : NULL;
 }
 
-void cluster_page_findings(struct doc *d, const struct cluster *c, const char *none)
+/* The verdict and a finding each; none: what to say where there is no finding. */
+static void cluster_page_findings(struct doc *d, const struct cluster *c, const char *none)
 {
 	static const char *const names[] = { "fault", "warning", "note" };
 	static const enum style styles[] = { [CLUSTER_FAULT] = STYLE_BAD,

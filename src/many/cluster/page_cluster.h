@@ -10,9 +10,6 @@
 
 /* seconds: that the discovery took; 0: it is a kept one. verbose: GIDs, and everything heard. */
 struct doc *page_cluster(struct arena *a, const struct cluster *c, double seconds, bool verbose);
-/* The verdict and a finding each, as every page of a cluster has them; none: what to say where
- * there is no finding. */
-void cluster_page_findings(struct doc *d, const struct cluster *c, const char *none);
 /* Every wire as boxes of ASCII; "" when there is none. */
 const char *cluster_picture(struct arena *a, const struct cluster *c);
 const char *svg_cluster(struct arena *a, const struct cluster *c);

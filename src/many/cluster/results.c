@@ -4,7 +4,7 @@
 #include "many/cluster/page_cluster.h"
 #include "render/shape_page.h"
 
-const char *apply_state_name(enum apply_state s)
+static const char *apply_state_name(enum apply_state s)
 {
 	static const char *const names[APPLY_STATES] = {
 		[APPLY_ASKED] = "planned",   [APPLY_NOTHING] = "nothing-to-do",

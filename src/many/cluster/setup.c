@@ -13,28 +13,16 @@
 
 enum { MTU_LEAST = 576, MTU_MOST = 65536 };
 
+/* clang-format off */
 /* What the journal calls them. */
-static const struct setting for_address = { .id = "cluster.address",
-					    .title = "Addresses of links between machines",
-					    .risk = RISK_SERVICE,
-					    .effect = EFFECT_NOW };
-static const struct setting for_mtu = { .id = "cluster.mtu",
-					.title = "MTU of links between machines",
-					.risk = RISK_SERVICE,
-					.effect = EFFECT_NOW };
-static const struct setting for_files = { .id = "cluster.files",
-					  .title = "Files that restore them at boot",
-					  .risk = RISK_SERVICE,
-					  .effect = EFFECT_NOW };
-static const struct setting for_names = { .id = "cluster.names",
-					  .title = "Host names and host keys",
-					  .risk = RISK_LOW,
-					  .effect = EFFECT_NOW };
-
-static const struct setting for_type = { .id = "cluster.link-type",
-					 .title = "Link layer of adapters",
-					 .risk = RISK_SERVICE,
-					 .effect = EFFECT_REBOOT };
+#define SETTING(name, text, how_risky, when)                                                   \
+	{ .id = "cluster." name, .title = text, .risk = RISK_##how_risky, .effect = EFFECT_##when }
+static const struct setting for_address = SETTING("address", "Addresses of links between machines", SERVICE, NOW),
+	for_mtu = SETTING("mtu", "MTU of links between machines", SERVICE, NOW),
+	for_files = SETTING("files", "Files that restore them at boot", SERVICE, NOW),
+	for_names = SETTING("names", "Host names and host keys", LOW, NOW),
+	for_type = SETTING("link-type", "Link layer of adapters", SERVICE, REBOOT);
+/* clang-format on */
 #define ETHERNET "2"
 
 struct making {

@@ -41,17 +41,18 @@ void fleet_refuse(struct fleet *f, const char *file, const char *why)
 	*r = (struct fleet_refused){ arena_strdup(f->arena, file), arena_strdup(f->arena, why) };
 }
 
-static const char *const schemas[FLEET_SCHEMAS] = {
-	[FLEET_CHECK] = "gputune.check/1",   [FLEET_STATUS] = "gputune.status/1",
-	[FLEET_VERIFY] = "gputune.verify/1", [FLEET_BENCH] = "gputune.bench/1",
-	[FLEET_LEDGER] = "gputune.ledger/1",
-};
+const char *const fleet_kinds[FLEET_SCHEMAS] = { "check",	"status",  "verify",
+						 "stack-check", "defects", "doctor",
+						 "host",	"bench",   "ledger" };
 
 static int fleet_kind_of(const char *schema)
 {
+	char name[32] = "", end;
 	int k = 0;
 
-	while (k < FLEET_SCHEMAS && (!schemas[k] || strcmp(schema, schemas[k]) != 0))
+	if (sscanf(schema, "gputune.%31[a-z-]/1%c", name, &end) != 1)
+		return FLEET_SCHEMAS;
+	while (k < FLEET_SCHEMAS && (k == FLEET_HOST || strcmp(name, fleet_kinds[k]) != 0))
 		k++;
 	return k;
 }
@@ -117,35 +118,33 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
 	schema = json_string_value(json_object_get(*frame, "schema"));
 	kind = schema ? fleet_kind_of(schema) : FLEET_SCHEMAS;
-	list = json_object_get(*frame, kind == FLEET_CHECK ? "findings" : "rows");
+	list = json_object_get(*frame, s->list);
 	if (!schema)
 		err_set(e, -EINVAL, "no schema: not a result of gputune");
 	else if (kind >= FLEET_HOST)
 		err_set(e, -EINVAL,
-			"schema %.64s cannot be compared; supported are check/1, status/1, "
-			"verify/1 and bench/1",
+			"schema %.64s cannot be compared; supported are results of check, status, "
+			"verify, stack check, defects, doctor and bench",
 			schema);
 	else if (kind != (int)st->kind)
 		err_set(e, -EINVAL, "the key \"schema\" is not the first one");
 	/* --compact leaves an empty one out. */
 	else if (list ? !json_is_array(list) : !json_object_get(*frame, "exit_code"))
-		err_set(e, -EINVAL, "the list of %s is missing",
-			kind == FLEET_CHECK ? "findings" : "rows");
+		err_set(e, -EINVAL, "the list of %s is missing", s->list);
 	else if (!json_is_object(json_object_get(*frame, "host")))
 		err_set(e, -EINVAL, "machine not given");
 	return *e->text ? -EINVAL : 0;
 }
 
-/* A result of check, status or verify, or the golden machine's. */
+/* A result with such a list, or the golden machine's. */
 static int take_result(struct fleet *f, const struct read_from *from, const char **at,
 		       const char *end, struct err *e)
 {
 	struct split s = { .p = *at,
 			   .end = end,
+			   .list = fleet_kind_rows[f->store->kind].list,
 			   .frame = f->store->frame,
-			   .item = store_item,
-			   .guess = store_guess,
-			   .ctx = f };
+			   .f = f };
 	struct fleet_machine *m = f->store->golden ? f->golden : NULL;
 	json_auto_t *j = NULL;
 	int code = read_frame(f, &s, &j, e);

@@ -33,6 +33,9 @@ enum fleet_kind {
 	FLEET_CHECK,
 	FLEET_STATUS,
 	FLEET_VERIFY,
+	FLEET_STACK,
+	FLEET_DEFECTS,
+	FLEET_DOCTOR,
 	FLEET_HOST, /* what every result says of its machine: kernel, platform, versions */
 	FLEET_KINDS,
 	FLEET_BENCH = FLEET_KINDS, /* figures, and rows of ledgers: compared in their own ways */
@@ -41,6 +44,14 @@ enum fleet_kind {
 };
 
 enum fleet_mark { FLEET_GOOD, FLEET_NEUTRAL, FLEET_UNKNOWN, FLEET_BAD };
+
+/* How a result of a kind has what is compared: the key of its list, and keys of an object there. */
+struct fleet_kind_row {
+	const char *list, *target, *state, *now, *wanted;
+	const char *states[FLEET_BAD]; /* words by mark; all others are bad */
+};
+extern const struct fleet_kind_row fleet_kind_rows[FLEET_HOST];
+extern const char *const fleet_kinds[FLEET_SCHEMAS]; /* as in their schemas */
 
 /* One target of one subject, as far as machines are compared. Equal ones are the same object. */
 struct fleet_part {
@@ -234,7 +245,10 @@ void fleet_free(struct fleet *f);
 /* Whether it gave anything but results of bench. */
 static inline bool fleet_checked(const struct fleet_machine *m)
 {
-	return m->times[FLEET_CHECK] || m->times[FLEET_STATUS] || m->times[FLEET_VERIFY];
+	for (int k = 0; k < FLEET_HOST; k++)
+		if (m->times[k])
+			return true;
+	return false;
 }
 /* "node[001-004,017]": sorted names, folded as Slurm writes them, at most max bytes and a count of
  * what was left out; 0: all. */
@@ -287,9 +301,6 @@ void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document
 void store_facts(struct fleet *f, struct fleet_machine *m, const json_t *document);
 /* The subjects of that, in their order. */
 void store_facts_subjects(struct fleet *f);
-/* As split's item and guess; ctx is the struct fleet. */
-int store_item(void *ctx, const char *raw, size_t len, struct err *e);
-const char *store_guess(void *ctx, size_t *len);
 
 /*
  * Cutting a result into its frame and the objects of its one long list, without parsing either. In
@@ -300,19 +311,15 @@ const char *store_guess(void *ctx, size_t *len);
 enum { SPLIT_ITEMS_MAX = 1 << 14, SPLIT_DEPTH_MAX = 64 };
 
 struct split {
-	const char *p, *end;
-	struct text
-		frame; /* the document with that list left empty; kept from document to document */
-	/* Each object of the list, of len bytes. guess, when it is not NULL, is what to compare
-	 * with first: the walk over the bytes is saved when it is the one. */
-	int (*item)(void *ctx, const char *raw, size_t len, struct err *e);
-	const char *(*guess)(void *ctx, size_t *len);
-	void *ctx;
+	const char *p, *end, *list; /* list: its key */
+	/* The document with that list left empty; kept from document to document. */
+	struct text frame;
+	struct fleet *f;
 };
 
 /*
- * One document: hands over the objects of the list "findings" or "rows" of the outermost object and
- * fills frame. 0, or -EINVAL and *e when brackets and quotes do not match or a bound is passed.
+ * One document: puts the objects of that list of the outermost object into seen, fills frame. 0, or
+ * -EINVAL and *e when brackets and quotes do not match or a bound is passed.
  */
 int split_document(struct split *s, struct err *e);
 

@@ -90,54 +90,80 @@ static const struct fleet_part *store_part(struct fleet *f, const struct fleet_p
 	return copy;
 }
 
+/* clang-format off */
+const struct fleet_kind_row fleet_kind_rows[FLEET_HOST] = {
+	[FLEET_CHECK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
+	[FLEET_STATUS] = { "rows", "target", "state", "now", "after", { "ours in-force", "waits waits-for-reboot", "unknown" } },
+	[FLEET_VERIFY] = { "rows", "target", "state", "now", "wanted", { "ours in-force", "waits waits-for-reboot", "unknown" } },
+	[FLEET_STACK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
+	[FLEET_DEFECTS] = { "defects", "place", "state", NULL, "fix", { "mitigated", "exposed", "possible" } },
+	[FLEET_DOCTOR] = { "diagnoses", NULL, "state", NULL, NULL, { "fine", "not-here", "not-tested" } },
+};
+/* clang-format on */
+
+static bool is_judged(enum fleet_kind kind)
+{
+	return kind == FLEET_CHECK || kind == FLEET_STACK;
+}
+
 /*
  * Values that no administrator chose (health counts, temperatures) differ between any two machines;
  * only the verdict on them is compared.
  */
-static int finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
+static void finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 {
-	static const struct {
-		const char *name;
-		enum fleet_mark mark;
-	} verdicts[] = { { "pass", FLEET_GOOD },
-			 { "fail", FLEET_BAD },
-			 { "na", FLEET_NEUTRAL },
-			 { "unknown", FLEET_UNKNOWN } };
 	bool health = json_is_true(json_object_get(j, "health"));
 
-	p->state = read_string(j, "verdict");
-	for (size_t i = 0; p->state && i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
-		if (strcmp(p->state, verdicts[i].name) != 0)
-			continue;
-		p->mark = verdicts[i].mark;
-		if (p->mark == FLEET_UNKNOWN)
-			p->now = read_string(j, "reason_code");
-		else if (!health &&
-			 (p->mark == FLEET_BAD || (p->mark == FLEET_GOOD && f->store->values)))
-			p->now = read_string(j, "current");
-		if (p->mark == FLEET_BAD && !health)
-			p->wanted = read_string(j, "wanted");
-		/* Readings of one verdict fall into other groups on every machine. */
-		if (p->mark <= FLEET_NEUTRAL && !f->store->values)
-			p->target = "";
-		return 0;
-	}
-	return -EINVAL;
+	if (p->mark == FLEET_UNKNOWN)
+		p->now = read_string(j, "reason_code");
+	else if (health || p->mark == FLEET_NEUTRAL || (p->mark == FLEET_GOOD && !f->store->values))
+		p->now = NULL;
+	if (p->mark != FLEET_BAD || health)
+		p->wanted = NULL;
+	/* Readings of one verdict fall into other groups on every machine. */
+	if (p->mark <= FLEET_NEUTRAL && !f->store->values)
+		p->target = "";
 }
 
-/* A row of status or verify. */
-static int row_part(enum fleet_kind kind, const json_t *j, struct fleet_part *p)
+/* Evidence has figures, which differ between any two machines: the likely causes are compared. */
+static void diagnosis_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 {
-	p->state = read_string(j, "state");
-	if (!p->state)
-		return -EINVAL;
-	p->mark = words_have("ours in-force", p->state, strlen(p->state))	     ? FLEET_GOOD
-		  : words_have("waits waits-for-reboot", p->state, strlen(p->state)) ? FLEET_NEUTRAL
-		  : strcmp(p->state, "unknown") == 0				     ? FLEET_UNKNOWN
-										     : FLEET_BAD;
-	p->now = read_string(j, "now");
-	p->wanted = read_string(j, kind == FLEET_STATUS ? "after" : "wanted");
-	return 0;
+	const json_t *one;
+	TEXT_AUTO t = { 0 };
+	size_t i;
+
+	if (p->mark == FLEET_BAD && json_is_true(json_object_get(j, "normal")))
+		p->mark = FLEET_NEUTRAL;
+	json_array_foreach(json_object_get(j, "causes"), i, one)
+	{
+		const char *how = read_string(one, "likelihood"), *id = read_string(one, "id");
+
+		if (id && how && words_have("certain likely", how, strlen(how)) &&
+		    t.len <= FLEET_TEXT_MAX)
+			text_printf(&t, "%s%s", t.len ? ", " : "", id);
+	}
+	p->now = t.len ? store_text(f, t.s) : NULL;
+}
+
+/* False: it has no state. */
+static bool item_part(struct fleet *f, const json_t *j, struct fleet_part *p)
+{
+	enum fleet_kind kind = f->store->kind;
+	const struct fleet_kind_row *row = &fleet_kind_rows[kind];
+
+	p->state = read_string(j, row->state);
+	if (!p->state ||
+	    (is_judged(kind) && !words_have("pass na unknown fail", p->state, strlen(p->state))))
+		return false;
+	while (p->mark < FLEET_BAD && !words_have(row->states[p->mark], p->state, strlen(p->state)))
+		p->mark++;
+	p->now = row->now ? read_string(j, row->now) : NULL;
+	p->wanted = row->wanted ? read_string(j, row->wanted) : NULL;
+	if (is_judged(kind))
+		finding_part(f, j, p);
+	else if (kind == FLEET_DOCTOR)
+		diagnosis_part(f, j, p);
+	return true;
 }
 
 static bool is_id(const char *id)
@@ -151,7 +177,8 @@ static bool is_id(const char *id)
 static const char *target_of(struct fleet *f, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "targets"), *one;
-	const char *target = read_string(j, "target"), *out;
+	const char *key = fleet_kind_rows[f->store->kind].target, *out;
+	const char *target = key ? read_string(j, key) : "";
 	TEXT_AUTO t = { 0 };
 	size_t i;
 
@@ -182,10 +209,9 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 		return NULL;
 	}
 	p.target = target_of(f, j);
-	if (!id || !p.target ||
-	    (kind == FLEET_CHECK ? finding_part(f, j, &p) : row_part(kind, j, &p))) {
+	if (!id || !p.target || !item_part(f, j, &p)) {
 		err_set(e, -EINVAL, "an item of its list has no id, target or %s",
-			kind == FLEET_CHECK ? "verdict" : "state");
+			fleet_kind_rows[kind].state);
 	} else if (!is_id(id)) {
 		err_set(e, -EINVAL, "an item of its list has an invalid id");
 	} else if (!(p.subject = store_subject(f, kind, id))) {
@@ -205,17 +231,6 @@ void store_room(struct fleet_store *st, size_t n)
 		out_of_memory(0);
 	st->cap_seen = n > st->cap_seen ? 2 * n : st->cap_seen;
 	st->seen = more;
-}
-
-const char *store_guess(void *ctx, size_t *len)
-{
-	struct fleet_store *st = ((struct fleet *)ctx)->store;
-	struct fleet_item *g = st->last ? st->last->next : NULL;
-
-	if (!g || g->kind != st->kind)
-		return NULL;
-	*len = g->len;
-	return g->raw;
 }
 
 /* The one with these bytes, parsed when it is new; NULL and *e: it makes no sense. */
@@ -244,24 +259,13 @@ static struct fleet_item *item_of(struct fleet *f, const char *raw, size_t len, 
 	return it;
 }
 
-int store_item(void *ctx, const char *raw, size_t len, struct err *e)
+static void see_item(struct fleet_store *st, struct fleet_item *it)
 {
-	struct fleet *f = ctx;
-	struct fleet_store *st = f->store;
-	struct fleet_item *it = st->last ? st->last->next : NULL;
-
-	/* The guess that was right: split compared the bytes; equal length and kind is not enough.
-	 */
-	if (!it || it->kind != st->kind || it->len != len || memcmp(it->raw, raw, len) != 0)
-		it = item_of(f, raw, len, e);
-	if (!it)
-		return -EINVAL;
 	if (st->last && it->raw)
 		st->last->next = it;
 	st->last = it->raw ? it : NULL;
 	store_room(st, st->n_seen + 1);
 	st->seen[st->n_seen++] = it->part;
-	return 0;
 }
 
 /* Finding where texts, objects and lists end: quotes and brackets, nothing else of JSON. */
@@ -326,16 +330,18 @@ static int skip_nested(struct split *s, struct err *e)
 	return err_set(e, -EINVAL, "truncated");
 }
 
-/* A guess is a whole object, so what begins with it is it. */
-static bool fleet_item_guessed(struct split *s, const char **raw, size_t *len)
+/* What came after the last one when that was last seen, if that is here: the walk over its bytes is
+ * saved. It is a whole object, so what begins with it is it. NULL: it is not. */
+static struct fleet_item *item_guessed(struct split *s)
 {
-	const char *g = s->guess ? s->guess(s->ctx, len) : NULL;
+	const struct fleet_store *st = s->f->store;
+	struct fleet_item *g = st->last ? st->last->next : NULL;
 
-	if (!g || (size_t)(s->end - s->p) < *len || memcmp(s->p, g, *len) != 0)
-		return false;
-	*raw = s->p;
-	s->p += *len;
-	return true;
+	if (!g || g->kind != st->kind || (size_t)(s->end - s->p) < g->len ||
+	    memcmp(s->p, g->raw, g->len) != 0)
+		return NULL;
+	s->p += g->len;
+	return g;
 }
 
 /* From '[' to behind ']'. */
@@ -346,21 +352,19 @@ static int walk_list(struct split *s, struct err *e)
 	s->p++;
 	skip_blanks(s);
 	while (s->p < s->end && *s->p != ']') {
-		const char *raw;
-		size_t len;
+		struct fleet_item *it;
+		const char *raw = s->p;
 
-		if (*s->p != '{')
+		if (*raw != '{')
 			return err_set(e, -EINVAL, "the list contains items that are not objects");
 		if (n++ == SPLIT_ITEMS_MAX)
 			return err_set(e, -EINVAL, "the list exceeds %d items", SPLIT_ITEMS_MAX);
-		if (!fleet_item_guessed(s, &raw, &len)) {
-			raw = s->p;
-			if (skip_nested(s, e))
-				return -EINVAL;
-			len = (size_t)(s->p - raw);
-		}
-		if (s->item(s->ctx, raw, len, e))
+		it = item_guessed(s);
+		if (!it && !skip_nested(s, e))
+			it = item_of(s->f, raw, (size_t)(s->p - raw), e);
+		if (!it)
 			return -EINVAL;
+		see_item(s->f->store, it);
 		skip_blanks(s);
 		if (s->p < s->end && *s->p == ',') {
 			s->p++;
@@ -390,8 +394,7 @@ static int walk_key(struct split *s, struct err *e)
 
 	if (skip_text(s, e))
 		return -EINVAL;
-	list = is_key(key, (size_t)(s->p - key), "findings") ||
-	       is_key(key, (size_t)(s->p - key), "rows");
+	list = is_key(key, (size_t)(s->p - key), s->list);
 	while (s->p < s->end && (blank(*s->p) || *s->p == ':'))
 		s->p++;
 	/* The colon goes along: whether it is there is the parser's to say. */

@@ -232,9 +232,9 @@ enum { GROUPS = 20, ANSWERS = 6, OUTLIERS = 30, REFUSED = 20, HOSTS = 72, LISTED
 
 static const char *kind_text(struct arena *a, const struct fleet_subject *s)
 {
-	static const char *const from[FLEET_KINDS] = { "", " (status)", " (verify)", " (host)" };
-
-	return arena_printf(a, "%s%s", s->id, from[s->kind]);
+	return s->kind == FLEET_CHECK || s->kind == FLEET_STACK
+		       ? s->id
+		       : arena_printf(a, "%s (%s)", s->id, fleet_kinds[s->kind]);
 }
 
 static const enum style mark_styles[] = { [FLEET_GOOD] = STYLE_GOOD,

@@ -18,8 +18,6 @@ MADE(answer_hosts, fleet_answer, fleet_hosts(a, x->by, x->n_by, 0))
 MADE(state_hosts, fleet_state, fleet_hosts(a, x->machines, x->n, 0))
 MADE(value_unusual, fleet_value, fleet_unusual(a, x->bench, x->machine))
 
-static const char *const fleet_kinds[] = { "check", "status", "verify", "host" };
-
 #define TEXT_OF(name, type, text)                                                              \
 	static const char *name(const void *object)                                            \
 	{                                                                                      \
@@ -94,7 +92,7 @@ static const char *const fleet_better[] = { "higher", "lower" };
 
 #define SUBJECT_ROWS(...)                                                                      \
 	{ "id", NULL, SHAPE_TEXT(fleet_subject, id), __VA_ARGS__ },                            \
-	{ "from", "Kind of the result.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
+	{ "from", "Kind of the result.", SHAPE_CHOICE_OF(fleet_subject, kind, fleet_kinds, FLEET_KINDS), __VA_ARGS__ }
 
 static const struct shape_row fleet_part_rows[] = {
 	{ "target", "\"\" for the machine.", SHAPE_TEXT(fleet_part, target) },
@@ -151,7 +149,7 @@ static const struct shape fleet_subject_shape = SHAPE(fleet_subject, fleet_subje
 
 static const struct shape_row fleet_rare_rows[] = {
 	{ "id", NULL, SHAPE_TEXT_OF(rare_id) },
-	{ "from", "Kind of the result.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
+	{ "from", "Kind of the result.", SHAPE_TEXT_OF(rare_from), .names = fleet_kinds, .n_names = FLEET_KINDS },
 	{ "here", NULL, SHAPE_POINTER(fleet_rare, answer, fleet_answer) },
 	{ "usual", NULL, SHAPE_POINTER(fleet_rare, usual, fleet_answer) },
 	{ "shared_by", "Machines with this answer.",

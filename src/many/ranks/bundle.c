@@ -9,8 +9,9 @@
 
 enum { MARK = 0x31525447, ITEM_MAX = 1 << 20, ITEMS_MAX = 1 << 14 };
 
-/* Of check; of status and verify. */
-static const char *const lists[] = { "findings", "rows" };
+/* Of check, status and others: the first that a result has. */
+static const char *const lists[] = { "findings", "rows", "diagnoses", "defects" };
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct bundle bundle_new(struct arena *a, unsigned ranks)
 {
@@ -39,12 +40,13 @@ static void add(struct bundle *b, const struct bundle_rank *r)
 void bundle_own(struct bundle *b, unsigned rank, const char *host, json_t *result)
 {
 	struct bundle_rank r = { .rank = rank, .host = arena_strdup(b->a, host), .frame = "" };
-	json_t *list = json_object_get(result, lists[0]), *one;
+	json_t *list = NULL, *one;
 	unsigned *items;
 	size_t i;
 	char *text;
 
-	list = list ? list : json_object_get(result, lists[1]);
+	for (i = 0; i < LISTS && !json_is_array(list); i++)
+		list = json_object_get(result, lists[i]);
 	items = arena_array(b->a, json_array_size(list), sizeof(*items));
 	json_array_foreach(list, i, one)
 	{
@@ -169,7 +171,7 @@ void bundle_result(const struct bundle *b, const struct bundle_rank *r, struct t
 	const char *at = NULL;
 	char key[16];
 
-	for (size_t i = 0; r->n && !at && i < 2; i++) {
+	for (size_t i = 0; r->n && !at && i < LISTS; i++) {
 		snprintf(key, sizeof(key), "\"%s\":[", lists[i]);
 		at = strstr(r->frame, key);
 	}

@@ -159,7 +159,7 @@ static void compare_node(struct arena *a, struct qualify *q, const struct qualif
 		}
 }
 
-void qualify_compare(struct arena *a, const struct qualify *before, struct qualify *q)
+static void qualify_compare(struct arena *a, const struct qualify *before, struct qualify *q)
 {
 	for (size_t i = 0; i < before->n; i++) {
 		const struct qualify_node *now = node_named(q, before->nodes[i].name);
@@ -258,8 +258,8 @@ static void note_unreadable(struct arena *a, struct qualify *q)
 					  n, q->n, first->name, first->unreadable));
 }
 
-int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify_how *how,
-		  struct qualify *out)
+static int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify_how *how,
+			 struct qualify *out)
 {
 	double seconds = how->no_bench ? 0 : SELF_PART * how->budget_s;
 	struct rsh_reply *replies = arena_array(a, c->n, sizeof(*replies));

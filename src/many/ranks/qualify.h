@@ -113,9 +113,6 @@ struct qualify_how {
 /* 0, or -EINTR with what is known by then. */
 int qualify_run(struct arena *a, const struct channel *c, const struct qualify_how *how,
 		struct qualify *out);
-/* What each node says of itself, and what its peers say of it. */
-int qualify_nodes(struct arena *a, const struct channel *c, const struct qualify_how *how,
-		  struct qualify *out);
 /* The links between them, for so long. */
 int qualify_links(struct arena *a, const struct channel *c, const struct qualify_how *how,
 		  double seconds, struct qualify *out);
@@ -123,8 +120,6 @@ int qualify_links(struct arena *a, const struct channel *c, const struct qualify
  * kind reached, else by its ports; 0: nothing is known. */
 double qualify_wanted(struct arena *a, const struct qualify_node *x, const struct qualify_node *y,
 		      const char *bench, double mbps, const char **by);
-/* Figures that fell since an earlier result, as faults that drain nobody. */
-void qualify_compare(struct arena *a, const struct qualify *before, struct qualify *q);
 /* Of an earlier result of qualify or cluster check, a file of at most 64 MiB, the figures of its
  * nodes and pairs. -errno and *e. */
 int qualify_load(struct arena *a, const char *path, struct qualify *out, struct err *e);

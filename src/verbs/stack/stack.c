@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune stack: which GPU code files carry, what is installed, what to set for building. */
 #include "machine/host/confine.h"
+#include "verbs/ranks.h"
 #include "verbs/stack/look.h"
 #include "verbs/stack/stack.h"
 
@@ -72,6 +73,7 @@ struct installed_ask {
 	struct gpu_ask gpus;
 	const char *envs, *rootfs;
 	struct machine_ask machine;
+	struct ranks_ask ranks;
 	bool deep, all;
 };
 
@@ -192,7 +194,9 @@ static const struct ask_row installed_ask_rows[] = {
 	{ "all", "also components that pass or are not installed", ASK_FLAG(installed_ask, all),
 	  .letter = 'a' },
 	{ ASK_PART(installed_ask, machine, machine_ask) },
+	{ ASK_PART(installed_ask, ranks, ranks_ask) },
 };
+VERB_RANKS(check_ranks, installed_ask, !x->machine.capture)
 VERB_ANSWER(check_answer_any, check_answer, installed_ask, stack_view)
 VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
@@ -206,7 +210,7 @@ static const struct verb stack_check_verb = {
 		{ "stack check --env venv", "with a Python environment" },
 		{ "stack check --rootfs image --gpu sm_90", "an unpacked image, for an H100" }),
 	.ask = ASK_OF(installed_ask, NULL, installed_ask_rows), .answer = check_answer_any,
-	.result = &stack_check_result, .page = check_page, .reads = READS_FILES,
+	.result = &stack_check_result, .page = check_page, .ranks = check_ranks, .reads = READS_FILES,
 	.reads_now = check_reads, .confine = check_confine,
 };
 
