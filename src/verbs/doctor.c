@@ -752,8 +752,7 @@ static const struct ask_row doctor_ask_rows[] = {
 	{ "passive", "passive: run no tests", ASK_FLAG(doctor_ask, passive) },
 	{ "for", "time for each test: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
 	{ ASK_PART(doctor_ask, bench, bench_ask) },
-	{ .kind = ASK_KIND_PART, .offset = offsetof(struct doctor_ask, bench), .part = &bench_peer_shape,
-	  .size = sizeof(struct bench_ask) },
+	{ ASK_PART_OF(doctor_ask, bench, bench_peer_shape) },
 	{ "fix", "apply the fix, measure again, and undo it if it does not help",
 	  ASK_FLAG(doctor_ask, fix) },
 	{ "keep", "with --fix: keep the fix even if it does not help; undo reverts it", ASK_FLAG(doctor_ask, keep) },
@@ -780,8 +779,6 @@ static const struct verb doctor_list_verb = {
 	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
 };
 
-static const struct verb *const doctor_subs[] = { &doctor_list_verb, NULL };
-
 const struct verb doctor_verb = {
 	.name = "doctor",
 	.group = VERB_LOOK,
@@ -797,8 +794,7 @@ const struct verb doctor_verb = {
 		{ "doctor gpu --passive", "one topic, without tests" },
 		{ "doctor \"engine hangs\" train.log", "words, and a file with a program's output" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
-	.ask = ASK_OF(doctor_ask, NULL, doctor_ask_rows), .subs = doctor_subs,
-	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head, .ranks = doctor_ranks,
-	.asks = true, .reads = READS_CAPTURE,
-	.own_process = true,
+	.ask = ASK_OF(doctor_ask, NULL, doctor_ask_rows), .answer = doctor_any, .result = &doctor_result,
+	.subs = (const struct verb *const[]){ &doctor_list_verb, NULL }, .page = doctor_page, .head = doctor_head,
+	.ranks = doctor_ranks, .asks = true, .reads = READS_CAPTURE, .own_process = true,
 };

@@ -93,8 +93,10 @@ static const struct fleet_part *store_part(struct fleet *f, const struct fleet_p
 /* clang-format off */
 const struct fleet_kind_row fleet_kind_rows[FLEET_HOST] = {
 	[FLEET_CHECK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
-	[FLEET_STATUS] = { "rows", "target", "state", "now", "after", { "ours in-force", "waits waits-for-reboot", "unknown" } },
-	[FLEET_VERIFY] = { "rows", "target", "state", "now", "wanted", { "ours in-force", "waits waits-for-reboot", "unknown" } },
+	[FLEET_STATUS] = { "rows", "target", "state", "now", "after",
+		{ "ours in-force", "waits waits-for-reboot", "unknown" } },
+	[FLEET_VERIFY] = { "rows", "target", "state", "now", "wanted",
+		{ "ours in-force", "waits waits-for-reboot", "unknown" } },
 	[FLEET_STACK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
 	[FLEET_DEFECTS] = { "defects", "place", "state", NULL, "fix", { "mitigated", "exposed", "possible" } },
 	[FLEET_DOCTOR] = { "diagnoses", NULL, "state", NULL, NULL, { "fine", "not-here", "not-tested" } },
