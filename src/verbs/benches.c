@@ -107,7 +107,7 @@ static const struct ask_row pairs_ask_rows[] = {
 	  ASK_TIME(pairs_ask, budget_s) },
 	{ "timeout", "time limit for one run of the workload", ASK_TIME(pairs_ask, limit_s),
 	  .fallback = "10m" },
-	{ "seed", "repeat the order of an earlier proof (default: random)",
+	{ "seed", "repeat the order of an earlier A/B test (default: random)",
 	  ASK_TEXT(pairs_ask, seed), .arg = "N", .check = seed_check },
 };
 const struct ask_shape pairs_ask_shape = ASK_SHAPE(pairs_ask, "Measurement", pairs_ask_rows);

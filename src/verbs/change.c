@@ -278,7 +278,7 @@ static void add_change(const void *object, const char *name, void *ctx)
 				 .knob = k,
 				 .before = seen_ok(&now.f) ? now.v : NULL,
 				 .after = x->value,
-				 .why = "requested by the proof",
+				 .why = "requested by the A/B test",
 				 .source = x->s->source,
 				 .risk = x->s->risk,
 				 .effect = x->s->effect };

@@ -115,7 +115,7 @@ const struct verb check_verb = {
 	.name = "check",
 	.group = VERB_LOOK,
 	.common = true,
-	.summary = "what slows this machine down, and the command that fixes it",
+	.summary = "judge every setting of this machine, with the command for each fix",
 	.about = "Judges every setting by the facts of this machine, health first. Prints what "
 		 "needs fixing and what is unreadable; --all prints the rest too. Writes nothing.",
 	.exits =

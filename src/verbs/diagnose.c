@@ -439,7 +439,7 @@ static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, &di
 const struct verb diagnose_verb = {
 	.name = "diagnose",
 	.group = VERB_MODELS,
-	.summary = "find what slows down a training run",
+	.summary = "find what slows down or hangs a training or serving job",
 	.about = "--attach watches a running job through NVML and /proc and names its bottleneck. "
 		 "Each cause is certain, likely, possible or excluded, with evidence. \"diagnose "
 		 "training\" reads the files of a run; \"diagnose hang\" finds why a job is stuck.",

@@ -783,7 +783,7 @@ const struct verb doctor_verb = {
 	.name = "doctor",
 	.group = VERB_LOOK,
 	.common = true,
-	.summary = "diagnose a problem, fix it, and measure whether the fix helped",
+	.summary = "find the cause of a symptom, fix it, and measure whether the fix helped",
 	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, growing "
 	  "counters and short tests. Network tests require --peer and --token; disk tests --files or --dir. "
 	  "--fix applies a fix, measures again, and undoes it unless it helped.",

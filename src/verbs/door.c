@@ -194,7 +194,7 @@ bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 			door_warn(d, "%s is running; its changes are undone when it ends", holder);
 		else if (strcmp(t->op, TXN_PROVE) == 0)
 			door_warn(d,
-				  "a proof was interrupted and its changes are still in effect "
+				  "an A/B test was interrupted and its changes are still in effect "
 				  "(transaction %lu): \"%s\" undoes them",
 				  t->txn, undo);
 		else

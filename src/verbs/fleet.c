@@ -23,11 +23,11 @@ struct fleet_ask {
 
 static const struct ask_row fleet_ask_rows[] = {
 	{ "FILE",
-	  "results, ledgers of proofs and captures, or folders of them; -: one line of JSON per "
+	  "results, ledgers of A/B tests and captures, or folders of them; -: one line of JSON per "
 	  "node from standard input",
 	  ASK_TEXTS(fleet_ask, files), .argument = true, .required = true, .files = true },
 	{ ASK_PART(fleet_ask, settings, profile_ask) },
-	{ "golden", "compare with this machine, given as a result or capture",
+	{ "golden", "result or capture of the machine to compare all others with",
 	  ASK_TEXT(fleet_ask, golden), .arg = "FILE", .files = true },
 	{ "values", "also compare values that pass", ASK_FLAG(fleet_ask, values) },
 	{ "all", "also differences between platforms", ASK_FLAG(fleet_ask, all) },

@@ -487,10 +487,10 @@ VERB_PAGE_OF(node_page, kubernetes_page, kubernetes_answer)
 
 static const struct verb node_verb = {
 	.name = "node",
-	.summary = "update this node's condition, event and taint from its health",
-	.about = "Checks at each --interval, and writes the condition " CONDITION
-		 " and an event, only when the health has changed. With --taint it also taints the "
-		 "unhealthy node. Requests go through curl; failed ones are retried with growing "
+	.summary = "update this node's condition, event and taint after health checks",
+	.about = "Checks the node's health at each --interval. When the health has changed, writes "
+		 "the node condition " CONDITION " and an event. --taint also taints an unhealthy "
+		 "node. Requests go through curl; failed requests are retried with growing "
 		 "delays.",
 	.exits = "1: unhealthy; 5: no report to the API server",
 	.examples = EXAMPLES({ "kubernetes node --taint NoSchedule", "in a pod, until SIGTERM" },
@@ -507,7 +507,7 @@ static const struct verb *const kubernetes_subs[] = { &node_verb, NULL };
 const struct verb kubernetes_verb = {
 	.name = "kubernetes",
 	.group = VERB_MANY,
-	.summary = "set a Kubernetes node's condition and taint from its health",
+	.summary = "set a Kubernetes node's condition and taint after health checks",
 	.about = "Reports health to Kubernetes. The DaemonSet of contrib/kubernetes runs it on "
 		 "each node.",
 	.words = "k8s daemonset condition taint nfd",

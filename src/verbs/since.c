@@ -304,7 +304,7 @@ static const struct verb add_verb = {
 	.name = "add",
 	.summary = "add results to the history",
 	.about = "Reads results of check, status, verify, bench, show and history, ledgers of "
-		 "proofs, and dpkg logs. An unchanged fact adds no row. Refused results are listed "
+		 "A/B tests, and dpkg logs. Unchanged facts add no row. Refused results are listed "
 		 "with the reason; the rest is added in one transaction.",
 	.exits = "5: a result was refused",
 	.examples = EXAMPLES({ "since add results/", "a folder with results of many machines" },
@@ -352,7 +352,7 @@ static const struct verb *const since_subs[] = { &add_verb, &export_verb, &compa
 const struct verb since_verb = {
 	.name = "since",
 	.group = VERB_MANY,
-	.summary = "what changed since a date or an upgrade, and what each change cost",
+	.summary = "what changed since a date or an upgrade, and how each change affected speed",
 	.about = "Compares measured figures before and after each change in the history. Machines "
 		 "that changed at different times separate the causes; changes that always "
 		 "occurred together are one row.",

@@ -263,7 +263,7 @@ static const struct verb healthcheck_verb = {
 	.name = "healthcheck",
 	.summary = "drain this node if it is unhealthy, resume it if healthy",
 	.about = "A HealthCheckProgram: drains the node when a health check of high severity fails "
-		 "(with --only: when any of those fails). Resumes it only if gputune drained it. "
+		 "(with --only: when a selected check fails). Resumes what gputune drained. "
 		 "Unreadable checks never drain or resume a node.",
 	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "preview first" },
 			     { "slurm healthcheck --only gpu", "GPUs alone" }),
@@ -294,7 +294,7 @@ static const struct verb *const slurm_subs[] = { &healthcheck_verb, &prolog_verb
 const struct verb slurm_verb = {
 	.name = "slurm",
 	.group = VERB_MANY,
-	.summary = "drain and resume this Slurm node by its health",
+	.summary = "drain this Slurm node when unhealthy, resume it when healthy",
 	.about = "Checks the machine without disturbing jobs, and drains or resumes the node.",
 	.words = "drain scontrol hpc",
 	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "show what would be done" },

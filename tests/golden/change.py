@@ -258,7 +258,7 @@ class Case:
         for argv in (("--all",), ("--all", "--dry-run")):
             code, report, err = self.ask("undo", o, "--yes", *argv)
             self.law("undo leaves open what is missing now", code == 4 and report["rows"] and
-                     all(r["outcome"] == "stuck" and "it is missing" in r["sentence"] for r in report["rows"]), (code, report, err))
+                     all(r["outcome"] == "stuck" and "left unchanged" in r["sentence"] for r in report["rows"]), (code, report, err))
         code, now, _ = self.ask("status", o)
         self.law("status names it", code == 4 and len(now["rows"]) == len(report["rows"]), (code, now))
         told.write_text(with_pool)

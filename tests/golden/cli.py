@@ -483,7 +483,7 @@ with tempfile.TemporaryDirectory() as tmp:
     run("plan", "--host", spark, "-o", f"{tmp}/plan.json")
     listed_twice(["verify", f"{tmp}/plan.json", "--host", spark], "rows")
 refuses("csv of what is no list", ["show", "--format", "csv", "--host", spark], 2, "csv")
-refuses("an ending that the verb does not write", ["check", "--host", spark, "-o", "x.pdf"], 2, "no format for x.pdf: check writes term")
+refuses("an ending that the verb does not write", ["check", "--host", spark, "-o", "x.pdf"], 2, "cannot write x.pdf: check only writes term")
 with tempfile.TemporaryDirectory() as tmp:
     for ending, begins in (("csv", "id,title"), ("json", "{"), ("md", ""), ("txt", "")):
         code, out, err = run("check", "--host", spark, "-o", f"{tmp}/x.{ending}")

@@ -207,7 +207,7 @@ with Sparks(2) as s:
         s.ip(n, "addr", "del", f"192.168.101.{n}/24", "dev", "enP2p1s0f0np0")
         s.address(n, 0, 1, f"192.168.100.{n + 10}/24")
     j = discover(s)
-    names("twins in one subnet", j, "same-subnet-twins", "its twin", "192.168.100", node="spark-1", port="enp1s0f0np0")
+    names("twins in one subnet", j, "same-subnet-twins", "the other interface of its port", "192.168.100", node="spark-1", port="enp1s0f0np0")
     names("which is why packets leave by the other", j, "wrong-egress", "192.168.100.12", "by enp1s0f0np0", node="spark-1",
           port="enP2p1s0f0np0")
     for n in (1, 2):
@@ -389,7 +389,7 @@ with Sparks(2) as s:
 with Sparks(2) as s:
     s.cable((1, 0), (2, 1))
     s.official((1, 0), (2, 1), 100)
-    names("a pair across cages", discover(s), "wrong-cable", "different cages", "both are in p0", node="spark-1", port="p0")
+    names("a pair across cages", discover(s), "wrong-cable", "different ports", "both are in p0", node="spark-1", port="p0")
     s.cable((1, 1), (2, 0))
     s.official((1, 1), (2, 0), 102)
     names("a second cable", discover(s), "second-cable", "2 cables", node="spark-1")

@@ -124,7 +124,7 @@ def pair(tmp):
            ["192.0.2.1", "192.0.2.2"], j)
     half = up_all(spark(tmp, "half", {k: x for k, x in PAIR[1].items() if k != "enP2p1s0f0np0"}))
     j = follows("one twin without an address", ["generate", "nccl", *nodes_of(a, half)], 0)
-    expect("is said", j and any("twin" in p["says"] and p["node"] == "spark-b" for p in j["problems"]), j)
+    expect("is said", j and any("second interface" in p["says"] and p["node"] == "spark-b" for p in j["problems"]), j)
     says("a name twice", ["generate", "nccl", "--node", f"x={a}", "--node", f"x={b}"], 2, "given twice")
     says("a name that is none", ["generate", "nccl", "--node", f"-x y={a}"], 2, "not a valid machine name")
     says("no such capture", ["generate", "nccl", "--node", f"x={tmp}/none"], 2, "none")

@@ -238,7 +238,7 @@ def killed():
             caught += 1
             code, out, err = run("status")
             expect(f"killed {i}: status says so and writes nothing",
-                   code == 4 and "proof" in err and read(KNOB) == "3", (code, err))
+                   code == 4 and "A/B test" in err and read(KNOB) == "3", (code, err))
         code, out, err = run("undo", "--yes")
         expect(f"killed {i}: put back", read(KNOB) == "1" and code == 0, (code, out, err, read(KNOB)))
         code, out, err = run("status")

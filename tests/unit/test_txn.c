@@ -518,7 +518,7 @@ static void leave_away(struct lab *l)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(lab_undo(l, (struct txn_select){ .all = true }), -EUCLEAN);
 		assert_int_equal(outcome(l, 0), OUTCOME_STUCK);
-		assert_non_null(strstr(l->report.rows[0].sentence, "it is missing"));
+		assert_non_null(strstr(l->report.rows[0].sentence, "left unchanged"));
 		assert_null(l->report.rows[0].command);
 		assert_int_equal(held(l), 1);
 	}

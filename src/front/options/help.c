@@ -162,7 +162,7 @@ static void page_of_all(FILE *f)
 	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours if set and not empty\n.SH FILES\n.TP\n"
 	      "/etc/gputune/profiles\ncustom profiles, found by name with \\-\\-profile\n.TP\n"
 	      "/etc/gputune/watch.conf\nsettings that the watcher re-applies\n.TP\n"
-	      "/var/lib/gputune\njournal of changes, results, ledger of proofs\n.SH SEE ALSO\n"
+	      "/var/lib/gputune\njournal of changes, results, ledger of A/B tests\n.SH SEE ALSO\n"
 	      ".BR gputune\\-profile (5),\n.BR gputune\\-watch (8)\n",
 	      f);
 }

@@ -279,7 +279,7 @@ static int check_output(struct run *r)
 	if (end && !r->print.format && run_output(r) != OUTPUT_MADE &&
 	    words_have("json md html csv svg pdf png xml yaml yml", end + 1, strlen(end + 1))) {
 		if (!strstr(run_formats(r), end + 1))
-			return complain_text(EXIT_USAGE, "no format for %s: %s writes %s", path,
+			return complain_text(EXIT_USAGE, "cannot write %s: %s only writes %s", path,
 					     r->name, run_formats(r));
 		r->print.format = end + 1;
 	}

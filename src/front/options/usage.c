@@ -222,7 +222,7 @@ void usage(FILE *f, bool all)
 				usage_verb(f, verbs[i]);
 	}
 	if (all)
-		fputs("  help         help for a verb, with examples; all verbs: help all\n", f);
+		fputs("  help         help for one verb, with examples; this list: help all\n", f);
 	fputc('\n', f);
 	wrapped(f,
 		all ? "\"gputune VERB --help\" shows options and examples."

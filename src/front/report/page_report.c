@@ -30,7 +30,7 @@ static const char report_machines_schema[] =
 static const struct shape_row report_rows[] = {
 	{ "time_s", "Time of creation, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
 	{ "exit_code", NULL, SHAPE_COUNT(report_answer, exit_code) },
-	{ "machines", "Results of each verb, unchanged: facts as in show; benches and proofs, oldest first.",
+	{ "machines", "Results of each verb, unchanged: facts as in show; benches and A/B tests, oldest first.",
 	  SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
 };
 static const struct shape report_shape = SHAPE(report_answer, report);

@@ -25,7 +25,7 @@ static const struct result_file_table prove_tables[] = {
 	{ LIST("members", "Settings measured individually", "id=Setting|stays|screened|confirmed|fault") },
 };
 static const struct result_file_ratios prove_ratios[] = {
-	{ "", "Ratio after / before", { "what" }, "effect", "verdict", "interval of the proof", "worse",
+	{ "", "Ratio after / before", { "what" }, "effect", "verdict", "interval of the A/B test", "worse",
 	  "better" },
 	{ "guards", "Guards: ratio after / before", { "figure" }, "", NULL, "90 % interval", "worse", "better" },
 };
@@ -69,7 +69,7 @@ static const struct result_file_table train_tables[] = {
 	{ LIST("what_if.changes", "Predicted effect of changes", "name|gain|fits|memory_bytes|why") },
 	{ LIST("scale", "With more GPUs", "gpus|step_s|tokens_per_s|%efficiency_ratio.value|%exposed_ratio|"
 	  "rest|why_not") },
-	{ LIST("judgement.causes", "Explanations for the gap to the claim", "what|excluded|why|measure") },
+	{ LIST("judgement.causes", "Reasons why figure and claim differ", "what|excluded|why|measure") },
 };
 static const struct result_file_ratios train_ratios[] = {
 	{ "what_if.changes", "Predicted effect of changes, with intervals", { "name" }, "gain", NULL,
@@ -109,7 +109,7 @@ const struct result_file_kind result_file_kinds[] = {
 	  .says = "The figures were measured alternately with and without the setting.",
 	  .pairs = "what=Setting|verdict|why|effect=Ratio after / before|effect.pairs|"
 	    "%effect.resolution=Smallest detectable effect|measured_with.name=Measured with|kept|took_s|trouble|"
-	    "foreign=Changed by others during the proof",
+	    "foreign=Changed by others during the A/B test",
 	  GIVEN_TABLES(prove_tables), GIVEN_RATIOS(prove_ratios) },
 	{ .name = "doctor", .verb = "doctor", .part = "doctor",
 	  .says = "Evidence was read or measured as stated.",

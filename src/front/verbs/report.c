@@ -165,13 +165,13 @@ static void report_part_proofs(struct reporting *g)
 	json_t *list = json_array();
 
 	if (d) {
-		p = report_add(g, "proofs", "Proofs: before and after", d, cell(NULL));
+		p = report_add(g, "proofs", "A/B tests: before and after", d, cell(NULL));
 		p->open = g->alone;
 	} else {
-		p = report_add(g, "proofs", "Proofs: before and after", NULL,
-			       cell(g->p.m->reading ? "No setting was proven on this machine."
-						    : "No setting was proven on this machine: "
-						      "\"gputune prove ID\" does it."));
+		p = report_add(g, "proofs", "A/B tests: before and after", NULL,
+			       cell(g->p.m->reading ? "No setting was tested on this machine."
+						    : "No setting was tested on this machine: "
+						      "\"gputune prove ID\" tests one."));
 	}
 	for (size_t i = 0; l && i < l->n; i++)
 		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
@@ -488,7 +488,7 @@ static struct doc *ways(struct page *p)
 	static const char *const parts[][2] = {
 		{ "findings", "Findings" }, { "machine", "Machine" },
 		{ "changes", "Changes" },   { "benches", "Measurements" },
-		{ "proofs", "Proofs" },	    { "predictions", "Predictions" },
+		{ "proofs", "A/B tests" },  { "predictions", "Predictions" },
 		{ "stack", "Software" },    { "persist", "Next boot" },
 		{ "doctor", "Diagnoses" },  { "recordings", "During a job" },
 	};
@@ -613,7 +613,7 @@ static const struct ask_row report_ask_rows[] = {
 	{ ASK_PART(report_ask, machine, machine_ask) },
 	{ ASK_PART(report_ask, settings, profile_ask) },
 	{ ASK_PART(report_ask, state, state_ask) },
-	{ "state", "take saved results and proofs from this folder", .kind = ASK_KIND_NOTE },
+	{ "state", "take saved results and A/B tests from this folder", .kind = ASK_KIND_NOTE },
 	{ "force", "replace the file even if it is not a report", ASK_FLAG(report_ask, force) },
 };
 

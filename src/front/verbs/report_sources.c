@@ -33,7 +33,7 @@ static const char redacted[] = "host";
 static const struct {
 	const char *id, *title;
 } sections[] = {
-	{ "findings", "Findings" },	  { "benches", "Measurements" }, { "proofs", "Proofs" },
+	{ "findings", "Findings" },	  { "benches", "Measurements" }, { "proofs", "A/B tests" },
 	{ "predictions", "Predictions" }, { "stack", "Software stack" }, { "doctor", "Diagnoses" },
 };
 

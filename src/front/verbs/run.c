@@ -431,7 +431,7 @@ static int verb_run(struct run *r)
 const struct verb run_verb = {
 	.name = "run",
 	.group = VERB_MEASURE,
-	.summary = "run a command, and stop it before it exhausts memory",
+	.summary = "run a command, and stop the command before memory is exhausted",
 	.about = "Runs COMMAND in its own control group and checks available memory four times a "
 		 "second. Below the limit it sends SIGTERM, and after --grace SIGKILL. The kernel "
 		 "enforces --most. --free first releases page cache and requires root.",

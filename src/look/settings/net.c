@@ -155,7 +155,7 @@ static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "the NIC is on the bus");
 	else if (functions)
 		verdict_fail(v, "4 functions",
-			     "a part of the NIC is missing: two ports use two functions each");
+			     "PCI functions of the NIC are missing: it has two ports of two each");
 	else if (!q->m->pci.n)
 		verdict_unknown(v, CODE_ERROR, "the PCI bus is unreadable");
 	else

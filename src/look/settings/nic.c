@@ -178,7 +178,7 @@ static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, con
 	bool addressed = *fact_text(&twin->ipv4, "");
 
 	v->current =
-		arena_printf(q->a, "twin %s: %s%s", twin->name,
+		arena_printf(q->a, "second interface %s: %s%s", twin->name,
 			     addressed ? twin->ipv4.v : "no address", is_up(twin) ? "" : ", down");
 	if (!is_up(twin) && !seen_ok(&twin->operstate.f))
 		verdict_unseen(q, v, &twin->operstate.f, NULL);

@@ -125,18 +125,18 @@ static void remediate_pfc(const struct rule_ctx *q, struct remediations *out)
 	const char *others = rails_agree(q->m, n);
 
 	if (fact_is(&n->dcbx, "firmware"))
-		remediate_by_hand(out, "the adapter's firmware negotiates it (DCBX): set it at the "
-				       "switch, or hand DCBX to the host first");
+		remediate_by_hand(out, "the firmware negotiates PFC (DCBX): set it at the switch, "
+				       "or hand DCBX to the host first");
 	else if (service_active(q->m, "lldpad.service"))
-		remediate_by_hand(out, "lldpad negotiates it and would reset it: lldptool -T -i "
-				       "INTERFACE -V PFC enabled=PRIORITY");
+		remediate_by_hand(out, "lldpad negotiates PFC and would reset it: \"lldptool -T -i "
+				       "INTERFACE -V PFC enabled=PRIORITY\"");
 	else if (other_rail(q->m, n, "PFC") && others)
 		remediate_value(q, out, others);
 	else if (q->wish && q->wish->rel != WANT_LEAVE)
 		remediate_value(q, out, remediate_target(q));
 	else
-		remediate_by_hand(out, "set the rails like the switch: dcb pfc set dev INTERFACE "
-				       "prio-pfc all:off PRIORITY:on");
+		remediate_by_hand(out, "give all rails the switch's priority: \"dcb pfc set dev "
+				       "INTERFACE prio-pfc all:off PRIORITY:on\"");
 }
 
 /* Some RDMA traffic goes over a VLAN, whose tag has a priority. */

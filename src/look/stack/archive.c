@@ -462,7 +462,7 @@ static int find_end(struct input *in, struct directory *d, struct err *e)
 	}
 	free(tail);
 	if (code == -1)
-		return directory_broken(e, "no directory at its end (truncated?)");
+		return directory_broken(e, "no ZIP central directory at the end (truncated?)");
 	if (!code && (d->size > DIRECTORY_MAX || d->at > d->end_at || d->size > d->end_at - d->at ||
 		      d->n > d->size / ENTRY))
 		return directory_broken(e, "the directory exceeds the file");

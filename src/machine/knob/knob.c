@@ -223,7 +223,7 @@ const char shell_functions[] =
 	"\ttr -s '[:space:]' ' ' <\"$1\" | sed -e 's/^ //' -e 's/ $//' -e "
 	"'s/.*\\[\\([^]]*\\)\\].*/\\1/'\n"
 	"}\n"
-	"# $1, or NAME=VALUE of its twin $2 where the kernel uses that instead.\n"
+	"# $1, or NAME=VALUE of the alternative $2 where the kernel uses $2 instead.\n"
 	"now_pair() {\n"
 	"\town=$(now_file \"/proc/sys/vm/$1\")\n"
 	"\tif [ \"$own\" = 0 ]; then own=vm.$2=$(now_file \"/proc/sys/vm/$2\"); fi\n"

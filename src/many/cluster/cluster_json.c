@@ -41,9 +41,9 @@ static const struct shape cluster_link_shape = SHAPE(cluster_link, cluster_link)
 static const struct shape_row cluster_cage_rows[] = {
 	{ "node", NULL, OF_NODE(cluster_cage) },
 	{ "name", NULL, SHAPE_TEXT(cluster_cage, name) },
-	{ "ports", "Its twin ports (other half of the same cage), by PCI address.", SHAPE_TEXT_LIST(cluster_cage,
+	{ "ports", "Interfaces of this physical port, by PCI address.", SHAPE_TEXT_LIST(cluster_cage,
 	  names, n_ports) },
-	{ "twins_by", "How twins are identified.", SHAPE_TEXT(cluster_cage, twins_by), .unknown = SHAPE_NULL },
+	{ "twins_by", "How interfaces are paired.", SHAPE_TEXT(cluster_cage, twins_by), .unknown = SHAPE_NULL },
 	{ "neighbour", "System name of the other end by LLDP.", SHAPE_TEXT(cluster_cage, neighbour),
 	  .unknown = SHAPE_NULL },
 	{ "wire", "Index in wires, from 0.", SHAPE_COUNT_OF(cage_wire), .unknown = SHAPE_NEGATIVE },
@@ -88,7 +88,7 @@ static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), __VA_ARGS__ },                   \
 	{ "supported", "A plan can be made for this topology.", SHAPE_FLAG(cluster, supported), __VA_ARGS__ }, \
 	{ "nodes", NULL, SHAPE_LIST(cluster, nodes, n_nodes, cluster_node), __VA_ARGS__ },          \
-	{ "cages", "Sockets for cables.", SHAPE_LIST(cluster, cages, n_cages, cluster_cage), __VA_ARGS__ }, \
+	{ "cages", "Physical ports for cables.", SHAPE_LIST(cluster, cages, n_cages, cluster_cage), __VA_ARGS__ }, \
 	{ "links", "Ports that receive each other's announcements.",                                           \
 	  SHAPE_LIST(cluster, links, n_links, cluster_link), __VA_ARGS__ },                                    \
 	{ "wires", "Cables and switches.", SHAPE_LIST(cluster, wires, n_wires, cluster_wire), __VA_ARGS__ }

@@ -6,10 +6,10 @@
 #include "many/cluster/links.h"
 #include "base/text.h"
 
-/* "one cable, same cage on both; a ring p0 to p1; a switch with the same cage of each node". */
+/* "one cable, same port on both; a ring p0 to p1; a switch with the same port of each node". */
 static const char rule_source[] = "NVIDIA's cabling rule for DGX Spark (2026-10): two nodes, one "
-				  "cable, same cage on both. Three nodes: a ring, p0 of each to p1 "
-				  "of the next. Switch: one cable per node. Never both cages";
+				  "cable, same port on both. Three nodes: a ring, p0 of each to p1 "
+				  "of the next. Switch: one cable per node. Never both ports";
 
 static bool is_spark(const struct cluster *c, size_t cage)
 {
@@ -55,7 +55,7 @@ static void cages(struct arena *a, struct cluster *c, const struct cluster_wire 
 	if (c->topology == CLUSTER_PAIR && !equal)
 		cluster_judge_wrong(
 			a, c, x, CLUSTER_WARNING,
-			arena_printf(a, "The cable joins %s to %s: different cages.",
+			arena_printf(a, "The cable joins %s to %s: different ports.",
 				     cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
 			arena_printf(a, "move one end so that both are in %s", c->cages[x].name));
 	if (ring && equal)
@@ -126,7 +126,7 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 	cage = c->wires[last].cages[0];
 	if (c->topology != CLUSTER_PARTIAL) {
 		cluster_find(a, c, "second-cable", c->nodes[x].name, c->cages[cage].name,
-			     "both cages of a DGX Spark share the same PCIe lanes: one cable "
+			     "both ports of a DGX Spark share the same PCIe lanes: one cable "
 			     "reaches the same 200 Gb/s",
 			     "%zu cables join %s and %s.", n, c->nodes[x].name, c->nodes[y].name);
 		return;
@@ -259,7 +259,7 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 				"one of them, and answers ARP requests for both.",
 				cluster_end_text(a, c, x), q->name,
 				cage != CLUSTER_NONE && cage == cluster_cage_of(c, node, q)
-					? ", its twin,"
+					? ", the other interface of its port,"
 					: "");
 		}
 }

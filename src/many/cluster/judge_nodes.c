@@ -94,7 +94,7 @@ static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_
 			     ? "no PCI function of vendor 15b3; the scripts that remove the "
 			       "adapter from PCI while no cable is plugged in are installed"
 			     : "no function of vendor 15b3 on PCI",
-		     "%s has no ConnectX-7 on PCI: neither cage has a cable with a powered machine "
+		     "%s has no ConnectX-7 on PCI: neither port has a cable with a powered machine "
 		     "at the other end.",
 		     n->name);
 }
@@ -380,10 +380,10 @@ static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct c
 			continue;
 		cluster_find_at(a, c, "half-speed-twin-unused", e,
 				arena_printf(a,
-					     "the other half of this cage is in use; each half "
-					     "carries about 100 Gb/s (halves paired by %s)",
+					     "the port's other interface is in use; each carries "
+					     "about 100 Gb/s (interfaces paired by %s)",
 					     g->twins_by),
-				"%s %s, so cage %s reaches at most half of its speed.",
+				"%s %s, so port %s reaches at most half of its speed.",
 				cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
 				g->name);
 	}

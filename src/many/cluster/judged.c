@@ -39,7 +39,7 @@ const struct cluster_code cluster_codes[] = {
 	  "that does not answer, or a switch in another VLAN", BETWEEN_PORTS },
 	{ "one-way", CLUSTER_WARNING, "replace the cable; on a switch, check the filters of its port", BETWEEN_PORTS },
 	{ "second-cable", CLUSTER_NOTE, "no action needed: the second cable brings no benefit", BETWEEN_PORTS },
-	{ "half-speed-twin-unused", CLUSTER_FAULT, "set it up with an address in its own subnet, and let NCCL use both "
+	{ "half-speed-twin-unused", CLUSTER_FAULT, "give it an address in a separate subnet, and let NCCL use both "
 	  "RDMA devices", OF_PORTS("nic.twins rdma.state") },
 	{ "mtu-mismatch", CLUSTER_FAULT, "set 9000 at both ends, in the tool that configures them (gputune cluster "
 	  "plan)", BETWEEN_PORTS },

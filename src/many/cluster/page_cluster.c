@@ -560,7 +560,7 @@ const char *svg_cluster(struct arena *a, const struct cluster *c)
 	cluster_page_place(&v);
 	height = v.bottom + (int)c->n_wires * LANE + MARGIN;
 	svg_begin(&t, v.width, height, "Cluster",
-		  "Nodes with their network ports by cage, and the cables and switches that join "
+		  "Nodes with their physical network ports, and the cables and switches that join "
 		  "them");
 	svg_text(&t, MARGIN, 30, "start", "strong", 18, v.width - 2 * MARGIN,
 		 arena_printf(a, "Cluster of %zu: %s", c->n_nodes,

@@ -183,7 +183,7 @@ static const struct shape_row cluster_plan_rows[] = {
 	  SHAPE_LIST(wiring, switches, n_switches, wiring_switch), OF_WIRING },
 	{ "echoes", "Packet as large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
 	{ "failure", "Reason why no change was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
-	{ "seconds", "From the first write to the last confirmation.",
+	{ "seconds", "Time from the first write to the last confirmation.",
 	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "limit_s", "Time after which an unconfirmed node undoes all changes.",
 	  SHAPE_COUNT(apply, limit_s), OF_APPLY, .unknown = SHAPE_ZERO },

@@ -500,7 +500,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 
 	if (!f->n_proofs)
 		return;
-	part(d, "proofs", "Proofs");
+	part(d, "proofs", "A/B tests");
 	t = DOC_TABLE(d, NULL, "Setting", "~Measured on", ">Helps", ">Hurts", ">No difference",
 		      ">Undecided", "Effect", "~Hurts on");
 	for (size_t i = 0; i < f->n_proofs; i++) {

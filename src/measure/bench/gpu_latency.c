@@ -70,7 +70,7 @@ static int walk_on(struct latency *s, uint64_t steps, uint64_t out[3], double *s
 	s->wrong += out[0] != want;
 	return out[0] == want
 		       ? 0
-		       : err_set(e, -EILSEQ, "GPU %u: the walk ended at a wrong line", p->index);
+		       : err_set(e, -EILSEQ, "GPU %u: the chase ended at a wrong line", p->index);
 }
 
 static int host_lines(struct latency *s, const struct bench_env *env, struct err *e)
@@ -181,8 +181,8 @@ static int latency_verify(void *state, struct err *e)
 	const struct gpu_place *p = s->arg->place;
 
 	if (s->wrong || !s->walked)
-		return err_set(e, -EILSEQ, "GPU %u: %llu walks ended at a wrong line", p->index,
-			       (unsigned long long)s->wrong);
+		return err_set(e, -EILSEQ, "GPU %u: %llu pointer chases ended at a wrong line",
+			       p->index, (unsigned long long)s->wrong);
 	return 0;
 }
 
@@ -264,10 +264,10 @@ static const struct bench_figure figures[] = {
 const struct bench bench_gpu_latency = {
 	.name = "gpu-latency",
 	.title = "latency of a GPU's loads from its caches, its memory, the host and other GPUs",
-	.method = "One thread walks a random cycle through all lines of a region; each load's "
-		  "address is the value of the previous load; nanoseconds by GPU events, and the "
-		  "multiprocessor's own clocks. Walks through the host and other GPUs bypass all "
-		  "caches of the walking GPU. The end of each walk is known and checked.",
+	.method = "Pointer chase of one thread over all lines of a region in random order: each "
+		  "load returns the next address. GPU events give the time, the multiprocessor's "
+		  "counter the clocks. Loads from the host and other GPUs bypass the GPU's "
+		  "caches. The last address is checked.",
 	.version = 1,
 	FIGURES(figures),
 	.brief = "256MiB",

@@ -256,7 +256,7 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 	r = r ? r : settle(s, e);
 	if (r)
 		return r;
-	*variant = s->timer.gate.kernel ? "the queue is held by a kernel" : "";
+	*variant = s->timer.gate.kernel ? "a waiting CUDA kernel holds the queue" : "";
 	return 0;
 }
 

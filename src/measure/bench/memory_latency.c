@@ -167,7 +167,7 @@ static int chase_verify(void *state, struct err *e)
 
 	do {
 		if (at < s->lines || at >= s->lines + s->n)
-			return err_set(e, -EILSEQ, "the walk left its region");
+			return err_set(e, -EILSEQ, "the pointer chase left its region");
 		at = at->next;
 		n++;
 	} while (at != s->at && n <= s->n);

@@ -163,7 +163,7 @@ static void engine_fail(struct prove_engine *g, int code, const struct err *e)
 		return;
 	case -ESTALE:
 		p->why = arena_printf(
-			g->a, "another program or user changed the setting during the proof: %s",
+			g->a, "another program or user changed the setting during the A/B test: %s",
 			e->text);
 		return;
 	case -ECANCELED:

@@ -380,7 +380,7 @@ static const struct shape_row ledger_row_rows[] = {
 static const struct shape ledger_row_shape = SHAPE(ledger_row, ledger_row);
 
 const struct result_shape ledger_result = {
-	.name = "ledger", .title = "One line of gputune's ledger of proofs",
+	.name = "ledger", .title = "One line of gputune's ledger of A/B tests",
 	.meaning = "Proven effect of a setting.",
 	.shape = &ledger_row_shape, .no_time = true, .no_version = true,
 };

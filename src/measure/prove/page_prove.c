@@ -54,10 +54,10 @@ static bool newest(const struct ledger *l, size_t i)
 void figures_ledger(struct doc *d, const struct ledger *l)
 {
 	struct chart_ratio *rows;
-	struct chart_ratios c = { .title = "Ratio after / before of each proof",
+	struct chart_ratios c = { .title = "Ratio after / before of each A/B test",
 				  .left = "worse with the setting",
 				  .right = "better",
-				  .interval = "interval of the proof",
+				  .interval = "interval of the A/B test",
 				  .threshold = NAN };
 
 	rows = arena_array(d->arena, l->n ? l->n : 1, sizeof(*rows));
@@ -127,7 +127,7 @@ static void figures_proof(struct doc *d, const struct proof *p)
 	struct chart_ratios c = { .title = "Ratio after / before",
 				  .left = "worse with the setting",
 				  .right = "better",
-				  .interval = "interval of the proof; guards: 90 %",
+				  .interval = "interval of the A/B test; guards: 90 %",
 				  .threshold = p->rule.min_effect,
 				  .rows = rows };
 
@@ -335,7 +335,7 @@ static void prove_page_end(struct doc *d, const struct proof *p)
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN,
 				      "gputune's change is undone; changes that others made during "
-				      "the proof stay: %s.",
+				      "the A/B test stay: %s.",
 				      p->foreign));
 	else if (p->kept) {
 		node_span(
@@ -571,9 +571,9 @@ static const struct shape_row proof_rows[] = {
 	{ "kept", NULL, SHAPE_FLAG(proof, kept) },
 	{ "transaction", "Transaction with the kept changes.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
 	{ "trouble", "Values that could not be restored.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
-	{ "foreign", "Changes that others made during the proof; they stay.",
+	{ "foreign", "Changes that others made during the A/B test; these changes stay.",
 	  SHAPE_TEXT(proof, foreign), .unknown = SHAPE_NULL },
-	{ "partial", "true: the proof was interrupted.", SHAPE_FLAG(proof, stopped) },
+	{ "partial", "true: the A/B test was interrupted.", SHAPE_FLAG(proof, stopped) },
 	{ "changes", NULL, SHAPE_LIST(proof, changes, n_changes, proof_change) },
 	{ "measured_with", NULL, SHAPE_OBJECT(proof, window, window) },
 	{ "rule", NULL, SHAPE_PART(proof_rule_shape) },

@@ -32,7 +32,7 @@ static const struct shape_row judged_cause_rows[] = {
 	{ "against", "Evidence against the cause.", A_TEXT(judged_cause, against) },
 	{ "evidence", NULL, SHAPE_ARRAY(judged_cause, cites, n_cites, cite) },
 	{ "mend", "Manual action.", SHAPE_TEXT(cause_row, mend), OF_ROW, .title = "to do" },
-	{ "measure", "Measurement that would decide it, if unknown.", A_TEXT(cause_row, measure), OF_ROW,
+	{ "measure", "Measurement that would confirm or exclude the cause.", A_TEXT(cause_row, measure), OF_ROW,
 	  .title = "to measure" },
 };
 static const struct shape judged_cause_shape = SHAPE(judged_cause, judged_cause);

@@ -114,7 +114,7 @@ static void judge_twins(struct arena *a, struct gen_envs *e, const struct gen_no
 					.code = "half-a-cage",
 					.node = n->name,
 					.says = arena_printf(a,
-							     "cage %s: only %s is used (%s); half "
+							     "port %s: only %s is used (%s); half "
 							     "of the cable's bandwidth is lost",
 							     p->cage, p->device, p->twin),
 					.fix = p->twin_wanted,
@@ -171,7 +171,7 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 					  .reason = "the subnets are not /24" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_IB_MERGE_NICS", "0",
-				  .reason = "merging would combine ports of different cages, which "
+				  .reason = "merging would combine different physical ports, which "
 					    "lead to different neighbours" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
@@ -201,8 +201,8 @@ static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 		env_add(a, out,
 			(struct gen_var){ "GLOO_SOCKET_IFNAME", n->control,
 					  .library = "PyTorch (gloo)",
-					  .reason = "interface for PyTorch's CPU groups; full "
-						    "names, without \"=\"" });
+					  .reason = "interface for Gloo, as a full name: Gloo "
+						    "knows no \"=\" before a name" });
 		env_add(a, out,
 			(struct gen_var){ "TP_SOCKET_IFNAME", n->control,
 					  .library = "PyTorch (tensorpipe)",

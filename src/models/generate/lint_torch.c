@@ -324,7 +324,7 @@ static void lint_torch_judge_twin(struct lint *l, const struct lint_var *v)
 			lint_add(l, LINT_WARNING, "half-a-cage", v->line, v->name,
 				 arena_printf(l->a, "%s,%s", v->value, twin->device),
 				 "NVIDIA, DGX Spark: connect multiple Sparks (cables)",
-				 "%s and %s share cage %s, but only one is listed: half of the "
+				 "%s and %s share port %s, but only one is listed: half of the "
 				 "cable's bandwidth is lost",
 				 p->device, twin->device, p->cage);
 		}

@@ -513,12 +513,12 @@ static void lint_train_kind(const struct train_doc *d)
 	if (strcasecmp(type, "DEEPSPEED") != 0 && train_at(d, "deepspeed_config") &&
 	    train_at(d, "deepspeed_config")->first)
 		train_finding(d, LINT_WARNING, "dead-key", "deepspeed_config",
-			      "distributed_type: DEEPSPEED, or remove it", source,
+			      "set \"distributed_type: DEEPSPEED\", or remove this section", source,
 			      "distributed_type is %s: this section has no effect", type);
 	if (strcasecmp(type, "FSDP") != 0 && train_at(d, "fsdp_config") &&
 	    train_at(d, "fsdp_config")->first)
 		train_finding(d, LINT_WARNING, "dead-key", "fsdp_config",
-			      "distributed_type: FSDP, or remove it", source,
+			      "set \"distributed_type: FSDP\", or remove this section", source,
 			      "distributed_type is %s: this section has no effect", type);
 }
 

@@ -105,7 +105,7 @@ static const struct shape_row advise_rows[] = {
 	  OF_ADVICE },
 	{ "together", "Best combinations of changes.",
 	  SHAPE_LIST(serve_advice, together, n_together, serve_change), OF_ADVICE },
-	{ "settings", "Verdicts of proofs on this machine; the text names the bench.",
+	{ "settings", "Verdicts of A/B tests on this machine; the text names the bench.",
 	  SHAPE_LIST(advise_settings, rows, n, advise_setting), SHAPE_VIA(advise_page, settings, advise_settings) },
 	{ "notes", "Effects that are not predicted, with the reason.", SHAPE_TEXT_ARRAY(serve_advice, notes,
 	  n_notes), OF_ADVICE },

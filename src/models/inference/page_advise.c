@@ -159,7 +159,7 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 
 	if (!own->n)
 		return;
-	t = doc_table(d, "Settings of this machine with proofs", columns, 3);
+	t = doc_table(d, "Settings of this machine with A/B tests", columns, 3);
 	for (size_t i = 0; i < own->n; i++) {
 		const struct advise_setting *s = &own->rows[i];
 		struct cell *r = node_row(d, t);

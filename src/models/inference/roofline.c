@@ -87,9 +87,9 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 		return "copy less, or overlap it with compute: pinned memory, streams, keep data "
 		       "on the GPU; gputune bench copy measures the path";
 	default:
-		return arena_printf(a, "profile it: ncu --set roofline --csv --page raw "
-				       "--launch-skip 10 --launch-count 3 --kernel-name with this "
-				       "kernel's name, then roofline --ncu");
+		return arena_printf(a, "profile it: \"ncu --set roofline --csv --page raw "
+				       "--launch-skip 10 --launch-count 3 --kernel-name NAME\", "
+				       "then \"gputune roofline --ncu FILE\"");
 	}
 }
 

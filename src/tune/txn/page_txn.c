@@ -383,7 +383,7 @@ static void overview(struct doc *d, const struct journal *j)
 	node_drop_empty(t);
 	if (trials)
 		doc_text(d,
-			 "%zu temporary changes of proofs, all undone, are not shown; --format "
+			 "%zu temporary changes of A/B tests, all undone, are not shown; --format "
 			 "json lists them.",
 			 trials);
 }

@@ -240,8 +240,8 @@ static void away(struct txn_run *r, struct entry *e, struct outcome_row *row, bo
 	}
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = arena_printf(r->a,
-				     "left unchanged, since it is missing: %s; undo again when it "
-				     "is present, or use --force to abandon it",
+				     "left unchanged: %s. Undo again when the device or file "
+				     "exists, or use --force to abandon the change",
 				     what);
 	e->state = ENTRY_STUCK;
 	e->note = NOTE_AWAY;

@@ -270,8 +270,8 @@ static int find_orphans(struct persisting *s, struct err *e)
 	name_orphan(s, PERSIST_UNIT);
 	name_orphan(s, PERSIST_REQUEST);
 	err_set(e, -ENODATA,
-		"values are kept for the next boot, but the old contents of the files are unknown; "
-		"nothing was removed");
+		"nothing was removed: no journal has the previous contents of the "
+		"boot files");
 	err_hint(e, "remove the files above by hand (rm)");
 	return -ENODATA;
 }

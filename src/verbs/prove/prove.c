@@ -92,7 +92,7 @@ static int override_value(struct proving *g, const struct word *w)
 	ARENA_ADD(g->d->arena, p->overrides, p->n_overrides) = (struct profile_override){
 		.s = s,
 		.has_want = true,
-		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by the proof" }
+		.o = { .rel = WANT_IS, .value = w->value, .because = "requested by the A/B test" }
 	};
 	return 0;
 }
@@ -120,7 +120,7 @@ static void prove_narrow(struct proving *g, const struct word *words, size_t n)
 		if (!c->gate && (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))) {
 			c->gate = "not-now";
 			c->refusal = "it only takes effect at the next boot or driver load, which "
-				     "a proof does not trigger";
+				     "an A/B test does not trigger";
 		}
 		p->changes[kept++] = *c;
 	}
