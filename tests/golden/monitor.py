@@ -484,8 +484,8 @@ else:
     tmux("send-keys", "Space")
     # What does not fit is left out by the word, and said to be.
     tmux("resize-window", "-x", 60, "-y", 12)
-    screen = until(r"left out: \d+ values? that 60 columns")
-    expect("60 columns", "Memory" in screen and "that 60 columns have no room for" in screen, screen)
+    screen = until(r"left out: \d+ values? beyond 60 columns")
+    expect("60 columns", "Memory" in screen and "beyond 60 columns" in screen, screen)
     tmux("resize-window", "-x", 24, "-y", 24)
     screen = until("too small")
     expect("24 columns", "40x8 at least" in screen and max(map(len, screen.splitlines())) <= 24, screen)

@@ -509,8 +509,8 @@ void look_system(struct look_page *p)
 	monitor_page_traffic(p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
 	monitor_page_traffic(p, "Disk", "disk.read", "disk.written", 1, "B/s");
 	if (p->cut) {
-		look_addf(p, STYLE_MUTED, "left out: %zu value%s that %d columns have no room for",
-			  p->cut, PLURAL(p->cut), p->how->width);
+		look_addf(p, STYLE_MUTED, "left out: %zu value%s beyond %d columns", p->cut,
+			  PLURAL(p->cut), p->how->width);
 		look_end_line(p);
 	}
 }
