@@ -275,6 +275,16 @@ static const char *resetter(const struct change *c)
 	return NULL;
 }
 
+/* Nothing at boot sets another value, as far as is known. */
+static bool all_agree(const struct change *c)
+{
+	size_t n = c->n_owners;
+
+	while (n && c->owners[n - 1].value && strcmp(c->owners[n - 1].value, c->after) == 0)
+		n--;
+	return n == 0;
+}
+
 /* Says which applied settings another program or file sets at boot: those that a daemon resets, or
  * the others (d NULL: says nothing). Returns how many changes. */
 static size_t owned_at_boot(struct doc *d, const struct apply_verb_answer *x, bool reset)
@@ -283,7 +293,7 @@ static size_t owned_at_boot(struct doc *d, const struct apply_verb_answer *x, bo
 	size_t n = 0, changes = 0;
 
 	for (size_t i = x->planned.plan.n; x->report.n && x->applied == 0 && i--; c++) {
-		if (c->gate || !c->n_owners || reset != (resetter(c) != NULL))
+		if (c->gate || all_agree(c) || reset != (resetter(c) != NULL))
 			continue;
 		changes++;
 		n += !first || strcmp(c->s->id, first->s->id) != 0;

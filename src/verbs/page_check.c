@@ -432,13 +432,15 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 		       : s->of		      ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
 		       : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
 					      : "derived from facts; see the evidence below"));
-	if (s->knob != KNOB_NONE) {
-		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
+	node_pair(d, n, "Written",
+		  cell(s->written	      ? s->written
+		       : s->knob != KNOB_NONE ? knob_how_write(a, s->knob, s->name)
+					      : "not set by gputune: it is only a check"));
+	if (s->knob != KNOB_NONE)
 		node_pair(d, n, "Kept", cell(knob_persistence(a, s->knob, s->name)));
-	} else {
-		node_pair(d, n, "Written", cell("not set by gputune: it is only a check"));
-	}
-	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
+	node_pair(d, n, "Undone",
+		  cell(s->knob == KNOB_NONE && s->written ? "by \"gputune persist remove\""
+							  : knob_how_undone(s->knob)));
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
 	node_pairf(d, n, "Risk", "%s%s%s", risk_name(s->risk), s->danger ? ": " : "",
 		   s->danger ? s->danger : "");

@@ -192,6 +192,39 @@ def demo(user, home):
     refuses("a home that takes nothing", ["apply", "--yes", *on], 2, "cannot create /proc/.local", **dict(user, env={"HOME": "/proc"}))
 
 
+def next_steps():
+    """After the fix that a finding names, the finding is gone, or it names what is left to do."""
+    def on(name):
+        return ["--host", str(common.built / "machines/igx-orin.tar"), "--overlay", str(tmp / name)]
+
+    def apply(name, *ids):
+        for i in ids:
+            says(f"apply {i}", ["apply", "--only", i, "--allow", i, "--yes", *on(name)], 0, "1 change made")
+        return run("check", "--only", "service.persistenced,gpu.persistence-mode", "--width", "200", *on(name))[1]
+
+    daemon, mode = "service.persistenced", "gpu.persistence-mode"
+    text = apply("daemon", daemon)
+    expect("the service runs without the mode: one command for both", text.count("gputune apply --only gpu.persistence-mode") == 2 and
+           "install nvidia-persistenced" not in text, text)
+    expect("then nothing is left", apply("daemon", mode).startswith("Nothing to fix"))
+    text = apply("mode", mode)
+    expect("the service does not run", "enabled, not active" in text and f"gputune apply --only {daemon}" in text, text)
+    expect("then nothing is left", apply("mode", daemon).startswith("Nothing to fix"))
+    code, out, err = run("apply", "--only", mode, "--yes", *on("agreed"))
+    expect("a daemon that sets the same is no rival", "nvidia-persistenced.service sets 1" in out and "which value wins" not in out + err, out)
+    expect("nor is the setting's own link", "a link in /etc" not in run("explain", daemon, *on("agreed"))[1])
+    lock = "gpu.sm-clock-lock"
+    for verb in ("plan", "explain"):
+        out = run(verb, *(["--only"] if verb == "plan" else []), lock, "--width", "200", *on("lock"))[1]
+        expect(f"{verb} names the danger", "heat: a high fixed clock" in out, out)
+    apply("lock", lock)
+    says("no getter: requested", ["status", *on("lock")], 5, "requested; cannot be read back")
+    says("verify says the same", ["verify", "--width", "200", *on("lock")], 5, "requested; cannot be read back")
+    says("memlock: what writes it", ["explain", "memory.memlock", *on("limit")], 0, 'by "gputune persist install"', "gputune persist remove")
+    says("kept", ["persist", "install", "--only", "memory.memlock", "--yes", *on("limit")], 0)
+    says("for the next login", ["check", "--only", "memory.memlock", "--width", "200", *on("limit")], 1, "for the next login", "fix: log in again")
+
+
 TUNED = """[main]
 summary = of a test
 include = basis, -not-there, ring
@@ -703,6 +736,7 @@ changes(here)
 stale(here)
 full(here)
 demo(here, home)
+next_steps()
 pair(here, home)
 kept(here, home)
 bad(here, home)

@@ -282,13 +282,16 @@ def smmu():
 
 
 def link_layer():
-    """A port that is down with the wrong link layer matters little; one in use, much."""
-    for state, severity in (("1: DOWN", "low"), ("4: ACTIVE", "high")):
+    """A port that is down needs no link layer; the fix of one in use names its address and number."""
+    for state, verdict in (("1: DOWN", "na"), ("4: ACTIVE", "fail")):
         n = Node(f"port-{state[3:]}", machine="igx-orin")
         n.write("/sys/class/infiniband/mlx5_1/ports/1/state", state + "\n")
         f = findings(n, "rdma.link-layer")["rdma.link-layer", "mlx5_1/1"]
-        expect(f"InfiniBand on a port that is {state[3:]}: {severity}", (f["verdict"], f["severity"]) == ("fail", severity) and
-               ("port is down" in f["reason"]) == (severity == "low"), f)
+        expect(f"InfiniBand on a port that is {state[3:]}: {verdict}", f["verdict"] == verdict and
+               ("port is down" in f["reason"]) == (verdict == "na"), f)
+        text = run("check", "--only", "rdma.link-layer", *n.argv)[1] if verdict == "fail" else f["reason"]
+        expect("the command has the port's address and number",
+               "mlxconfig -d 0005:03:00.1 set LINK_TYPE_P1=2" in " ".join(text.split()), text)
 
 
 switches()

@@ -319,8 +319,9 @@ static void status_page(void **state)
 	says(s, "now: 30\n");
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "kept at boot by: /etc/udev/rules.d/90-gputune.rules\n");
-	says(s, "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, "
-		"1 restored to the old value, 1 lost at reboot, 1 unknown.\n");
+	says(s,
+	     "22 changes of gputune: 17 in effect, 1 after a reboot, 1 changed by others, "
+	     "1 restored to the old value, 1 lost at reboot, 1 requested; cannot be read back.\n");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)),
 	     "No change of gputune is in effect on this machine.");
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)),

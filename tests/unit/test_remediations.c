@@ -522,6 +522,13 @@ static void test_memory(void **state)
 		  "hand: \"sudo gputune persist install --only memory.memlock\"",
 		  PROFILE_DEFAULT,
 		  { 0 } },
+		{ "memory.memlock",
+		  "{'memory': {'memlock_bytes': 65536, 'total_kb': 1000000, 'memlock_kept': "
+		  "'present'}, 'net': {'rdma': [{'name': 'mlx5_0/1'}]}}",
+		  NULL,
+		  "hand: log in again",
+		  PROFILE_DEFAULT,
+		  { 0 } },
 	};
 
 	(void)state;
@@ -1107,7 +1114,7 @@ static void test_units(void **state)
 		{ "service.persistenced",
 		  UNITS(UNIT(PERSISTENCED, 1, 1), OFF_GPU),
 		  NULL,
-		  "hand: --no-persistence-mode",
+		  "hand: systemctl edit nvidia-persistenced",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "service.persistenced",

@@ -230,6 +230,7 @@ static void limits(struct probe *p)
 	int r = host_read(p->h, limits_file, HOST_READ_MAX, p->a, &text, NULL);
 
 	m->memlock = probe_memory_limit(text, r, "Max locked memory", false);
+	m->memlock_kept = probe_there(p, "/etc/security/limits.d/90-gputune.conf", "present");
 	m->open_files = probe_memory_limit(text, r, "Max open files", true);
 	m->stack = probe_memory_limit(text, r, "Max stack size", false);
 }

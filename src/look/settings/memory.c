@@ -84,8 +84,13 @@ static void rule_memory_memlock(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(
 			v,
 			arena_printf(q->a, "unlimited, or %lld MiB: half of memory", least >> 20),
-			"RDMA memory registration fails above this limit (of this process; a "
-			"service may have another)");
+			"RDMA memory registration fails above this limit of this process; a "
+			"service may have another");
+	if (v->kind == VERDICT_FAIL && seen_ok(&q->m->memory.memlock_kept.f)) {
+		v->reason = "gputune keeps it unlimited for the next login; this process has the "
+			    "old limit";
+		v->by_hand = "log in again, and restart services that use RDMA";
+	}
 }
 
 static void shm(const struct rule_ctx *q, struct verdict *v)

@@ -180,24 +180,29 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	bool ethernet = (q->platform & ON_SPARK) || (q->platform & ON_IGX);
+	const char *set =
+		arena_printf(q->a, "mlxconfig -d %s set LINK_TYPE_P%u=2", p->pci, p->number);
 
-	/* Nobody uses it now. */
-	v->slight = strcmp(fact_text(&p->state, ""), "DOWN") == 0;
 	if (!is_seen(q, v, &p->link_layer.f, NULL))
 		return;
 	v->current = p->link_layer.v;
 	if (!ethernet) {
 		verdict_na(v, CODE_LEFT_ALONE, "determined by the site's fabric");
-		return;
-	}
-	if (strcmp(p->link_layer.v, "Ethernet") == 0)
+	} else if (strcmp(p->link_layer.v, "Ethernet") == 0) {
 		verdict_pass(v, "Ethernet");
-	else
-		verdict_fail(v, "Ethernet",
-			     v->slight ? "the port is down; to use it for RoCE or raw Ethernet, "
-					 "set LINK_TYPE in the NIC's configuration and reboot"
-				       : "RoCE and raw Ethernet need an Ethernet port; set "
-					 "LINK_TYPE in the NIC's configuration and reboot");
+	} else if (!is_seen(q, v, &p->state.f, NULL)) {
+		return;
+	} else if (strcmp(p->state.v, "DOWN") == 0) {
+		verdict_na(
+			v, CODE_NO_EFFECT,
+			arena_printf(q->a, "the port is down; for Ethernet: %s, then reboot", set));
+	} else {
+		verdict_fail(v, "Ethernet", "RoCE and raw Ethernet need an Ethernet port");
+		v->by_hand = arena_printf(q->a,
+					  "sudo %s (Ethernet), then reboot; the fabric must have "
+					  "the same link layer",
+					  set);
+	}
 }
 
 /* "192.0.2.1" at the beginning of text as a GID of RoCE v2 holds it. */

@@ -126,14 +126,17 @@ static void persistenced(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(
 			v, "enabled",
 			"persistence mode set by hand is lost at reboot; the service restores it");
+	else if (!active)
+		verdict_fail(v, "active", "the service is enabled, but it is not running");
 	else if (!some_not_persistent(q->m))
 		verdict_pass(v, "keeps the driver loaded, also after a reboot");
-	else
+	else {
 		verdict_fail(v, "active, with persistence mode",
-			     active ? "the service is running, but persistence mode is off: some "
-				      "packages start it with --no-persistence-mode; override that "
-				      "with a drop-in of the unit"
-				    : "enabled, but it is not running and persistence mode is off");
+			     "the service is running, but persistence mode is off: some packages "
+			     "start it with --no-persistence-mode");
+		v->by_hand = "\"sudo gputune apply --only gpu.persistence-mode\"; for every boot, "
+			     "override the option with \"systemctl edit nvidia-persistenced\"";
+	}
 }
 
 /* A daemon that runs without persistence mode was started so on purpose, by a drop-in or package.

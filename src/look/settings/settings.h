@@ -141,6 +141,7 @@ struct setting {
 	const struct shape *of; /* NULL: read the knob */
 	const char *fact;	/* the row's key in that shape: "persistence" */
 	const char *read;	/* how it is read, in words; NULL: follows from knob or fact */
+	const char *written;	/* the same of writing; NULL: follows from the knob */
 	const char *sources; /* facts with several sources that it judges, by blanks; NULL: none */
 	const char *unit;    /* of current and wanted; NULL */
 	enum severity severity;

@@ -46,8 +46,9 @@ struct memory {
 	struct fact_int cma_total_kb, cma_free_kb;
 	struct fact_int page_size; /* bytes */
 	struct fact_str thp_enabled, thp_defrag, thp_shmem;
-	struct fact_int shm_size; /* bytes, of /dev/shm */
-	struct fact_int memlock;  /* bytes, RLIMIT_MEMLOCK of this process; -1 is unlimited */
+	struct fact_int shm_size;     /* bytes, of /dev/shm */
+	struct fact_int memlock;      /* bytes, RLIMIT_MEMLOCK of this process; -1 is unlimited */
+	struct fact_str memlock_kept; /* "present": gputune's file of limits; absent */
 	struct fact_int open_files, stack; /* likewise: the most that may be open; bytes */
 	struct list pools;		   /* struct huge_pool */
 	struct list thp_sizes;		   /* struct thp_size */

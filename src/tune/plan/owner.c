@@ -212,18 +212,6 @@ static void add_link_owner(struct found *f)
 	owner_add(f, &o, RANK_SERVICE, MATCH_YES);
 }
 
-/* systemd's own links say whether a unit starts. */
-static void add_unit_state(struct found *f)
-{
-	const struct service *s = machine_service(f->m, f->k->name);
-	struct owner o = { .what = "a link in /etc/systemd/system",
-			   .value = "enabled",
-			   .at_boot = true };
-
-	if (starts(s))
-		owner_add(f, &o, RANK_SERVICE, MATCH_YES);
-}
-
 /* Among those at boot that are certain row i is to be preferred to row best. A unit starts after
  * every file; but the owner of an interface need not set this value of it. */
 static bool is_later(const struct found *f, size_t i, size_t best)
@@ -616,8 +604,6 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c)
 	add_daemons(&f);
 	if (c->knob.kind == KNOB_LINK && !str_starts(c->knob.name, "irq-"))
 		add_link_owner(&f);
-	if (c->knob.kind == KNOB_UNIT)
-		add_unit_state(&f);
 	choose_winner(&f);
 	rows = arena_array(a, f.n, sizeof(*rows));
 	if (f.n)

@@ -20,7 +20,7 @@ static const struct {
 	[HOLD_BACK] = { "restored to the old value", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
 	[HOLD_RESET] = { "reset by a later change of gputune", STYLE_WARN },
-	[HOLD_UNKNOWN] = { "unknown", STYLE_UNKNOWN },
+	[HOLD_UNKNOWN] = { TXN_UNREAD, STYLE_UNKNOWN },
 };
 
 static const char *number(struct arena *a, unsigned long n)
@@ -166,7 +166,7 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is restored" },
 		[HOLD_LOST] = { VERIFY_DIFFERS, "the value was lost at the last reboot" },
 		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune has reset it" },
-		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "the value cannot be read back" },
+		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, TXN_UNREAD },
 	};
 
 	*out = (struct verify){ 0 };
@@ -207,7 +207,7 @@ void verify_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		row.now = seen_ok(&now.f) ? now.v : NULL;
 		if (!row.now) {
 			row.state = VERIFY_UNKNOWN;
-			row.sentence = "the value cannot be read back";
+			row.sentence = TXN_UNREAD;
 		} else if (!same(&c->knob, row.now, c->after)) {
 			row.state = VERIFY_DIFFERS;
 		} else {

@@ -30,8 +30,9 @@ static enum style outcome_style(enum outcome o)
 }
 
 /* The word people read; outcome_name is for programs. */
-static const char *outcome_text(const struct txn_report *r, enum outcome o)
+static const char *outcome_text(const struct txn_report *r, const struct outcome_row *row)
 {
+	enum outcome o = row->outcome;
 	static const char *const texts[] = {
 		[OUTCOME_DONE] = "in effect",
 		[OUTCOME_CLAMPED] = "not accepted",
@@ -47,6 +48,8 @@ static const char *outcome_text(const struct txn_report *r, enum outcome o)
 		[OUTCOME_GONE] = "gone",
 	};
 
+	if (o == OUTCOME_DONE && !row->found)
+		return TXN_UNREAD;
 	return r->dry && o == OUTCOME_RESTORED ? "would restore" : texts[o];
 }
 
@@ -89,7 +92,7 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome_row *o = &r->rows[undo ? r->n - 1 - i : i];
 		const char *const key[] = { o->from,	 o->to,
-					    o->found,	 outcome_text(r, o->outcome),
+					    o->found,	 outcome_text(r, o),
 					    o->sentence, txn_file_of(&o->knob) };
 
 		rows[i] = (struct batch_row){ o->id, o->target, &o->knob,
@@ -101,15 +104,15 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 		const struct outcome_row *o = &r->rows[undo ? r->n - 1 - at : at];
 		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
 
-		struct found f = { .badge = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
-						     : cell_as(outcome_style(o->outcome),
-							       outcome_text(r, o->outcome)),
-				   .id = b[i].what,
-				   .on = *txn_file_of(&o->knob) ? txn_file_of(&o->knob) : b[i].on,
-				   .now = txn_value_cell(d, &o->knob, undo ? o->to : o->from).text,
-				   .wanted =
-					   txn_value_cell(d, &o->knob, undo ? o->from : o->to).text,
-				   .why = o->sentence };
+		struct found f = {
+			.badge = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
+					  : cell_as(outcome_style(o->outcome), outcome_text(r, o)),
+			.id = b[i].what,
+			.on = *txn_file_of(&o->knob) ? txn_file_of(&o->knob) : b[i].on,
+			.now = txn_value_cell(d, &o->knob, undo ? o->to : o->from).text,
+			.wanted = txn_value_cell(d, &o->knob, undo ? o->from : o->to).text,
+			.why = o->sentence
+		};
 		const char *found =
 			done || !o->found ? NULL : txn_value_cell(d, &o->knob, o->found).text;
 

@@ -56,6 +56,8 @@ struct verify {
 	size_t count[VERIFY_UNKNOWN + 1];
 };
 
+/* Of a value without a getter. */
+#define TXN_UNREAD "requested; cannot be read back"
 #define VERIFY_NOT_BROUGHT                                                                         \
 	"the machine was rebooted after the change, but its kernel started without this "          \
 	"argument: run update-grub or kernel-install, then reboot"
