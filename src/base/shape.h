@@ -270,8 +270,6 @@ struct result_shape {
 /* Made when it is written: texts, structs and lists of them; inner is a struct's name. */
 #define SHAPE_TEXT_MADE(function) .kind = SHAPE_KIND_TEXT, .made = (function)
 #define SHAPE_TEXTS_MADE(function) .kind = SHAPE_KIND_TEXTS, .made = (function)
-#define SHAPE_OBJECT_MADE(function, shape)                                                         \
-	.kind = SHAPE_KIND_OBJECT, .made = (function), .sub = &(shape)
 #define SHAPE_LIST_MADE(function, inner) SHAPE_LIST_MADE_AS(function, inner, inner##_shape)
 #define SHAPE_LIST_MADE_AS(function, inner, shape)                                                 \
 	.kind = SHAPE_KIND_LIST, .made = (function), .size = sizeof(struct inner), .sub = &(shape)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune doctor: from a symptom to its cause, with evidence. */
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -190,11 +189,12 @@ static void verb_doctor_look(struct doctoring *g)
  * description: how grave the settings behind what was found are, as check has it. */
 static double verb_doctor_fit(const struct doctoring *g, const struct examined *x)
 {
+	enum likelihood most = x->state == DOCTOR_FOUND ? CAUSE_LIKELY : CAUSE_POSSIBLE;
 	double worst = 0;
 
 	if (x->match)
 		return x->match->probability * (x->state == DOCTOR_NOT_HERE ? 0.5 : 1);
-	for (size_t i = 0; i < x->n && x->causes[i].v.likelihood <= CAUSE_LIKELY; i++)
+	for (size_t i = 0; i < x->n && x->causes[i].v.likelihood <= most; i++)
 		for (size_t k = 0; x->causes[i].c->setting && k < g->findings.n; k++) {
 			const struct finding *f = &g->findings.items[k];
 
@@ -202,7 +202,7 @@ static double verb_doctor_fit(const struct doctoring *g, const struct examined *
 			    strcmp(f->s->id, x->causes[i].c->setting) == 0)
 				worst = f->severity + 1;
 		}
-	return worst;
+	return worst > 0 && x->state == DOCTOR_FOUND ? worst + 10 : worst;
 }
 
 static void examine(struct doctoring *g)

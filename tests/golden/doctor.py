@@ -433,8 +433,25 @@ def variable(net):
     del ENV["NCCL_SOCKET_IFNAME"]
 
 
+def unknown():
+    """What has nothing to compare with excludes nothing; what was read and may be a cause is named below what was found."""
+    j = doctor("nic.slow-link", "--host", machines / "igx-orin", code=5)
+    c = causes(j)
+    expect("a port whose maximum is unknown", c["nic.slow-link/speed"]["likelihood"] == "not tested" and "maximum is unknown" in c["nic.slow-link/speed"]["evidence"], c)
+    expect("the only active port of its model", c["nic.slow-link/rate"]["likelihood"] == "not tested" and "no other active port" in c["nic.slow-link/rate"]["evidence"], c)
+    c = causes(doctor("nic.slow-link", "--host", machines / "dgx-spark", code=0))
+    expect("ports with a known maximum, or others beside them", {c["nic.slow-link/speed"]["likelihood"], c["nic.slow-link/rate"]["likelihood"]} == {"excluded"}, c)
+    out = run("doctor", "--host", machines / "dgx-spark").out
+    found, possible = out.partition("Possible causes\n")[::2]
+    expect("the found one is first", "nic.address-lost" in found and "memory.freezes" not in found, out)
+    expect("the setting that check names first is the first possible cause", possible.split()[:2] == ["possible", "memory.freezes"], possible)
+    left = possible.partition("Not tested")[2]
+    expect("and is not called untested", "gpu.power-brake" in left and "memory.freezes" not in left, left)
+
+
 golden()
 planted()
+unknown()
 words()
 pasted()
 fix_copy()

@@ -177,6 +177,20 @@ def check_capacity():
                 expect(f"{batch} of at most {most} requests", k["fits"] <= good, k["memory"])
 
 
+def check_waiting():
+    """One number of requests that fit, in the verdict, the table of memory and the curve."""
+    for model, weights, batch in (("llama-3.3-70b", "nvfp4", 2), ("llama-3.3-70b", "int4", 8), ("qwen3-32b", "fp8", 32)):
+        out = run("--model", model, "--weights", weights, "--batch", str(batch), "--host", str(machines / "igx-orin")).out
+        fit = int(re.search(r"requests that fit +(\d+) of this length", out).group(1))
+        said = re.search(r"enough for (\d+) of the (\d+) requests", out)
+        expect(f"{model} {weights}: the sentence", said and [int(n) for n in said.groups()] == [fit, batch], out)
+        rows = re.findall(r"^ +(\d+) .*? s? .*?(exceeds memory.*)?$", out.partition("By concurrency\n")[2].partition("\n\n")[0], re.M)
+        expect(f"{model} {weights}: the rows that wait", len(rows) > 3 and all((int(n) > fit) == bool(why) for n, why in rows), (fit, rows))
+        expect("FP4 without its arithmetic", ("no FP4 arithmetic" in out) == (weights == "nvfp4"), out)
+    out = run("--model", "llama-3.3-70b", "--weights", "nvfp4", "--on", "dgx-spark").out
+    expect("a GPU with FP4", "no FP4 arithmetic" not in out and "if the engine takes all" not in out, out)
+
+
 CONFIGS = {
     "llama": (dict(model_type="llama", hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8,
                    intermediate_size=14336, vocab_size=128256), 8.03e9),
@@ -341,6 +355,7 @@ check_errors()
 check_speedups()
 check_published()
 check_capacity()
+check_waiting()
 check_measured()
 check_pooled()
 check_places()

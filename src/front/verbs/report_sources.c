@@ -162,7 +162,7 @@ static int report_named_place(struct run *r, struct report_result_file *g)
 
 /* Which models would fit on a machine of a report, in which format. */
 
-/* The widest format in which it fits. */
+/* The widest format in which it fits: of 4 bits, FP4 where the GPU has it. */
 static bool predict_one(struct reporting *g, const struct target_hw *place, const struct fits *fits,
 			const char *model, struct report_prediction *out)
 {
@@ -176,7 +176,8 @@ static bool predict_one(struct reporting *g, const struct target_hw *place, cons
 		struct query q = { 0 };
 		struct err e = { 0 };
 
-		if (question_make(&g->run.arena, &w, fits, &q, &e) < 0)
+		if (question_make(&g->run.arena, &w, fits, &q, &e) < 0 ||
+		    (formats[i] && q.ask.weights->math == MATH_FP4 && place->gpu->fp4 <= 0))
 			continue;
 		out->model = model;
 		predict(&g->run.arena, &q, fits, &out->p);

@@ -183,7 +183,8 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 	f = &ARENA_ADD(r->by.a, out->items, out->n);
 	*f = (struct finding){ .s = r->s,
 			       .v = *v,
-			       .severity = v->slight && r->s->severity > SEVERITY_LOW
+			       .severity = v->slight && v->kind == VERDICT_FAIL &&
+							   r->s->severity > SEVERITY_LOW
 						   ? SEVERITY_LOW
 						   : r->s->severity };
 	return f;

@@ -127,6 +127,7 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
+	bool known = (q->platform & ON_SPARK) && fact_is(&n->driver, "mlx5_core");
 
 	if (!is_up(n)) {
 		verdict_na(v, CODE_NO_EFFECT, "the link is down");
@@ -137,12 +138,13 @@ static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld Gb/s", n->speed_mbps.v / 1000);
-	if ((q->platform & ON_SPARK) && fact_is(&n->driver, "mlx5_core") &&
-	    n->speed_mbps.v < 200000)
+	v->slight = !known;
+	if (known && n->speed_mbps.v < 200000)
 		verdict_fail(v, "200 Gb/s",
 			     "the cable or switch port negotiated less than the port supports");
 	else
-		verdict_pass(v, "as negotiated; the port's maximum is unknown");
+		verdict_pass(v, known ? "as fast as the port supports"
+				      : "as negotiated; the port's maximum is unknown");
 }
 
 /* Counted since boot: a link that comes up damages a frame or two, a burst overruns once. What the

@@ -84,6 +84,7 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	long long best = 0;
+	size_t same = 0;
 
 	if (!is_active(p)) {
 		v->current = "not active";
@@ -96,13 +97,16 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 		if (is_active(other) &&
 		    strcmp(fact_text(&other->link_layer, ""), fact_text(&p->link_layer, "?")) ==
 			    0 &&
-		    strcmp(fact_text(&other->hca_type, ""), fact_text(&p->hca_type, "?")) == 0 &&
-		    fact_or(&other->rate_mbps, 0) > best)
-			best = other->rate_mbps.v;
+		    strcmp(fact_text(&other->hca_type, ""), fact_text(&p->hca_type, "?")) == 0) {
+			same++;
+			best = fact_or(&other->rate_mbps, 0) > best ? other->rate_mbps.v : best;
+		}
 	v->current =
 		fact_text(&p->rate_text, arena_printf(q->a, "%lld Gb/s", p->rate_mbps.v / 1000));
+	v->slight = same < 2;
 	if (p->rate_mbps.v >= best)
-		verdict_pass(v, "as fast as the other ports of its model on this machine");
+		verdict_pass(v, same > 1 ? "as fast as the other ports of its model on this machine"
+					 : "no other active port of its model to compare with");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld Gb/s", best / 1000),
 			     "slower than the other ports of its model: check cable, module and "

@@ -107,7 +107,8 @@ struct verdict {
 	const char *why;      /* NULL: the recommendation's because, or the row's why */
 	const char *by_hand;  /* NULL: the row's */
 	const char *disagree; /* what two sources of its fact say; NULL: they agree */
-	bool slight; /* it costs little here: the finding's severity is low, whatever the row's */
+	bool slight; /* it costs little here: the finding's severity is low, whatever the row's; of
+		      * what passes: nothing to compare with, so that it excludes no cause */
 };
 
 /* One write that would make a failed finding right. */

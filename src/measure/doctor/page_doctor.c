@@ -16,11 +16,10 @@ static struct cell fix_of(struct arena *a, const struct machine *m, const struct
 	const char *allow =
 		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
 
-	if (s && s->effect != EFFECT_NOW)
-		return cell_as(STYLE_CODE,
-			       machine_command(a, m, true, "apply --only %s%s", c->fix, allow));
 	return cell_as(STYLE_CODE,
-		       machine_command(a, m, true, "doctor %s --fix%s", x->d->id, allow));
+		       s && s->effect != EFFECT_NOW
+			       ? machine_command(a, m, true, "apply --only %s%s", c->fix, allow)
+			       : machine_command(a, m, true, "doctor %s --fix%s", x->d->id, allow));
 }
 
 static enum style likelihood_style(enum likelihood l)
@@ -164,6 +163,28 @@ static void tests(struct doc *d, const struct doctor_view *v)
 	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
 }
 
+/* Nothing was found, but what was read makes a cause possible. */
+static bool is_possible(const struct examined *x)
+{
+	return x->state == DOCTOR_OPEN && x->n && x->causes[0].v.likelihood == CAUSE_POSSIBLE;
+}
+
+static void doctor_page_possible(struct doc *d, const struct doctor_view *v)
+{
+	struct node *list = NULL;
+
+	for (size_t i = 0; i < v->n && !v->named; i++) {
+		const struct cause_result *r = v->items[i].causes;
+
+		if (is_possible(&v->items[i]))
+			node_found(d, list = list ? list : doc_findings(d, "Possible causes"),
+				   &(struct found){ .badge = cell_as(STYLE_UNKNOWN, "possible"),
+						    .id = v->items[i].d->id,
+						    .why = arena_printf(d->arena, "%s: %s",
+									r->c->title, r->v.text) });
+	}
+}
+
 /* Each has a reason of its own: with --all. */
 static void not_tested(struct doc *d, const struct doctor_view *v)
 {
@@ -175,7 +196,7 @@ static void not_tested(struct doc *d, const struct doctor_view *v)
 		return;
 	}
 	for (size_t i = 0; i < v->n; i++)
-		if (v->items[i].state == DOCTOR_OPEN)
+		if (v->items[i].state == DOCTOR_OPEN && !is_possible(&v->items[i]))
 			text_printf(&t, "%s%s", n++ ? ", " : "", v->items[i].d->id);
 	if (n)
 		doc_text(d, "Not tested, or incomplete: %s. --all shows why.", t.s);
@@ -265,6 +286,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
+	doctor_page_possible(d, v);
 	fixes(d, v);
 	doctor_page_settings(d, v);
 	not_tested(d, v);

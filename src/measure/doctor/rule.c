@@ -34,9 +34,12 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 	return true;
 }
 
-static int telling(enum verdict_kind k)
+static int telling(const struct verdict *v)
 {
-	return k == VERDICT_FAIL ? 3 : k == VERDICT_UNKNOWN ? 2 : k == VERDICT_PASS ? 1 : 0;
+	return v->kind == VERDICT_FAIL	    ? 4
+	       : v->kind == VERDICT_UNKNOWN ? 3
+	       : v->kind == VERDICT_PASS    ? 1 + v->slight
+					    : 0;
 }
 
 const struct finding *finding_of(const struct rule_facts *e, const char *setting)
@@ -48,7 +51,7 @@ const struct finding *finding_of(const struct rule_facts *e, const char *setting
 
 		/* The first letter tells most of them apart, without a call. */
 		if (*f->s->id == *setting && strcmp(f->s->id, setting) == 0 &&
-		    (!out || telling(f->v.kind) > telling(out->v.kind)))
+		    (!out || telling(&f->v) > telling(&out->v)))
 			out = f;
 	}
 	return out;
@@ -81,7 +84,8 @@ static void by_finding(const struct rule_facts *e, const struct finding *f, enum
 					finding_text(e, f), f->v.by_hand };
 		break;
 	case VERDICT_PASS:
-		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f), NULL };
+		*out = (struct judged){ f->v.slight ? CAUSE_UNSEEN : CAUSE_EXCLUDED,
+					finding_text(e, f), NULL };
 		break;
 	case VERDICT_NA:
 		*out = (struct judged){ needs_more(f->v.code) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
@@ -131,7 +135,7 @@ void rule_on_functions(const struct rule_facts *e, const char *setting, function
 
 		for (size_t k = 0; strcmp(f->s->id, setting) == 0 && k < f->n_targets; k++)
 			part = part || is_part(e->m, f->targets[k]);
-		if (part && (!top || telling(f->v.kind) > telling(top->v.kind)))
+		if (part && (!top || telling(&f->v) > telling(&top->v)))
 			top = f;
 	}
 	if (top)

@@ -127,6 +127,8 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	if (q->engine == ENGINE_TRTLLM)
 		room *= TRTLLM_PART;
 	m->usual_cache = fmax(m->per_sequence, room);
+	if (m->most_requests >= 1)
+		m->whole_requests = fmin(m->most_requests, floor(m->usual_cache / m->per_sequence));
 	m->usual_requests = now.per_sequence > 0 ? most_requests(q, &now, room) : 0;
 }
 

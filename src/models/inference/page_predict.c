@@ -63,13 +63,11 @@ static void schedule_table(struct doc *d, const struct schedule *s)
 		return;
 	t = DOC_TABLE(d, "Simulated scheduler", "of requests", ">mean", ">p50", ">p95", ">p99");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct cell *r = node_row(d, t);
+		const struct percentiles *p = rows[i].p;
 
-		r[0] = cell(rows[i].name);
-		r[1] = cell(figure_ms(d->arena, rows[i].p->mean));
-		r[2] = cell(figure_ms(d->arena, rows[i].p->p50));
-		r[3] = cell(figure_ms(d->arena, rows[i].p->p95));
-		r[4] = cell(figure_ms(d->arena, rows[i].p->p99));
+		NODE_ROW(d, t, cell(rows[i].name), cell(figure_ms(d->arena, p->mean)),
+			 cell(figure_ms(d->arena, p->p50)), cell(figure_ms(d->arena, p->p95)),
+			 cell(figure_ms(d->arena, p->p99)));
 	}
 	doc_text(d, "%d requests: %.4g answered per second, %.0f at the same time on average%s.%s",
 		 s->requests, s->rate, s->running,
@@ -104,7 +102,11 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
-	node_pairf(d, n, "requests that fit", "%.0f of this length", m->most_requests);
+	node_pairf(
+		d, n, "requests that fit", "%.0f of this length%s", m->whole_requests,
+		m->whole_requests < m->most_requests
+			? arena_printf(a, "; %.0f if the engine takes all memory", m->most_requests)
+			: "");
 	node_pairf(d, n, "context length that fits", "%s%.0f tokens per request%s",
 		   m->most_context >= CONTEXT_MOST ? "more than " : "", m->most_context, limit);
 }
@@ -115,12 +117,10 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	const struct prompt *r = &p->prompt;
 	struct arena *a = d->arena;
 	struct node *n = doc_pairs(
-		d,
-		p->q.ask.pp > 1
-			? arena_printf(a,
-				       "Decode step (one token per request), %d stages in sequence",
-				       p->q.ask.pp)
-			: "Decode step (one token per request)");
+		d, arena_printf(a, "Decode step (one token per request)%s",
+				p->q.ask.pp > 1
+					? arena_printf(a, ", %d stages in sequence", p->q.ask.pp)
+					: ""));
 
 	node_pairf(d, n, "weights read for every token", "%s, %.2f ms", gb(a, s->dense_bytes),
 		   s->dense);
@@ -155,16 +155,15 @@ static void curve_table(struct doc *d, const struct prediction *p)
 	struct node *t = DOC_TABLE(d, "By concurrency", ">concurrency", ">TTFT", ">TPOT",
 				   ">total tokens/s", "");
 	struct arena *a = d->arena;
+	double most = p->q.ask.prefills < 1 ? p->memory.whole_requests : INFINITY;
 
 	for (size_t i = 0; i < p->n_curve; i++) {
 		const struct curve_point *c = &p->curve[i];
-		struct cell *r = node_row(d, t);
+		struct cell *r = NODE_ROW(d, t, cellf(d, "%d", c->batch),
+					  cell(figure_ms(a, c->ttft)), cell(figure_ms(a, c->tpot)),
+					  cell(figure_number(a, c->throughput)));
 
-		r[0] = cellf(d, "%d", c->batch);
-		r[1] = cell(figure_ms(a, c->ttft));
-		r[2] = cell(figure_ms(a, c->tpot));
-		r[3] = cell(figure_number(a, c->throughput));
-		if (!c->fits)
+		if (!c->fits || c->batch > most)
 			r[4] = cell_as(STYLE_WARN, "exceeds memory: the rest waits");
 	}
 }
@@ -183,13 +182,12 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 	if (!m->fits && m->most_requests < 1)
 		doc_text(d,
 			 "Not even one such request fits. The times below assume enough memory.");
-	else if (p->served.running < p->q.ask.batch && p->q.ask.prefills < 1)
+	else if (m->whole_requests < p->q.ask.batch && p->q.ask.prefills < 1)
 		doc_text(d,
-			 p->schedule.requests ? "Memory is enough for %.0f of the %d requests at "
-						"full length; the others wait or are preempted."
-					      : "Memory is enough for %.0f of the %d requests at "
-						"the same time; the others wait.",
-			 p->served.running, p->q.ask.batch);
+			 "The engine's share of memory is enough for %.0f of the %d requests at "
+			 "full length; the others wait%s.",
+			 m->whole_requests, p->q.ask.batch,
+			 p->schedule.requests ? " or are preempted" : "");
 	if (p->instead)
 		doc_text(d, "%s", p->instead);
 	if (c->verdict)

@@ -307,6 +307,8 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 		note(q, arena_printf(a, "no measurements for %s; using constants fitted on %s",
 				     k->place.gpu->name,
 				     k->place.gpu->server ? "H100 and H200" : "GB10"));
+	if (k->weights->math == MATH_FP4 && k->place.gpu->fp4 <= 0)
+		note(q, "no FP4 arithmetic on this GPU: 4-bit weights are multiplied in 16 bits");
 	if (q->arch.heads > 0 && q->arch.heads % k->tp)
 		note(q, arena_printf(a,
 				     "%d heads are not divisible by %d: engines refuse it or "

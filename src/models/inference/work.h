@@ -79,6 +79,7 @@ struct memory_footprint {
 	double most_requests, most_context; /* that fit, with the others as asked */
 	/* That run with the part of memory that the engine takes by itself, and its cache. */
 	double usual_requests, usual_cache;
+	double whole_requests; /* of the whole length that fit in that cache */
 	bool fits;
 };
 
