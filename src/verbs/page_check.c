@@ -11,7 +11,7 @@
 #include "look/settings/settings.h"
 #include "look/settings/vendor.h"
 #include "render/figure.h"
-#include "tune/plan/plan.h"
+#include "tune/persist/persist.h"
 
 const char *setting_unit(const struct setting *s)
 {
@@ -437,7 +437,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 		       : s->knob != KNOB_NONE ? knob_how_write(a, s->knob, s->name)
 					      : "not set by gputune: it is only a check"));
 	if (s->knob != KNOB_NONE)
-		node_pair(d, n, "Kept", cell(knob_persistence(a, s->knob, s->name)));
+		node_pair(d, n, "Kept", cell(persist_keeps(a, s)));
 	node_pair(d, n, "Undone",
 		  cell(s->knob == KNOB_NONE && s->written ? "by \"gputune persist remove\""
 							  : knob_how_undone(s->knob)));

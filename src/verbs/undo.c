@@ -189,14 +189,15 @@ const struct verb undo_verb = {
 	.group = VERB_CHANGE,
 	.common = true,
 	.summary = "restore the old values",
-	.about = "Undoes the newest transaction, the one with the given number, the settings of "
-		 "--only, or all with --all. Only --all also removes the files of persist "
-		 "install. A value that was changed since is left unchanged unless --force. "
+	.about = "Undoes the newest transaction other than persist install, the one with the given "
+		 "number, the settings of --only, or all with --all. Only --all also removes the "
+		 "files of persist install. A value that was changed since is left unchanged "
+		 "unless --force. "
 		 "Changes on absent devices stay pending.",
 	.exits = "0: undone, or nothing to undo; 3: nothing could be undone; 4: changes remain",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },
-			     { "sudo undo", "the newest transaction" },
+			     { "sudo undo", "the newest transaction of apply" },
 			     { "sudo undo --only memory", "settings of one group" },
 			     { "sudo undo --all --yes", "all changes and kept values, no prompt" }),
 	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows),

@@ -758,6 +758,25 @@ def overwritten(capture, tmp):
     expect(f"{name}: doctor finds it", "certain a program or file sets it at boot" in flat and "excluded a value is set for this boot only" in flat, out)
 
 
+def in_words(capture, tmp):
+    """explain names the file that install writes; remove says what stays in effect."""
+    m, name = Machine(capture, f"{tmp}/words-of"), f"{capture.name} in words"
+    only = ["--only", "cpu.governor,cpu.numa-balancing,memory,disk"]
+    m.run("apply", *only, "--yes")
+    rows = m.json("persist", "install", *only, "--dry-run")[1]["rows"]
+    for r in {r["id"]: r for r in rows}.values():
+        line = re.search(r"^ +Kept +(.*)", m.run("explain", r["id"])[1], re.M)
+        by = r["kept_by"] if r["knob"]["kind"] != "sysctl" else str(pathlib.Path(r["kept_by"]).parent)
+        expect(f"{name}: explain {r['id']} says {by}", line and by in line[1], line)
+    expect(f"{name}: several files", len({r["kept_by"] for r in rows}) > 2, {r["kept_by"] for r in rows})
+    m.run("persist", "install", "--yes")
+    for more in ([], ["--now"]):  # --now: of values that the files set; apply set these
+        out = " ".join(m.run("persist", "remove", "--yes", *more)[1].split())
+        expect(f"{name}: remove {more} says what stays", "in effect until undone or until reboot: cpu.governor," in out and "gputune undo" in out, out)
+    m.run("undo", "--yes")
+    expect(f"{name}: and no more after undo", "in effect" not in m.run("persist", "remove", "--yes")[1])
+
+
 def booted(tmp):
     boot_paths(machines / "dgx-spark", tmp)
     modules(machines / "igx-orin", tmp)
@@ -784,6 +803,7 @@ with tempfile.TemporaryDirectory() as tmp:
     if sys.argv[2:] == ["capture"]:
         in_a_capture(machines / "dgx-spark", tmp)
         overwritten(machines / "hgx-h100", tmp)
+        in_words(machines / "hgx-h100", tmp)
         end_suite()
     if sys.argv[2:] == ["now"]:
         in_effect(machines / "dev-vm", tmp)
@@ -810,6 +830,7 @@ with tempfile.TemporaryDirectory() as tmp:
     networkd(machines / "igx-orin", tmp)
     in_a_capture(machines / "dgx-spark", tmp)
     overwritten(machines / "hgx-h100", tmp)
+    in_words(machines / "hgx-h100", tmp)
     m = Machine(machines / "dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff, remove"), (["persist", "dance"], "install, status"),
                         (["verify", "--reboot"], "captured")):

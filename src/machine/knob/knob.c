@@ -14,9 +14,7 @@ static const struct {
 	[KNOB_SYSCTL] = { "sysctl", "read /proc/sys/%s", "write /proc/sys/%s",
 			  "a line in gputune's file in /etc/sysctl.d",
 			  "the previous value is restored" },
-	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s",
-			 "a line in gputune's file in /etc/tmpfiles.d, or a udev rule for devices "
-			 "that appear after boot",
+	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s", "gputune's own file",
 			 "the previous value is restored" },
 	[KNOB_MODPARAM] = { "module-parameter", "read /sys/module/%s", "write /sys/module/%s",
 			    "an options line in gputune's file in /etc/modprobe.d",
@@ -203,9 +201,6 @@ const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pat
 
 const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *pattern)
 {
-	/* Of links only the MTU is the manager's; see tune/persist/make.c. */
-	if (kind == KNOB_LINK && pattern && strcmp(pattern, "mtu") != 0)
-		return "gputune's boot-time unit";
 	return knob_sentence(a, kind, kinds[kind].kept, pattern);
 }
 

@@ -63,6 +63,17 @@ static const char *persist_make_file_of(enum persist_backend k)
 	return files[k] ? files[k] : "";
 }
 
+const char *persist_keeps(struct arena *a, const struct setting *s)
+{
+	const struct persist_entry row = { .id = s->id,
+					   .knob = { s->knob, s->name ? s->name : "", "" } };
+	const char *by = persist_make_file_of(persist_backend_of(&row));
+
+	return *by && (s->knob == KNOB_SYSFS || s->knob == KNOB_LINK)
+		       ? arena_printf(a, "by %s", by)
+		       : knob_persistence(a, s->knob, s->name);
+}
+
 const char *persist_boot_file(const struct machine *m)
 {
 	return boot_menu_file(boot_menu_parse(fact_text(&m->config.boot_menu, "")));

@@ -229,6 +229,10 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 	if (result == -ENOENT)
 		doc_text(d, "gputune keeps nothing for the next boot.");
 	in_effect(d, m, v);
+	if (v->n_unkept)
+		doc_text(d,
+			 "Applied, and in effect until undone or until reboot: %s. Undo: \"%s\".",
+			 v->unkept, machine_command(a, m, true, "undo"));
 	return d;
 }
 

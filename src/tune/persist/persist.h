@@ -92,6 +92,8 @@ struct persist {
 void persist_make(struct arena *a, const struct machine *m, const struct persist_target *w,
 		  struct persist *out);
 const char *persist_backend_name(enum persist_backend k);
+/* What keeps the setting's values, for a person. */
+const char *persist_keeps(struct arena *a, const struct setting *s);
 /* The file that the boot-argument knob writes on this machine. */
 const char *persist_boot_file(const struct machine *m);
 

@@ -218,7 +218,7 @@ static void txn_page_applied(struct doc *d, const struct machine *m, const struc
 		node_span(d, line,
 			  cellf(d, "; \"%s\" keeps %s after a reboot",
 				machine_command(d->arena, m, true, "persist install"),
-				r->reset ? "the rest" : "it"));
+				r->reset ? "all but those below" : "it"));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);
 }

@@ -116,7 +116,6 @@ int persist_review(struct persisting *s, size_t *differ)
 	code = journal_load(s->h, s->d->arena, false, &s->journal, &e);
 	if (code && code != -EACCES && code != -EPERM)
 		return door_fail(s->d, EXIT_BLIND, &e);
-	s->readable = !code;
 	if (code)
 		door_warn(s->d, "only root can read the journal, so it is unknown whether a file "
 				"was edited");
@@ -141,34 +140,13 @@ int persist_review(struct persisting *s, size_t *differ)
 	return 0;
 }
 
-/* What is applied and goes with the next boot. */
-static void find_unkept(struct persisting *s)
-{
-	struct hold_row *rows;
-	TEXT_AUTO ids = { 0 };
-	size_t n;
-
-	txn_status(s->h, s->d->arena, &s->journal, &rows, &n);
-	(void)persist_fill_entries(s->d, s->h, rows, n);
-	for (size_t i = 0; i < n; i++) {
-		bool ours = rows[i].hold == HOLD_OURS || rows[i].hold == HOLD_WAITS;
-
-		if (!ours || rows[i].kept || rows[i].t->state == TRANSACTION_OPEN)
-			continue;
-		s->view.n_unkept++;
-		persist_add_id(&ids, rows[i].e->id);
-	}
-	s->view.unkept = arena_strdup(s->d->arena, ids.s ? ids.s : "");
-}
-
 static int status(struct persist_verb_answer *out)
 {
 	size_t differ = 0;
 	int code = persist_review(&out->s, &differ);
 
-	if (!code && out->s.readable)
-		find_unkept(&out->s);
-
+	if (!code)
+		persist_find_unkept(&out->s);
 	return code ? code : differ ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
@@ -270,7 +248,7 @@ static const struct ask_row status_ask_rows[] = { { ASK_PART(persist_ask, machin
 static const struct ask_row remove_ask_rows[] = {
 	{ ASK_PART(persist_ask, machine, machine_ask) },
 	{ ASK_PART(persist_ask, only, only_ask) },
-	{ "now", "also undo values that the files set at this boot", ASK_FLAG(persist_ask, now) },
+	{ "now", "also undo values that the files, not apply, set at this boot", ASK_FLAG(persist_ask, now) },
 	{ "force", "also remove gputune's files that were edited since", ASK_FLAG(persist_ask, force) },
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },

@@ -32,8 +32,7 @@ struct persisting {
 	struct plan plan;		  /* the writes that make the files so */
 	const struct persist_entry *gone; /* remove: the rows that --only names; NULL: all */
 	size_t n_gone;
-	bool readable; /* the journal was read */
-	bool writes;   /* it changes the machine: neither diff or status nor a dry run */
+	bool writes; /* it changes the machine: neither diff or status nor a dry run */
 };
 
 /* What the sub-verbs answer. */
@@ -71,6 +70,8 @@ void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept and loses of the rows. False: a capture
  * lacks it, which was said. */
 bool persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
+/* What is applied and goes with the next boot, into s->view; not what its in_effect has. */
+void persist_find_unkept(struct persisting *s);
 /* Adds a setting to "cpu.governor, net.rmem-max", unless it is the last of them. */
 void persist_add_id(struct text *ids, const char *id);
 /* What the installed request keeps; 0 rows where there is none or it is unreadable. */

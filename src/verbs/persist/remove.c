@@ -11,8 +11,6 @@
 #include "tune/txn/layer.h"
 #include "verbs/persist/persist.h"
 
-enum { NAMED = 3 };
-
 static bool is_of(const struct persist_entry *rows, size_t n, const struct knob *k)
 {
 	for (size_t i = 0; i < n; i++)
@@ -52,31 +50,23 @@ static void verb_persist_find(struct persisting *s, const struct persist_entry *
 	v->in_effect = found;
 }
 
-static const char *named(struct arena *a, const struct persist_view *v)
-{
-	const char *out = "";
-
-	for (size_t i = 0; i < v->n_in_effect && i < NAMED; i++)
-		out = arena_printf(a, "%s%s%s", out, i ? ", " : "", v->in_effect[i].id);
-	return v->n_in_effect > NAMED ? arena_printf(a, "%s, ...", out) : out;
-}
-
 /* Who has agreed to everything beforehand has agreed to no more than the files. */
 static bool is_asked_for(struct persisting *s)
 {
 	const struct persist_view *v = &s->view;
+	TEXT_AUTO ids = { 0 };
 
 	if (!v->n_in_effect || s->ask->now)
 		return v->n_in_effect > 0;
 	if (!s->d->attended || s->ask->change.dry_run)
 		return false;
+	for (size_t i = 0; i < v->n_in_effect; i++)
+		persist_add_id(&ids, v->in_effect[i].id);
 	return door_agreed(s->d, NULL,
 			   arena_printf(s->d->arena,
-					"%zu value%s that the files have set at boot %s still in "
-					"effect (%s). Undo %s now?",
-					v->n_in_effect, PLURAL(v->n_in_effect),
-					v->n_in_effect == 1 ? "is" : "are", named(s->d->arena, v),
-					v->n_in_effect == 1 ? "it" : "them")) == 0;
+					"Values that the files have set at boot are still in "
+					"effect (%s). Undo them now?",
+					ids.s)) == 0;
 }
 
 /*
@@ -216,6 +206,7 @@ static int removed(struct persist_verb_answer *out, int result, size_t rest)
 		door_warn(s->d, "dry run: nothing was written");
 		return code;
 	}
+	persist_find_unkept(s);
 	if (out->files == 0)
 		persist_reload(s);
 	/* Said is done: what is gone from the files may have gone with an undo before this. */

@@ -9,6 +9,7 @@
 #include "machine/host/host.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
+#include "tune/txn/boot.h"
 #include "tune/txn/layer.h"
 
 enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
@@ -382,4 +383,28 @@ void persist_add_id(struct text *ids, const char *id)
 {
 	if (!ids->len || !str_ends(ids->s, id))
 		text_printf(ids, "%s%s", ids->len ? ", " : "", id);
+}
+
+void persist_find_unkept(struct persisting *s)
+{
+	struct err ignored = { 0 };
+	struct hold_row *rows;
+	TEXT_AUTO ids = { 0 };
+	size_t n;
+
+	if (journal_load(s->h, s->d->arena, false, &s->journal, &ignored) ||
+	    txn_status(s->h, s->d->arena, &s->journal, &rows, &n))
+		return;
+	(void)persist_fill_entries(s->d, s->h, rows, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct hold_row *r = &rows[i];
+
+		if ((r->hold != HOLD_OURS && r->hold != HOLD_WAITS) || r->kept ||
+		    r->t->state == TRANSACTION_OPEN ||
+		    (s->view.n_in_effect && strcmp(r->t->op, TXN_BOOT) == 0))
+			continue;
+		s->view.n_unkept++;
+		persist_add_id(&ids, rows[i].e->id);
+	}
+	s->view.unkept = arena_strdup(s->d->arena, ids.s ? ids.s : "");
 }
