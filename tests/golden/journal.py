@@ -96,7 +96,7 @@ def newer():
             path = m.overlay / f"{name}.json"
             path.write_text(re.sub(r'"gputune\.([a-z]+)/1"', rf'"gputune.{name}/2"', run(*argv, "--host", spark, "--format", "json").out, count=1))
             said = [run("apply", path, "--host", spark, "--dry-run")] if name == "plan" else [run("report", path, "-o", page, "--force"), run("fleet", path)]
-            expect(f"a result {name}/2", all(p.code in (2, 5) and f"gputune.{name}/2" in p.out + p.err and ("version" in p.out + p.err or "supported are check/1" in p.out + p.err) for p in said), said)
+            expect(f"a result {name}/2", all(p.code in (2, 5) and f"gputune.{name}/2" in p.out + p.err and ("version" in p.out + p.err or "supported are results of" in p.out + p.err) for p in said), said)
 
 
 newer()

@@ -47,10 +47,11 @@ const char *const fleet_kinds[FLEET_SCHEMAS] = { "check",	"status",  "verify",
 
 static int fleet_kind_of(const char *schema)
 {
-	char name[32] = "", end;
-	int k = 0;
+	char name[32] = "";
+	int k = 0, whole = 0;
 
-	if (sscanf(schema, "gputune.%31[a-z-]/1%c", name, &end) != 1)
+	/* %n is reached only behind the version. */
+	if (sscanf(schema, "gputune.%31[a-z-]/1%n", name, &whole) != 1 || !whole || schema[whole])
 		return FLEET_SCHEMAS;
 	while (k < FLEET_SCHEMAS && (k == FLEET_HOST || strcmp(name, fleet_kinds[k]) != 0))
 		k++;
