@@ -169,7 +169,7 @@ def demo(user, home):
     expect("a mixture has its total and its active parameters", [" ".join(l.split()[1:]) for l in sizes if l.startswith("Llama-4-Maverick")]
            == ["401 B parameters, 16 B active"] and all(len(l) <= 80 and " B parameters" in l for l in sizes), sizes)
     code, out, err = run("predict", "Llama-4-Maverick", "--on", "h100", "--explain", "--width", "200", **user)
-    expect("as predict says", "401 B parameters, 16 B active" in out and "docs/" not in out and "after its first token (1 / TPOT)" in out, out)
+    expect("as predict says", "401 B parameters, 16 B active" in out and "docs/" not in out and "1 / TPOT, without TTFT" in out, out)
     page = " ".join(run("explain", "pcie.acs", *hgx, "--width", "200", **user)[1].split())
     code, out, err = run("apply", "pcie.acs", "--dry-run", *hgx, **user)
     danger = "security: devices behind the switch can reach each other's memory past the IOMMU"

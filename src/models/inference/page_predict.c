@@ -46,7 +46,7 @@ static void predict_page_figures(struct doc *d, const struct prediction *p)
 		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
 	predict_page_figure_row(d, t, "total tokens/s", figure_number(a, r->value),
 				figure_number(a, r->low), figure_number(a, r->high), p, 2);
-	doc_text(d, "One request: after its first token (1 / TPOT). Total: all output tokens, the "
+	doc_text(d, "One request: 1 / TPOT, without TTFT. Total: all output tokens, the "
 		    "first ones too.");
 }
 
