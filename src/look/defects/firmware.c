@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Firmware as other programs list it, in a file that the user names: devices of fwupdmgr
- * (get-devices --json, get-history --json) and the text of mlxfwmanager. Nobody vouches for it.
+ * (get-devices --json, get-history --json) and the text of mlxfwmanager. It is untrusted.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Looks into a job from within, half a second at a time: CUDA's driver loads this object
  * into each process that uses a GPU (CUDA_INJECTION64_PATH). CUPTI, which the process or the
- * toolkit has, tells kernels and waits; what they add up to is a line of JSON in a file. Between
+ * toolkit has, records kernels and waits; their sums are a line of JSON in a file. Between
  * two looks nothing is enabled. The job is never hurt: whatever fails here ends the looking alone,
  * and where another profiler is at work it is left to itself.
  */
@@ -188,7 +188,7 @@ static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t 
 	pthread_mutex_unlock(&look.lock);
 }
 
-/* What CUPTI gave is read when it looks no more; nobody waits for it. */
+/* Read after tracing is disabled; no thread of the job waits meanwhile. */
 static void read_buffers(void)
 {
 	uint8_t *buffer = NULL;

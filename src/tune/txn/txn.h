@@ -165,7 +165,7 @@ struct hold_row {
 	const struct entry *e;
 	enum hold hold;
 	const char *now;   /* NULL: unknown */
-	const char *kept;  /* what keeps it at the next boot; NULL: nothing of ours */
+	const char *kept;  /* what keeps it at the next boot; NULL: gputune keeps nothing */
 	const char *loses; /* who sets it differently at boot, after that: a sentence; NULL */
 	const char *by;	   /* who may have changed it; NULL: not known */
 };
