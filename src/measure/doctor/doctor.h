@@ -94,8 +94,8 @@ struct rule_facts {
 	/* Looks for known defects, once: a rule asks. NULL: none were looked for. */
 	const struct defects_view *(*known)(void *of);
 	void *known_of;
-	/* Settings of ours in force that no file keeps, and those that another program or file
-	 * overwrites at boot; NULL: unknown, for this reason. */
+	/* Applied settings that no boot file keeps, and those that another program or file
+	 * overwrites at boot; NULL: unknown, and own_unseen has the reason. */
 	const char *own_unkept, *own_overwritten, *own_unseen;
 };
 

@@ -423,7 +423,7 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 	} else if (watched_long_gaps(r) > idle / 2) {
 		judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 		judged_set_text(j, out, IS_EXCLUDED, idle - watched_long_gaps(r),
-				"the GPU idles for 10 ms or longer at a time, while slow launches "
+				"the GPU idles in gaps of 10 ms or longer, while slow launches "
 				"would cause short gaps");
 	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
 		judged_set_text(j, out, IS_POSSIBLE, idle,

@@ -203,7 +203,7 @@ static void pageable_by_stacks(const struct judging *j, struct judged_cause *out
 	judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 	judged_set_text(j, out, IS_LIKELY, fmin(copying, gaps),
 			"%.0f %% of the main thread's stack samples are in copies to the GPU, "
-			"which idles for 10 ms or longer at a time",
+			"which idles in gaps of 10 ms or longer",
 			100 * copying);
 }
 

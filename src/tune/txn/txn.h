@@ -171,8 +171,8 @@ struct hold_row {
 };
 
 /* What became of every change that is not undone, but for files that are kept for the next boot.
- * Carries j over first.
- * Writes nothing; kept and loses are left NULL, and by but where one of ours did it. */
+ * Carries j over first. Writes nothing. Leaves kept and loses NULL; by is set only where gputune
+ * itself made the change. */
 int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);
