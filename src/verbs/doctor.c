@@ -198,9 +198,9 @@ static double verb_doctor_fit(const struct doctoring *g, const struct examined *
 		for (size_t k = 0; x->causes[i].c->setting && k < g->findings.n; k++) {
 			const struct finding *f = &g->findings.items[k];
 
-			if (f->v.kind == VERDICT_FAIL && f->severity >= worst &&
+			if (f->v.kind == VERDICT_FAIL && (double)f->severity >= worst &&
 			    strcmp(f->s->id, x->causes[i].c->setting) == 0)
-				worst = f->severity + 1;
+				worst = (double)f->severity + 1;
 		}
 	return worst > 0 && x->state == DOCTOR_FOUND ? worst + 10 : worst;
 }
