@@ -185,7 +185,7 @@ def empty(tmp):
     code, text, err = run("report", "--host", machines / "nothing")
     p = sound("nothing", text)
     said = " ".join("".join(p.text).split())
-    for want in ("No saved results for this machine", "No setting was proven on this machine",
+    for want in ("No saved results for this machine", "No setting was tested on this machine",
                  "gputune keeps nothing for the next boot", "gputune has changed nothing"):
         expect(f"of nothing it says {want!r}", want in said, said)
     expect("in one list", "Not in this report" in said, said)

@@ -542,9 +542,10 @@ static int list_one(struct arena *a, struct host *h, const char *state, struct s
 	return 0;
 }
 
+/* Oldest first: of one second, "-2" after none and before "-10". */
 static int by_id(const void *x, const void *y)
 {
-	return strcmp(((const struct stored *)x)->id, ((const struct stored *)y)->id);
+	return strverscmp(((const struct stored *)x)->id, ((const struct stored *)y)->id);
 }
 
 int store_list(struct arena *a, struct host *h, const struct store_where *w, struct stored **out,
@@ -556,7 +557,7 @@ int store_list(struct arena *a, struct host *h, const struct store_where *w, str
 	*n = 0;
 	r = list_one(a, h, w->state, out, n, e);
 	s = w->beside ? list_one(a, h, w->beside, out, n, e) : 0;
-	if (w->beside && *n)
+	if (*n)
 		qsort(*out, *n, sizeof(**out), by_id);
 	return r ? r : s;
 }
