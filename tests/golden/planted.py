@@ -224,7 +224,7 @@ LATER = [
     (B, "power brake now", "gpu.throttle", "gpu2", "fail", gpu(2, CurrentClocksEventReasons=0x80)),
     (B, "an Ethernet port without jumbo frames", "nic.mtu", "ib0", "na", file("/sys/class/net/ib0/mtu", 2044)),
     (B, "swappiness of a database", "memory.swappiness", "", "fail", sysctl("vm.swappiness", 100)),
-    (B, "persistence daemon down", "service.persistenced", "", "pass", lambda n: n.gone(f"{GUARDS}/nvidia-persistenced.service")),
+    (B, "persistence daemon down", "service.persistenced", "", "fail", lambda n: n.gone(f"{GUARDS}/nvidia-persistenced.service")),
     (B, "BAR1 of 64 GiB", "gpu.bar1-size", "gpu1", "pass", gpu(1, BAR1MemoryInfo__bar1Total=64<<30)),
     (B, "fabric degraded", "gpu.fabric", "gpu3", "fail", gpu(3, **{"GpuFabricInfo.state":2})),
     (B, "huge pages that were asked for and not granted", "memory.hugepages-granted", "1048576kB", "fail", both(argument("hugepagesz=1G hugepages=16"))),
