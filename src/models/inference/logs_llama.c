@@ -481,7 +481,7 @@ static void name_take(struct log_walk *w, struct log_run *r, const struct log_na
 	const char *word = len && len <= 256 && !str_starts(value, "None")
 				   ? arena_strndup(w->a, value, len)
 				   : NULL;
-	char *to = (f->kind == 'w' ? (char *)w : (char *)r) + f->at;
+	char *base = f->kind == 'w' ? (char *)w : (char *)r, *to = base ? base + f->at : NULL;
 	double v = name_number(value);
 
 	if (f->kind == 'w')
