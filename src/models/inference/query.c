@@ -72,11 +72,10 @@ static int not_understood(const struct model_file *file, struct err *e)
 /* A format as this model and this engine have it. */
 static const struct format *as_published(const struct query *q, const struct format *f, bool llama)
 {
-	const char *own = q->arch.format ? q->arch.format : "";
 	bool experts = q->arch.experts > 0;
 
 	/* gpt-oss under any label of four bits is what was published. */
-	if (strcmp(own, "mxfp4") == 0 && strcmp(f->name, "nvfp4") == 0)
+	if (strncmp(q->arch.name, "gpt-oss", 7) == 0 && strcmp(f->name, "nvfp4") == 0)
 		return format_find("mxfp4", experts);
 	/* In GGUF it keeps its experts and has the rest in Q8_0. */
 	if (strcmp(f->name, "mxfp4") == 0 && llama)
