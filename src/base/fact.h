@@ -8,7 +8,6 @@
 #define BASE_FACT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/arena.h"
 #include "base/idset.h"

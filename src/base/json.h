@@ -4,7 +4,6 @@
 #define BASE_JSON_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"

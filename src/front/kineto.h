@@ -7,8 +7,6 @@
 #ifndef FRONT_KINETO_H
 #define FRONT_KINETO_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 struct kineto;

@@ -15,7 +15,6 @@
 #include "front/session.h"
 #include "front/verbs/fenced.h"
 #include "front/verbs/report.h"
-#include "look/probe/probe.h"
 #include "verbs/verbs.h"
 
 /* A collector may read the file at any moment: it gets the old one or the new one. */
@@ -196,7 +195,6 @@ static void *room(size_t n)
 
 static void too_large(int signal)
 {
-	(void)signal;
 }
 
 /*

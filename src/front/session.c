@@ -20,15 +20,11 @@
 #include "verbs/ranks.h"
 #include "verbs/verbs.h"
 #include "front/result_part.h"
-#include "knowledge/knowledge.h"
-#include "look/probe/probe.h"
 #include "machine/write/write.h"
 #include "render/display_text.h"
 #include "base/json.h"
 #include "base/fd.h"
 #include "machine/host/asked.h"
-#include "look/settings/settings.h"
-#include "measure/bench/record.h"
 #include "render/doc.h"
 #include "machine/host/libraries.h"
 
@@ -178,7 +174,6 @@ int run_check_fields(struct run *r)
 
 static bool find_all(void *ctx, const struct ask_row *row, const struct ask_shape *s, void *member)
 {
-	(void)s;
 	if (row->kind == ASK_KIND_FLAG && strcmp(row->name, "all") == 0)
 		*(bool *)ctx = *(bool *)member;
 	return true;

@@ -11,8 +11,6 @@
 #include "verbs/verbs.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
-#include "measure/prove/ledger.h"
-#include "look/settings/check.h"
 
 /* What the front reads for verbs: how a result is printed, and whether to ask. */
 struct print_ask {

@@ -8,7 +8,6 @@
 #define KNOWLEDGE_PACKAGE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"

@@ -7,7 +7,6 @@
 #ifndef RENDER_CHART_TEXT_H
 #define RENDER_CHART_TEXT_H
 
-#include "base/text.h"
 #include "render/chart_scale.h"
 
 const char *chart_text(struct arena *a, const struct chart *c, const struct term_style *how);

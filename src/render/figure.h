@@ -5,8 +5,6 @@
 #define RENDER_FIGURE_H
 
 #include "base/fact.h"
-#include "machine/model/pci.h"
-#include "machine/model/rows.h"
 #include "render/doc.h"
 
 /* A figure in the unit of a row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9

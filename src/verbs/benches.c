@@ -16,7 +16,7 @@
 
 /* Indices, ranges of them and (the beginnings of) UUIDs: whether there is such a GPU is the bench's
  * to say, and a bench without GPUs never asks. */
-int gpus_check(const char *list, struct err *e)
+static int gpus_check(const char *list, struct err *e)
 {
 	struct arena a = { 0 };
 	struct idset set;

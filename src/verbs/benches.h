@@ -10,7 +10,6 @@
 /* Of a struct bench_ask: --gpus, --dir, --files; and --peer, --token. */
 extern const struct ask_shape bench_ask_shape, bench_peer_shape;
 /* Checks of rows. */
-int gpus_check(const char *list, struct err *e);
 int cpus_check(const char *list, struct err *e);
 /* What a list that cpus_check lets through names; NULL: all that this process may use. */
 struct idset door_cpus(struct door *d, const char *list);

@@ -14,7 +14,6 @@
 #include "machine/write/write.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/bench_json.h"
-#include "models/inference/predict.h"
 #include "verbs/model_files.h"
 
 enum { RESULTS_MAX = 200 };

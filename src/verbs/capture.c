@@ -65,7 +65,7 @@ static const struct shape_row capture_rows[] = {
 };
 static const struct shape capture_shape = SHAPE(capture_answer, capture);
 
-const struct result_shape capture_result = {
+static const struct result_shape capture_result = {
 	.name = "capture",
 	.title = "gputune capture",
 	.meaning = "Contents of a capture.",

@@ -12,7 +12,6 @@
 #include "look/settings/settings.h"
 #include "machine/write/write.h"
 #include "tune/txn/boot.h"
-#include "tune/txn/page_txn.h"
 #include "tune/txn/txn.h"
 #include "machine/knob/io.h"
 

@@ -96,7 +96,6 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 	{                                                                                          \
 		const struct check_verb_answer *c = answer;                                        \
                                                                                                    \
-		(void)ask;                                                                         \
 		call;                                                                              \
 		return code;                                                                       \
 	}

@@ -375,7 +375,6 @@ static int data_status_answer(struct door *d, const void *ask, struct data_view 
 	HOST_AUTO *h = d->live(d->ctx);
 	int code = state_take(d, h, out);
 
-	(void)ask;
 	return code;
 }
 
@@ -395,7 +394,6 @@ static int data_back_answer(struct door *d, const void *ask, struct data_view *o
 	HOST_AUTO *h = d->live(d->ctx);
 	int code = back(d, h, out);
 
-	(void)ask;
 	if (!code)
 		(void)state_take(d, h, out);
 	return code;

@@ -2,7 +2,6 @@
 /* gputune defects new: the draft of a row from this machine and a text. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -268,7 +267,6 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 
 static int new_write(FILE *out, const void *ask, const void *answer, int code)
 {
-	(void)ask;
 	fputs(((const struct defects_draft *)answer)->file, out);
 	return code;
 }

@@ -734,7 +734,6 @@ static int doctor_answer(struct door *d, const struct doctor_ask *ask, struct do
 
 static int list_answer(struct door *d, const void *ask, void *answer)
 {
-	(void)ask;
 	doctor_all(d->arena, true, answer);
 	return EXIT_CLEAN;
 }

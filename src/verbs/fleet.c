@@ -2,7 +2,6 @@
 /* gputune fleet: results and captures of many machines, from files and folders, one by one. */
 #include "many/fleet/fleet.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

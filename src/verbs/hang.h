@@ -3,8 +3,6 @@
 #ifndef VERBS_HANG_H
 #define VERBS_HANG_H
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "verbs/verb.h"
 
 extern const struct verb diagnose_hang_verb, diagnose_serving_verb;

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "knowledge/gpus.h"
 #include "knowledge/models.h"
-#include "knowledge/package.h"
 #include "look/settings/findings.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/record.h"
@@ -73,7 +72,6 @@ int list_profiles(struct door *d, const void *ask, void *answer)
 	HOST_AUTO *h = d->live(d->ctx);
 	const char *own = geteuid() ? door_config(d, h, "profiles") : NULL;
 
-	(void)ask;
 	out->kind = "profiles";
 	for (enum profile_id p = 0; p < PROFILES; p++)
 		list_name(d->arena, out, profile_name(p), profile_purpose(p));

@@ -12,7 +12,6 @@
 #include "look/settings/site.h"
 #include "machine/write/write.h"
 #include "render/figure.h"
-#include "render/shape_page.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
 #include "tune/watch/policy.h"
@@ -549,7 +548,6 @@ static const struct ask_row new_rows[] = {
 
 static int profile_as_tuned(FILE *out, const void *ask, const void *answer, int code)
 {
-	(void)ask;
 	fputs(((const struct profile_answer *)answer)->tuned, out);
 	return code;
 }

@@ -60,7 +60,7 @@ static const struct shape_row proposal_rows[] = {
 };
 static const struct shape proposal_shape = SHAPE(proposal_answer, proposal);
 
-const struct result_shape propose_result = {
+static const struct result_shape propose_result = {
 	.name = "propose",
 	.title = "gputune propose, approve",
 	.meaning = "A plan that waits for approval, or is approved.",

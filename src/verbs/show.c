@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune show: the facts, as one screen, one subject, or JSON. */
-#include <string.h>
 
 #include "base/text.h"
 #include "look/probe/probe.h"

@@ -54,7 +54,8 @@ static const struct shape_row slurm_rows[] = {
 };
 static const struct shape slurm_shape = SHAPE(slurm_answer, slurm);
 
-const struct result_shape slurm_result = {
+/* Results of verbs alone. */
+static const struct result_shape slurm_result = {
 	.name = "slurm",
 	.title = "gputune slurm",
 	.meaning = "Health of this Slurm node, and the action taken.",

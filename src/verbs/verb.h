@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "base/ask.h"
-#include "base/err.h"
 
 /* Versioned API: scripts compare them. */
 enum exit_code {
@@ -231,8 +230,6 @@ struct verb {
 	static struct doc *name(struct arena *a, const void *ask, const void *answer,              \
 				const struct page_view *view)                                      \
 	{                                                                                          \
-		(void)ask;                                                                         \
-		(void)view;                                                                        \
 		return function(a, (const struct answer_type *)answer);                            \
 	}
 

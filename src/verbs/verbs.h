@@ -14,9 +14,6 @@ extern const struct verb card_verb;
 #undef PRINTING_VERB
 #undef VERB
 
-/* Results of verbs alone. */
-extern const struct result_shape capture_result, propose_result, slurm_result;
-
 /* Those that answer; NULL ends them. */
 extern const struct verb *const answering_verbs[];
 /* "lint", "predict training"; NULL: there is none. */

@@ -12,7 +12,6 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "base/ask.h"
 #include "base/err.h"
 #include "front/session.h"
 #include "verbs/cluster/cluster.h"

@@ -2,7 +2,6 @@
 /* The manual and completion scripts: what --help says, for man and shells. */
 #include <string.h>
 
-#include "base/text.h"
 #include "front/session.h"
 
 /* The manual, printed from the tables of verbs and options: gputune(1), gputune-VERB(1). */

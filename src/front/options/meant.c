@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a word that is no verb most likely stands for: the command to propose. */
-#include <strings.h>
 #include <string.h>
 
 #include "base/text.h"

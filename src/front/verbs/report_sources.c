@@ -18,7 +18,6 @@
 #include "look/monitor/figures_recording.h"
 #include "models/inference/page_predict.h"
 #include "front/session.h"
-#include "tune/txn/page_txn.h"
 
 /* Results of other verbs in a report: whose they are, and where they are shown. */
 

@@ -7,10 +7,8 @@
 #include <zlib.h>
 
 #include "base/text.h"
-#include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "look/settings/check.h"
-#include "look/stack/archive.h"
 #include "machine/host/sqlite.h"
 #include "machine/knob/io.h"
 

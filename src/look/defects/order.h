@@ -4,7 +4,6 @@
 #define DEFECTS_ORDER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum order {
 	ORDER_NUMBERS,	/* drivers, libraries, kernels: numbers between dots and dashes */

@@ -5,7 +5,6 @@
 
 #include "base/shape.h"
 #include "look/defects/baseline.h"
-#include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "render/doc.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "look/defects/rows.h"
 #include "look/defects/world.h"
 
 /* The environment of that root in which the path lies; the root itself otherwise. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "look/stack/component.h"
 #include "look/stack/elf.h"

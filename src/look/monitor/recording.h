@@ -9,7 +9,6 @@
 #ifndef MONITOR_RECORDING_H
 #define MONITOR_RECORDING_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 #include "look/monitor/monitor.h"

@@ -107,7 +107,6 @@ static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
 
 static bool has_lustre(const struct machine *m, const void *object)
 {
-	(void)object;
 	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
 		if (fact_is(&mount->type, "lustre"))
 			return true;
@@ -144,7 +143,6 @@ static bool is_fabric_disk(const struct machine *m, const void *object)
 {
 	const struct disk *d = object;
 
-	(void)m;
 	return fact_is(&d->transport, "nvme-of") && seen_ok(&d->path_policy.f);
 }
 

@@ -4,7 +4,6 @@
  * the way. Where a GPU shares the host's memory, a program that takes all of it takes the machine
  * with it.
  */
-#include <string.h>
 
 #include "knowledge/health.h"
 #include "look/settings/predicates.h"

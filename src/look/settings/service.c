@@ -8,7 +8,6 @@
 
 static bool with_systemd(const struct machine *m, const void *object)
 {
-	(void)object;
 	return fact_is(&m->software.init, "systemd");
 }
 

@@ -665,7 +665,6 @@ static void build_env_last_words(struct arena *a, const char *log, const char *w
 		buf[n] = '\0';
 		input_close(&f);
 	}
-	(void)a;
 	err_set(e, -ECANCELED, "%s exited with %d: ...%s", what, status, buf);
 	err_hint(e, "full log: %.180s; run it again to resume", log);
 }

@@ -12,7 +12,6 @@
 #ifndef STACK_FATBIN_H
 #define STACK_FATBIN_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPU code files carry, and whether it runs here: one row a file, a wheel's members below. */
-#include <string.h>
 
 #include "base/text.h"
 #include "look/stack/page_stack.h"

@@ -5,7 +5,6 @@
  * be among them, so that these frames are a help, and no proof. Names are those of the files'
  * symbol tables.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -7,8 +7,6 @@
 #ifndef CUDA_NCCL_H
 #define CUDA_NCCL_H
 
-#include <stddef.h>
-
 #include "machine/cuda/driver.h"
 #include "machine/cuda/library.h"
 

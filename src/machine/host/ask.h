@@ -41,11 +41,6 @@ extern const struct provider provider_imex;
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);
 
-/* "QSFP28, passive copper cable, 1 m": what a module or cable says of itself in the 256 bytes that
- * ethtool shows first, in the arena. NULL: no kind that is known. Source: SFF-8024, SFF-8472,
- * SFF-8636, CMIS 5.2. */
-const char *ethtool_module_text(struct arena *a, const unsigned char bytes[256]);
-
 /* What programs of vendors print, taken apart. */
 
 /* Largest and present level out of the table that "boost-slider -i GPU -l" prints. -EOPNOTSUPP: it

@@ -3,8 +3,6 @@
 #ifndef HOST_CAPTURED_H
 #define HOST_CAPTURED_H
 
-#include <jansson.h>
-
 #include "machine/host/store.h"
 #include "machine/host/resolve.h"
 

@@ -20,7 +20,6 @@ with time left)
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -7,7 +7,6 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/text.h"
 

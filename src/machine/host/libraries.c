@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 #include <zlib.h>
 #include <zstd.h>

@@ -28,7 +28,6 @@ static int live_write_file(struct host *h, const char *path, long long offset, c
 	    r = 0;
 	ssize_t n;
 
-	(void)h;
 	if (fd < 0)
 		return -errno;
 	do

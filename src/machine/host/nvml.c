@@ -13,7 +13,6 @@
 #include "machine/host/ask.h"
 #include "machine/host/nvml_read.h"
 #include "machine/host/nvml.h"
-#include "machine/host/vendor.h"
 
 /* What follows the name in a question: "(SM)" and ".bar1Total". */
 struct tail {
@@ -368,7 +367,6 @@ static int nvml_set(void **state, struct arena *a, const char *object, const cha
 	struct nvml_gpu *g = NULL;
 	int r = host_nvml_find_gpu(opened(state), object, &g);
 
-	(void)a;
 	return r ? r : nvml_set_gpu(g, field, value);
 }
 

@@ -6,8 +6,6 @@
 #ifndef HOST_PMIX_H
 #define HOST_PMIX_H
 
-#include <stddef.h>
-
 enum { PMIX_BYTES_MAX = 2048 };
 
 struct pmix_place {

@@ -5,11 +5,9 @@
 #ifndef HOST_RECORD_H
 #define HOST_RECORD_H
 
-#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "machine/host/host.h"
 
 /* What stands at one place of the machine. */

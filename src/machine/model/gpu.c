@@ -16,7 +16,7 @@ const struct shape nvlink_shape = SHAPE_OF(nvlink, nvlink,
 	FACT(nvlink, replay_errors, "Replay errors", NULL),
 	FACT(nvlink, recovery_errors, "Recovery errors", NULL));
 
-const struct shape gpu_peer_shape = SHAPE_OF(gpu_peer, gpu_peer,
+static const struct shape gpu_peer_shape = SHAPE_OF(gpu_peer, gpu_peer,
 	FACT_NUMBER(gpu_peer, index, "Index"),
 	FACT(gpu_peer, p2p_read, "P2P read", NULL),
 	FACT(gpu_peer, p2p_write, "P2P write", NULL),

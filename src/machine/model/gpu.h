@@ -145,8 +145,8 @@ struct gpus {
 	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 
-extern const struct shape gpus_shape, gpu_shape, nvlink_shape, gpu_peer_shape, gpu_process_shape,
-	gpu_xid_shape, mig_slice_shape;
+extern const struct shape gpus_shape, gpu_shape, nvlink_shape, gpu_process_shape, gpu_xid_shape,
+	mig_slice_shape;
 
 /* The name of a GPU without its maker, which all of them share: "GB10" of "NVIDIA GB10". */
 const char *gpu_name_short(const char *name);

@@ -3,7 +3,7 @@
 #include "machine/model/machine.h"
 
 /* clang-format off */
-const struct shape assignment_shape = SHAPE_OF(assignment, assignment,
+static const struct shape assignment_shape = SHAPE_OF(assignment, assignment,
 	FACT_NAME(assignment, name, "Name"),
 	FACT_NAME(assignment, kind, "Kind"),
 	FACT_NAME(assignment, file, "File"),
@@ -12,7 +12,7 @@ const struct shape assignment_shape = SHAPE_OF(assignment, assignment,
 	FACT(assignment, value, "Value", NULL),
 	FACT(assignment, when, "When", NULL));
 
-const struct shape session_shape = SHAPE_OF(session, session,
+static const struct shape session_shape = SHAPE_OF(session, session,
 	FACT(session, address, "Address", NULL),
 	FACT(session, links, "Links", NULL));
 
@@ -23,7 +23,7 @@ const struct shape config_shape = SHAPE_OF(config, config,
 	FACT_LIST(config, assignments, "Assignments", assignment),
 	FACT_PART(config, session, "Session", session));
 
-const struct shape disagreement_shape = SHAPE_OF(disagreement, disagreement,
+static const struct shape disagreement_shape = SHAPE_OF(disagreement, disagreement,
 	FACT_NAME(disagreement, name, "On"),
 	FACT_NAME(disagreement, fact, "Fact"),
 	FACT(disagreement, taken, "Value in use", NULL),

@@ -66,8 +66,7 @@ struct disagreement {
 	struct fact_str taken, other; /* as text, each with its source */
 };
 
-extern const struct shape disagreement_shape;
-extern const struct shape config_shape, assignment_shape, session_shape;
+extern const struct shape config_shape;
 
 struct machine {
 	struct fact_str nodename;

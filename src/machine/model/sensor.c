@@ -3,7 +3,7 @@
 #include "machine/model/sensor.h"
 
 /* clang-format off */
-const struct shape temperature_shape = SHAPE_OF(temperature, temperature,
+static const struct shape temperature_shape = SHAPE_OF(temperature, temperature,
 	FACT_NAME(temperature, name, "Name"),
 	FACT_NAME(temperature, kind, "Kind"),
 	FACT_NAME(temperature, pci, "PCI"),
@@ -12,7 +12,7 @@ const struct shape temperature_shape = SHAPE_OF(temperature, temperature,
 	FACT(temperature, limit_c, "Limit", "C"),
 	FACT(temperature, limit_kind, "Kind of limit", NULL));
 
-const struct shape power_supply_shape = SHAPE_OF(power_supply, power_supply,
+static const struct shape power_supply_shape = SHAPE_OF(power_supply, power_supply,
 	FACT_NAME(power_supply, name, "Name"),
 	FACT(power_supply, type, "Type", NULL),
 	FACT(power_supply, usb_type, "USB type", NULL),

@@ -38,6 +38,6 @@ struct sensors {
 	struct fact_int power_in_uw, package_cap_uw, system_cap_uw;
 };
 
-extern const struct shape sensors_shape, temperature_shape, power_supply_shape;
+extern const struct shape sensors_shape;
 
 #endif

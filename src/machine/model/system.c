@@ -3,7 +3,7 @@
 #include "machine/model/system.h"
 
 /* clang-format off */
-const struct shape kernel_arg_shape = SHAPE_OF(kernel_arg, kernel_arg,
+static const struct shape kernel_arg_shape = SHAPE_OF(kernel_arg, kernel_arg,
 	FACT_NAME(kernel_arg, name, "Name"),
 	{ "text", NULL, "Value", NULL, SHAPE_FACT(kernel_arg, value) },
 	FACT(kernel_arg, position, "Position", NULL));

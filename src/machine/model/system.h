@@ -65,8 +65,8 @@ struct platform {
 	struct fact_int virtual_; /* 1: a virtual machine */
 };
 
-extern const struct shape kernel_shape, kernel_arg_shape, service_shape, library_shape,
-	software_shape, platform_shape;
+extern const struct shape kernel_shape, service_shape, library_shape, software_shape,
+	platform_shape;
 
 /* The arguments of a command line, struct kernel_arg, in their order. */
 void kernel_args_parse(struct arena *a, const char *line, struct list *args);

@@ -15,11 +15,9 @@
 #ifndef CLUSTER_ASK_H
 #define CLUSTER_ASK_H
 
-#include <jansson.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 #include "many/ranks/member.h"

@@ -3,7 +3,6 @@
 #include "many/cluster/links.h"
 
 #include <string.h>
-#include <stdlib.h>
 #include <sodium.h>
 
 #include "measure/bench/net/handshake.h"

@@ -14,7 +14,7 @@ static const struct shape_row cluster_address_rows[] = {
 	{ "address", NULL, "Address", NULL,
 	  SHAPE_TEXT(cluster_address, name), .unknown = SHAPE_BLANK },
 };
-const struct shape cluster_address_shape = SHAPE(cluster_address, cluster_address);
+static const struct shape cluster_address_shape = SHAPE(cluster_address, cluster_address);
 
 #define OF(key, m, title, unit) { key, NULL, title, unit, SHAPE_FACT(cluster_port, m) }
 static const struct shape_row cluster_port_rows[] = {
@@ -73,13 +73,13 @@ static const struct shape_row cluster_neighbor_rows[] = {
 	FACT(cluster_neighbor, speed_mbps, "Speed", "Mb/s"),
 	FACT(cluster_neighbor, count, "Times", NULL),
 };
-const struct shape cluster_neighbor_shape = SHAPE(cluster_neighbor, cluster_neighbor);
+static const struct shape cluster_neighbor_shape = SHAPE(cluster_neighbor, cluster_neighbor);
 
 static const struct shape_row cluster_route_rows[] = {
 	{ "to", NULL, "To", NULL, SHAPE_TEXT(cluster_route, name), .unknown = SHAPE_BLANK },
 	FACT(cluster_route, port, "Outgoing port", NULL),
 };
-const struct shape cluster_route_shape = SHAPE(cluster_route, cluster_route);
+static const struct shape cluster_route_shape = SHAPE(cluster_route, cluster_route);
 
 static const struct shape_row cluster_node_rows[] = {
 	FACT_NAME(cluster_node, name, "Name"),

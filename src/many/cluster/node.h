@@ -105,8 +105,7 @@ struct cluster_node {
 	struct list routes;	       /* struct cluster_route */
 };
 
-extern const struct shape cluster_node_shape, cluster_port_shape, cluster_address_shape,
-	cluster_neighbor_shape, cluster_route_shape;
+extern const struct shape cluster_node_shape, cluster_port_shape;
 
 #define NODE_PORTS(p, node) LIST_FOR_EACH (struct cluster_port, p, &(node)->ports)
 

@@ -10,7 +10,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -2,7 +2,6 @@
 /* The page of a fleet: what differs first, who stands alone, who left the golden machine. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "many/fleet/fleet.h"
 #include "base/text.h"

@@ -10,7 +10,6 @@
 	static const void *name(struct arena *a, const void *object, size_t *n)                \
 	{                                                                                      \
 		const struct type *x = object;                                                 \
-		(void)n;                                                                       \
 		return text;                                                                   \
 	}
 MADE(group_hosts, fleet_group, fleet_hosts(a, x->machines, x->n, 0))
@@ -33,7 +32,6 @@ TEXT_OF(proof_command, fleet_proof, x->command ? x->on : NULL)
 	static bool name(const void *item, const void *object)                                 \
 	{                                                                                      \
 		const struct type *x = item;                                                   \
-		(void)object;                                                                  \
 		return when;                                                                   \
 	}
 KEEPS(answer_is_there, fleet_answer, x->count > 0)

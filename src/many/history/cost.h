@@ -10,7 +10,6 @@
 #ifndef HISTORY_COST_H
 #define HISTORY_COST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"

@@ -9,7 +9,6 @@
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 

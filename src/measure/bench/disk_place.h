@@ -4,7 +4,6 @@
 #ifndef BENCH_DISK_PLACE_H
 #define BENCH_DISK_PLACE_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "measure/bench/bench.h"

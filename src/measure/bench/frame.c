@@ -22,7 +22,6 @@ enum {
 
 static double clock_now(void *ctx)
 {
-	(void)ctx;
 	return clock_mono_s();
 }
 

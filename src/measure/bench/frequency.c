@@ -41,8 +41,6 @@ uint64_t cycles_chain(uint64_t start, uint64_t step, uint64_t loops)
 			 : "r"(step)
 			 : "cc");
 #else
-	(void)step;
-	(void)loops;
 #endif
 	return start;
 }

@@ -19,8 +19,6 @@ struct gemm_unit_row {
 	const char *source;
 };
 
-extern const struct gemm_unit_row gemm_units[];
-
 /* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
  * is not known. gpu is NVML's name: GeForce chips have other rates than professional ones. */
 double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,

@@ -459,7 +459,7 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 
 #define BY_SHEET "from the data sheet, multiprocessors and boost clock"
 
-const struct gemm_unit_row gemm_units[] = {
+static const struct gemm_unit_row gemm_units[] = {
 	{ 80, 128, 128, 1024, 2048, 0, 0, 4096, BY_SHEET " of A100" },
 	{ 89, 4, 256, 512, 1024, 2048, 0, 2048, BY_SHEET " of RTX 6000 Ada and L40S" },
 	{ 90, 256, 256, 2048, 4096, 8192, 0, 8192, BY_SHEET " of H100 and H200 SXM" },

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/bench/gemm_unit.h"
 #include "machine/cuda/guard.h"

@@ -4,7 +4,6 @@
 #define BENCH_PAGE_BENCH_H
 
 #include "measure/bench/record.h"
-#include "render/chart.h"
 #include "render/doc.h"
 
 /* One result: figures with interval and limit, what has to be known of them, conditions. verbose:

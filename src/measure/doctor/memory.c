@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is short, slow, or not to be had. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/doctor/rule.h"
 

@@ -478,7 +478,7 @@ static const struct shape_row observed_var_rows[] = {
 	FACT(observed_var, value, "Value", NULL),
 	FACT(observed_var, origin, "Set in", NULL),
 };
-const struct shape observed_var_shape = SHAPE(observed_var, observed_var);
+static const struct shape observed_var_shape = SHAPE(observed_var, observed_var);
 
 static const struct shape_row observed_process_rows[] = {
 	{ "pid", NULL, "Process", NULL, SHAPE_COUNT(observed_process, index) },
@@ -487,7 +487,7 @@ static const struct shape_row observed_process_rows[] = {
 	{ "memlock_bytes", NULL, "Locked memory", "bytes", SHAPE_FACT(observed_process, memlock) },
 	FACT(observed_process, cpus, "May run on CPUs", NULL),
 };
-const struct shape observed_process_shape = SHAPE(observed_process, observed_process);
+static const struct shape observed_process_shape = SHAPE(observed_process, observed_process);
 
 static const struct shape_row observed_port_rows[] = {
 	FACT_NAME(observed_port, name, "Port"),

@@ -70,8 +70,7 @@ struct observations {
 	struct list links;	       /* struct observed_link */
 };
 
-extern const struct shape observations_shape, observed_var_shape, observed_process_shape,
-	observed_port_shape, observed_link_shape;
+extern const struct shape observations_shape, observed_port_shape, observed_link_shape;
 
 /* Never fails; what could not be seen stands in the fact. */
 void observations_read(struct arena *a, struct host *h, const struct machine *m,

@@ -60,7 +60,7 @@ void doctor_nic_link(const struct rule_facts *e, struct judged *out)
 	rule_on_functions(e, "pcie.link", is_adapter, "no RDMA device", out);
 }
 
-void doctor_nic_aer(const struct rule_facts *e, struct judged *out)
+static void doctor_nic_aer(const struct rule_facts *e, struct judged *out)
 {
 	rule_on_functions(e, "pcie.errors", is_adapter, "no RDMA device reports its PCIe errors",
 			  out);

@@ -9,7 +9,6 @@
 
 static unsigned code_style(const void *object)
 {
-	(void)object;
 	return STYLE_CODE;
 }
 

@@ -50,7 +50,6 @@ void list_count(const struct rule_facts *e, const char *list, size_t *names, siz
 bool is_spark(const struct rule_facts *e);
 /* The links of network adapters, by pcie.link; what they counted, by pcie.errors. */
 void doctor_nic_link(const struct rule_facts *e, struct judged *out);
-void doctor_nic_aer(const struct rule_facts *e, struct judged *out);
 /* Growth of a counter between the two looks, per second; false when one was not seen. */
 bool grows(const struct rule_facts *e, const struct fact_int *before, const struct fact_int *now,
 	   double *per_s);

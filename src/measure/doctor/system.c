@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine as a whole: kernels known to be bad, power-offs, settings that do not stay. */
 
-#include "base/text.h"
 #include "knowledge/health.h"
 #include "measure/doctor/rule.h"
 

@@ -191,7 +191,6 @@ static bool answer_is_valid(const void *object)
 
 static const void *answer_text(struct arena *a, const void *object, size_t *n)
 {
-	(void)n;
 	return ledger_text(a, object);
 }
 
@@ -199,7 +198,6 @@ static const void *answer_time(struct arena *a, const void *object, size_t *n)
 {
 	char stamp[STAMP_SIZE] = "";
 
-	(void)n;
 	stamp_format(((const struct ledger_row *)object)->time_s, stamp);
 	return arena_strdup(a, stamp);
 }

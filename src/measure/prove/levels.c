@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "measure/prove/engine.h"
 #include "measure/prove/rule.h"

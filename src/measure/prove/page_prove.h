@@ -4,7 +4,6 @@
 #define PROVE_PAGE_PROVE_H
 
 #include "base/shape.h"
-#include "machine/model/machine.h"
 #include "measure/prove/proof.h"
 #include "render/doc.h"
 #include "measure/prove/ledger.h"

@@ -218,7 +218,6 @@ static const char *compare_verdict(const void *object)
 /* 64 bits: more than numbers of JSON are sure to keep. */
 static const void *compare_seed(struct arena *a, const void *object, size_t *n)
 {
-	(void)n;
 	return arena_printf(a, "%llu", (unsigned long long)((const struct compare_view *)object)->v->seed);
 }
 

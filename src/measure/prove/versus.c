@@ -2,7 +2,6 @@
 /* Pairs of windows of two processes, until the rule has seen enough. */
 #include "measure/prove/versus.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "measure/prove/rule.h"

@@ -9,9 +9,7 @@
 #define DIAGNOSE_DIAGNOSE_H
 
 #include "models/diagnose/evidence.h"
-#include "models/inference/arch.h"
 #include "models/inference/config.h"
-#include "models/inference/gpu.h"
 #include "models/training/train.h"
 
 /* --- what was asked besides files ------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "models/diagnose/judge.h"
-#include "models/diagnose/read.h"
 
 enum { GPUS_MAX = 1024 };
 

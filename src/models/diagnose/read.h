@@ -96,9 +96,9 @@ struct log_reader {
 	/* The file is over. May be NULL. */
 	void (*end)(struct log *l);
 };
-extern const struct log_reader log_hf, log_lightning, log_lightning_bar, log_megatron, log_nemo,
-	log_timers, log_arguments, log_deepspeed, log_deepspeed_comm, log_titan, log_plain,
-	log_keys, log_nccl, log_nccl_tests;
+extern const struct log_reader log_hf, log_lightning, log_megatron, log_nemo, log_timers,
+	log_arguments, log_deepspeed, log_deepspeed_comm, log_titan, log_plain, log_keys, log_nccl,
+	log_nccl_tests;
 
 enum { LOG_CELLS = 32 };
 

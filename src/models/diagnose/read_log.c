@@ -87,7 +87,7 @@ static bool bar_line(struct log *l, const char *s)
 }
 
 static const char *const marks[] = { "it/s", "s/it", NULL };
-const struct log_reader log_lightning_bar = { .marks = marks, .line = bar_line };
+static const struct log_reader log_lightning_bar = { .marks = marks, .line = bar_line };
 
 /* Longer lines are cut: nothing that is read stands so far back. */
 enum { LINE_MOST = 16384 };
@@ -171,7 +171,6 @@ static void log_line_one(struct walk *w, const char *s, size_t n)
 
 static bool looks(const char *head, size_t n, const char *path)
 {
-	(void)path;
 	return n && !memchr(head, '\0', n);
 }
 

@@ -149,7 +149,6 @@ static const char *ray(const char *s, struct prefix *p)
 	const char *pid = *s == '(' ? strstr(s, "pid=") : NULL,
 		   *end = *s == '(' ? strchr(s, ')') : NULL;
 
-	(void)p;
 	if (!pid || !end || pid > end || end - s > NAME_MOST || !isdigit((unsigned char)pid[4]))
 		return NULL;
 	return one_blank(end + 1);
@@ -199,7 +198,6 @@ static const char *iso(const char *s, struct prefix *prefix)
 	const char *p = formed(s, "aaa 0000-00-00 00:00:00"), *zone, *more;
 	bool full = p != NULL;
 
-	(void)prefix;
 	if (!p)
 		p = formed(s, "0000-00-00T00:00:00");
 	if (!p)
@@ -223,7 +221,6 @@ static const char *syslog_line(const char *s, struct prefix *prefix)
 {
 	const char *p = formed(s, "aaa _0 00:00:00");
 
-	(void)prefix;
 	p = p ? one_blank(fraction_and_zone(p)) : NULL;
 	return p ? journal(p, false) : NULL;
 }
@@ -247,7 +244,6 @@ static const char *compose(const char *s, struct prefix *prefix)
 {
 	const char *p = name(s, "._-"), *digits = p;
 
-	(void)prefix;
 	while (digits && digits > s && isdigit((unsigned char)digits[-1]))
 		digits--;
 	if (!p || digits == p || digits == s || !strchr("-_", digits[-1]) || *p != ' ')

@@ -11,7 +11,7 @@
 
 /* Looking up options of engines, and in which release they were looked up. */
 
-const struct engine_source engine_sources[] = {
+static const struct engine_source engine_sources[] = {
 	{ ENGINE_VLLM, "vLLM", "0.27.1", "0.13",
 	  "docs.vllm.ai (stable: cache and parallel configuration; parallelism and scaling); "
 	  "vllm/engine/arg_utils.py",
@@ -324,7 +324,6 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	err_set(err, -EINVAL, "\"%.80s\": not a checkpoint in %s, and %s cannot convert it",
 		ask->model, f->name, engine_source(ask->engine)->name);
 	err_hint(err, "give a checkpoint in that format, or its folder");
-	(void)a;
 	return -EINVAL;
 }
 
@@ -699,7 +698,6 @@ static void node_command(struct arena *a, const struct flags *f, const struct ge
 	default:
 		vllm(f, e, rank);
 	}
-	(void)a;
 }
 
 int serve_flags(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,

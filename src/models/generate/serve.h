@@ -19,7 +19,6 @@ struct engine_source {
 	const char *source, *date;
 };
 
-extern const struct engine_source engine_sources[];
 const struct engine_source *engine_source(enum engine e);
 /* By any spelling, "_" like "-". NULL: not in the list. */
 const struct engine_option *engine_option(enum engine e, const char *name, size_t n);

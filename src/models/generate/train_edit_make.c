@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "models/generate/lint_train.h"
 #include "models/generate/train_edit.h"
 
 /* Below this a change is noise. */

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "models/generate/lint_train.h"
 #include "models/generate/train_edit.h"
 #include "models/training/train.h"
 

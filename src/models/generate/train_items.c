@@ -5,7 +5,6 @@
  * then overlaps with nothing.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/generate/train_setup.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
  * it is as unsure as the kind that was predicted worst.
  */
 #include <math.h>
-#include <string.h>
 
 #include "models/inference/advise.h"
 #include "models/inference/rows.h"

@@ -7,9 +7,6 @@
 #ifndef INFERENCE_ARCH_H
 #define INFERENCE_ARCH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "knowledge/knowledge.h"

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"

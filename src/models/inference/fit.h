@@ -7,7 +7,6 @@
 #ifndef INFERENCE_FIT_H
 #define INFERENCE_FIT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

@@ -7,7 +7,6 @@
 #define INFERENCE_FORMAT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "knowledge/models.h"
 

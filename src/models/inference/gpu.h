@@ -3,9 +3,6 @@
 #ifndef INFERENCE_GPU_H
 #define INFERENCE_GPU_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "knowledge/knowledge.h"

@@ -111,8 +111,6 @@ struct log_walk {
 
 /* A new run with what the context knows; NULL after an error. */
 struct log_run *log_add(struct log_walk *w, enum log_tool tool, const char *engine, double item);
-/* The run whose lines are being read; NULL: none. */
-struct log_run *log_open(struct log_walk *w);
 /* From counts of a serving benchmark to lengths, requests at a time, rounds. */
 struct log_counts {
 	double completed, input, output; /* requests, tokens of all */

@@ -59,7 +59,8 @@ int log_whole(double v)
 	return v >= 0.5 && v < 1e6 ? (int)lround(v) : 0;
 }
 
-struct log_run *log_open(struct log_walk *w)
+/* The run whose lines are being read; NULL: none. */
+static struct log_run *log_open(struct log_walk *w)
 {
 	return w->open ? &w->out->items[w->open - 1] : NULL;
 }

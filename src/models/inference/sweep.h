@@ -7,8 +7,6 @@
 #ifndef INFERENCE_SWEEP_H
 #define INFERENCE_SWEEP_H
 
-#include <stdint.h>
-
 #include "base/ask.h"
 #include "models/inference/advise.h"
 

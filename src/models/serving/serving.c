@@ -2,7 +2,6 @@
 /* Figures of engines' metrics and logs, and what follows. */
 #include "models/serving/serving.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>

@@ -152,7 +152,6 @@ int train_largest_micro_batch(struct arena *a, const struct train_config *q, boo
 	struct train_memory m;
 	int each = q->global_batch / (q->dp > 0 ? q->dp : 1), best = 0;
 
-	(void)a;
 	for (int b = 1; b <= MOST_MICRO && (!hold || b <= each); b++) {
 		if (hold && each % b)
 			continue;
@@ -171,7 +170,6 @@ int train_config_complete(struct arena *a, struct train_config *q, struct err *e
 {
 	int r = check_layout(q, e), each;
 
-	(void)a;
 	if (r < 0)
 		return r;
 	if (q->way == TRAIN_HSDP && (q->shard < 1 || (q->dp * q->cp) % q->shard))
@@ -313,7 +311,7 @@ const char *const train_frozen_names[TRAIN_FROZENS] = { "bf16", "int8", "nf4" };
  * on one H200 host (two others took 1.3 to 1.9 times as long); runs of Transformers 5.17 on one
  * H100 host beside published ones on an A100. For the others no measurement decides it. */
 /* clang-format off */
-const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
+static const struct train_framework train_frameworks[TRAIN_FRAMEWORKS] = {
 	{ "pytorch", "a plain PyTorch loop", false, false, false, 1, 0 },
 	{ "hf-trainer", "Transformers' Trainer, also with PEFT or TRL", false, true, true, 1.7, 0.025 },
 	{ "unsloth", "Unsloth: its own kernels for norms, rotations, loss", true, false, false, 1, 0 },

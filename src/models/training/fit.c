@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "models/training/work.h"
 
-const char *const train_fit_names[TFITS] = {
+static const char *const train_fit_names[TFITS] = {
 	"half_ampere",
 	"half_hopper",
 	"half_blackwell",

@@ -45,8 +45,6 @@ struct train_fit {
 	const char *origin;
 };
 
-extern const char *const train_fit_names[TFITS];
-
 void train_fit_default(struct train_fit *f);
 /* Lines "name = value"; blank lines and # are skipped. -EINVAL names the line. */
 int train_fit_read(struct train_fit *f, const char *text, struct err *e);

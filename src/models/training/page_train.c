@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A prediction of training on a page: does it fit, how fast, what binds, what it is made of. */
 #include <math.h>
-#include <string.h>
 
 #include "models/training/page_train.h"
 #include "models/inference/page_predict.h"

@@ -69,7 +69,6 @@ struct train_framework {
 };
 
 #define TRAIN_FRAMEWORKS 7
-extern const struct train_framework train_frameworks[TRAIN_FRAMEWORKS];
 extern const char *const train_framework_names[TRAIN_FRAMEWORKS];
 /* Formats of frozen weights, for adapters: "nf4" ... */
 #define TRAIN_FROZENS 3
@@ -357,8 +356,6 @@ struct train_change_kind {
 	const char *why;
 	const char *why_same; /* NULL: why; else where the micro-batch did not grow */
 };
-
-extern const struct train_change_kind train_change_kinds[];
 
 /*
  * How much the quotient of two predictions moves when each fitted constant is moved by what

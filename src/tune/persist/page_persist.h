@@ -3,8 +3,6 @@
 #ifndef PERSIST_PAGE_PERSIST_H
 #define PERSIST_PAGE_PERSIST_H
 
-#include <jansson.h>
-
 #include "tune/persist/persist.h"
 #include "tune/txn/txn.h"
 #include "render/doc.h"

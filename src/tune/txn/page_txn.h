@@ -80,6 +80,4 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 /* j: all of it. */
 struct doc *page_journal(struct arena *a, const struct journal *j);
 
-#include <jansson.h>
-
 #endif

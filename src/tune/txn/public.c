@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "machine/knob/knob.h"
 #include "machine/write/write.h"
 #include "tune/txn/store.h"

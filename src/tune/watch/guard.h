@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include "base/text.h"
 #include "machine/host/apart.h"
 #include "tune/watch/watch.h"
 

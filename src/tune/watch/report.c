@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events to lines. One change of many targets, seen at one look, is one line. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -168,7 +167,6 @@ static const char *line_noticed_by(const void *object)
 
 static const void *line_sentence(struct arena *a, const void *object, size_t *n)
 {
-	(void)n;
 	return watch_report_sentence(a, object);
 }
 

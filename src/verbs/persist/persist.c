@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune persist: keep settings over a reboot by files of our own, and take them away again. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "tune/txn/page_txn.h"

@@ -63,7 +63,6 @@ static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_v
 /* Threads scan files. */
 static unsigned arch_confine(const void *ask)
 {
-	(void)ask;
 	return CONFINE_THREADS;
 }
 
@@ -150,7 +149,6 @@ static int env_script(FILE *out, const void *ask, const void *answer, int code)
 {
 	ARENA_AUTO a = { 0 };
 
-	(void)ask;
 	stack_env_shell(out, &a, answer);
 	return code;
 }

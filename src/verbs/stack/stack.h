@@ -4,7 +4,6 @@
 #define VERBS_STACK_H
 
 #include "base/text.h"
-#include "look/stack/build_plan.h"
 #include "look/stack/library_variant.h"
 #include "look/stack/wheelhouse.h"
 #include "machine/host/command.h"

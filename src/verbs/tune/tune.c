@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "machine/write/write.h"
-#include "measure/prove/page_prove.h"
 
 enum { BUDGET_S = 7200, SETTLE_S = 1 };
 
@@ -436,7 +435,6 @@ VERB_HEAD(tune_answer_head, tuning, g.planned.m)
 static struct doc *tune_page(struct arena *a, const struct tune_ask *ask, const struct tuning *t,
 			     const struct page_view *view)
 {
-	(void)ask;
 	return t->dry ? page_tune_plan(a, t) : page_tune(a, t, view->html);
 }
 

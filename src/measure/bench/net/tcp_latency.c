@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a small request takes there and back, on a connection that stands. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "measure/bench/bench.h"

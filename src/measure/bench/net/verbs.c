@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -25,7 +24,6 @@ static int unknown(void)
 
 static const char *no_text(int status)
 {
-	(void)status;
 	return "an error";
 }
 
