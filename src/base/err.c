@@ -31,6 +31,7 @@ static const struct {
 	NAME(ENOSPC),	    NAME(EINTR),   NAME(ECHILD),   NAME(ENOPKG),
 };
 
+#undef err_set
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;

@@ -17,6 +17,9 @@ struct err {
 /* Sets the sentence, clears the hint, returns code (a negative errno) so that it can be returned.
  */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* so that it does not follow a refusal that returns 0 */
+#define err_set(e, code, ...) ((err_set)(e, code, __VA_ARGS__), (code))
+#endif
 void err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Hints at the word that was probably meant (NULL: none), then says rest. */
 void err_hint_near(struct err *e, const char *word, const char *rest);
