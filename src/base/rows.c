@@ -371,7 +371,7 @@ static int base_rows_add_row(struct rows_reading *r, const char *rest, struct ro
 		return rows_refuse(r, "more than %d rows", ROW_LIST_MAX);
 	named = map_at(r->a, &r->names, r->row);
 	if (*named && !r->t->repeats)
-		return rows_refuse(r, "duplicate name: an earlier row has it");
+		return rows_refuse(r, "an earlier row has the same name");
 	*named = r;
 	memset(r->values, 0, sizeof(r->values));
 	r->values[0] = r->row;

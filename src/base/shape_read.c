@@ -187,7 +187,7 @@ static int shape_read_fact(struct shape_reader *in, const struct shape_row *r, c
 	int code;
 
 	if (!json_is_object(j) || !value == !seen || (value && error))
-		return shape_refuse(in, "neither \"value\" nor a valid \"seen\"");
+		return shape_refuse(in, "requires \"value\" or a valid \"seen\"");
 	f->seen = SEEN_OK;
 	code = value ? shape_read_fact_value(in, r, value, f)
 		     : shape_read_seen(in, json_string_value(seen), error, f);
@@ -516,7 +516,8 @@ int result_shape_read(struct arena *a, const struct result_shape *r, const char 
 	json_auto_t *j = NULL;
 
 	if (len > SHAPE_BYTES_MAX)
-		return err_set(e, -EINVAL, "the result: larger than %d MiB", SHAPE_BYTES_MAX >> 20);
+		return err_set(e, -EINVAL, "the result is larger than %d MiB",
+			       SHAPE_BYTES_MAX >> 20);
 	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!j)
 		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);

@@ -138,7 +138,7 @@ void inject_end(struct injection *j, bool quiet)
 		return;
 	if (j->by == TRACER_NSYS) {
 		if (access(j->path, R_OK) != 0)
-			complain_text(0, "no trace: nsys left no %s", j->path);
+			complain_text(0, "no trace: nsys did not write %s", j->path);
 		else if (!quiet)
 			fprintf(stderr, "gputune: the trace of nsys is in %s\n", j->path);
 		return;

@@ -147,7 +147,7 @@ static const char *configure(struct kineto *k, struct asker *p, int type, char *
 	if (!(type & TYPE_ACTIVITIES) && !p->waits && !p->own) {
 		p->own = true;
 		look_write_none(&k->look, k->trace, (int)p->pid, -1,
-				"it already uses PyTorch's profiler");
+				"the process already uses PyTorch's profiler");
 	}
 	if (!(type & TYPE_ACTIVITIES) || p->waits || p->own || clock_mono_ms() < p->due_ms)
 		return "";

@@ -179,7 +179,7 @@ static const struct verb *find_verb(const char *name)
 	if (!e.hint[0] && (meant = verb_meant(&a, verbs, "", name, false)))
 		err_hint(&e, "did you mean \"gputune %s\"?", meant);
 	if (!e.hint[0])
-		err_hint(&e, "\"gputune help all\" lists them");
+		err_hint(&e, "\"gputune help all\" lists all verbs");
 	complain(EXIT_USAGE, &e);
 	return NULL;
 }

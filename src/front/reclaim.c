@@ -56,8 +56,7 @@ static int reclaim_refused(int code, struct err *e)
 		return code;
 	case -EINVAL:
 		err_set(e, code, "this kernel would also move program memory to swap");
-		err_hint(e, "Linux 6.9 can avoid that; or turn swap off during the release "
-			    "(swapoff -a)");
+		err_hint(e, "use Linux 6.9, or turn swap off during the release (swapoff -a)");
 		return code;
 	default:
 		return err_set(e, code, "%s: %s", RECLAIM, strerror(-code));
@@ -88,7 +87,7 @@ int reclaim_cache(struct host *h, struct reclaim *r, struct err *e)
 		if (code || r->after_kb < 0)
 			r->why = code == -EINTR ? "interrupted" : "failed partway";
 		else if (r->after_kb < r->want_kb && idle == IDLE_MAX)
-			r->why = "the kernel releases no more";
+			r->why = "the kernel releases no more memory";
 		else if (r->after_kb < r->want_kb && r->took_s > RECLAIM_LIMIT_S)
 			r->why = "the time limit was reached";
 	}

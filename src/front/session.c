@@ -354,7 +354,7 @@ static int print_list(struct run *r, const void *answer, int code)
 	TEXT_AUTO t = { 0 };
 
 	if (!verb_answer_csv(&t, r->verb, r->ask, answer))
-		return complain_text(EXIT_USAGE, "csv requires a list, and this result is not one");
+		return complain_text(EXIT_USAGE, "csv requires a list; this result is not a list");
 	fputs(t.s, r->out);
 	return code;
 }
@@ -498,8 +498,7 @@ int run_answer(struct run *r)
 		return code == ANSWERED_ELSEWHERE ? EXIT_CLEAN : -code;
 	if (all && r->print.format &&
 	    !words_have("term md html json csv", r->print.format, strlen(r->print.format)))
-		return complain_text(EXIT_USAGE,
-				     "format %s is for one machine; --ranks 1 answers for this one",
+		return complain_text(EXIT_USAGE, "format %s is for one machine; add --ranks 1",
 				     r->print.format);
 	if (all) {
 		r->verb = &fleet_verb;

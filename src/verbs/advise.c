@@ -167,8 +167,8 @@ static int advise_context(struct door *d, double all, struct infer_options *w)
 	if (w->prompt <= 0)
 		w->prompt = all;
 	else if (all < w->prompt)
-		return door_refuse(d, EXIT_USAGE,
-				   "--context %g is less than the prompt, which it includes", all);
+		return door_refuse(d, EXIT_USAGE, "--context %g includes the prompt, but is less",
+				   all);
 	else
 		w->depth = all - w->prompt;
 	return 0;

@@ -143,7 +143,7 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 		code = EXIT_BLIND;
 	if (code == EXIT_CLEAN && !p->plan.n && p->plan.n_advice && !anything_is_so(&p->findings)) {
 		code = EXIT_NOT_APPLIED;
-		err_set(&e, -EPERM, "nothing was changed: this needs work by hand");
+		err_set(&e, -EPERM, "nothing was changed: the change must be made by hand");
 	}
 	out->result = outcome_answer_of(d->arena, &out->report, &e);
 	out->plan = plan_answer_of(&p->plan);

@@ -101,7 +101,7 @@ static int seed_check(const char *text, struct err *e)
 
 static const struct ask_row pairs_ask_rows[] = {
 	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(pairs_ask, seconds) },
-	{ "min-effect", "smallest effect that counts; smaller ones are no difference",
+	{ "min-effect", "smallest effect that counts as a difference",
 	  ASK_SHARE(pairs_ask, min_effect, 0.0001, 1), .fallback = "1%" },
 	{ "time-limit", "time limit (default: 10m; 2h for many settings)",
 	  ASK_TIME(pairs_ask, budget_s) },

@@ -247,7 +247,7 @@ static void verb_boot_limit(const struct machine *m, struct verify_row *out)
 	out->state = good ? VERIFY_IN_FORCE : VERIFY_DIFFERS;
 	out->now = good ? "unlimited" : "limited";
 	out->sentence =
-		good ? NULL : "this process has the old limit; new sessions get the new one";
+		good ? NULL : "this process has the old limit; new sessions get the new limit";
 }
 
 static void verb_boot_knob(struct door *d, struct host *h, const struct machine *m,

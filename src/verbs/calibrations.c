@@ -306,7 +306,7 @@ static const char *calibration_changed(struct arena *a, const struct calibration
 				was = k->pairs[f].value;
 		if (!was || strcmp(was, at->pairs[i].value) != 0)
 			return strcmp(at->pairs[i].name, "machine") == 0
-				       ? "it was measured on another machine"
+				       ? "the fit is from another machine"
 				       : arena_printf(a, "%s was %s, now %s", at->pairs[i].name,
 						      was ? was : "missing", at->pairs[i].value);
 	}
@@ -411,8 +411,7 @@ static const char *calibration_use_one(struct door *d, const char *name,
 	if (kept->why_not || !used)
 		return arena_printf(d->arena, "%s; the calibration %s is not used: %s",
 				    fits->origin, kept->path,
-				    kept->why_not ? kept->why_not
-						  : "it was measured with other models");
+				    kept->why_not ? kept->why_not : "the fit is from other models");
 	return arena_printf(d->arena, "calibrated %s on %s (%s); otherwise %s", kept->time,
 			    kept->from, kept->path, fits->origin);
 }

@@ -134,8 +134,8 @@ static int from_posted(struct door *d, const struct capture_ask *ask, struct cap
 		return door_fail(d, EXIT_BLIND, &e);
 	}
 	if (listed && !p->n_functions)
-		door_warn(d, "lspci shows only some functions of a device; the device is left out, "
-			     "because its other functions would seem absent");
+		door_warn(d, "lspci shows only some functions of a device: that device is left "
+			     "out, because its other functions would seem absent");
 	store(d, ask, record, &code, out);
 	posted_close(p);
 	return code;

@@ -21,7 +21,7 @@ static const struct ask_row check_ask_rows[] = {
 	{ ASK_PART(check_ask, machine, machine_ask) },
 	{ ASK_PART(check_ask, since, earlier_ask) },
 	{ ASK_PART(check_ask, settings, profile_ask) },
-	{ "all", "also settings that pass or do not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
+	{ "all", "also show settings that pass or do not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
 	{ DEEP_ROW(check_ask) },
 	{ ASK_PART(check_ask, ranks, ranks_ask) },
 };

@@ -491,7 +491,7 @@ const struct verb data_verb = {
 		 "return to the previous data (back).",
 	.words = "update rows database feed signature offline",
 	.examples = EXAMPLES({ "data status", "how old the data is" },
-			     { "data update gputune-data.json", "newer ones from a file" }),
+			     { "data update gputune-data.json", "newer data from a file" }),
 	.subs = data_subs,
 	.usual = &data_status_verb,
 };

@@ -26,7 +26,7 @@ struct judged_ask {
 
 static const struct ask_row judged_ask_rows[] = {
 	MODEL_ROW(judged_ask, model),
-	{ "all", "also excluded causes", ASK_FLAG(judged_ask, all), .letter = 'a' },
+	{ "all", "also show excluded causes", ASK_FLAG(judged_ask, all), .letter = 'a' },
 };
 static const struct ask_shape judged_ask_shape = ASK_SHAPE(judged_ask, NULL, judged_ask_rows);
 

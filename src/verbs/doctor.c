@@ -570,7 +570,7 @@ static int no_diagnosis(struct doctoring *g, const char *name)
 	for (size_t i = 0; (id = diagnosis_proposal(i)); i++)
 		near_word_try(&near, id, id);
 	err_set(&e, -EINVAL, "unknown diagnosis \"%s\"", name);
-	err_hint_near(&e, near.word, "\"gputune doctor list\" lists them");
+	err_hint_near(&e, near.word, "\"gputune doctor list\" lists all diagnoses");
 	return door_fail(g->d, EXIT_USAGE, &e);
 }
 
@@ -746,7 +746,7 @@ static const struct ask_row doctor_ask_rows[] = {
 	  ASK_TEXTS(doctor_ask, symptoms), .argument = true, .proposal = diagnosis_proposal },
 	{ "only", "only these diagnoses: ids or prefixes, comma-separated", ASK_TEXT(doctor_ask, only),
 	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
-	{ "all", "also excluded or inapplicable causes, and diagnoses that match only weakly",
+	{ "all", "also show excluded or inapplicable causes, and diagnoses that match only weakly",
 	  ASK_FLAG(doctor_ask, all), .letter = 'a' },
 	{ "passive", "passive: run no tests", ASK_FLAG(doctor_ask, passive) },
 	{ "for", "time for each test: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },

@@ -118,7 +118,7 @@ static const char *host_meant(const char *word)
 
 static const struct ask_row machine_ask_rows[] = {
 	{ "host",
-	  "use a captured machine (folder or tar), or a posted bug report, instead of this one",
+	  "use a captured machine (folder or tar), or a posted bug report, instead of this machine",
 	  ASK_TEXT(machine_ask, capture), .letter = 'H', .arg = "CAPTURE", .files = true,
 	  .meant = host_meant },
 	{ "overlay", "with --host: write changes to this folder instead of the capture",

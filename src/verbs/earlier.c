@@ -90,7 +90,7 @@ static int compare_readings(const char *path, const struct machine *now, const s
 		return -EINVAL;
 	}
 	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "the earlier reading is not older than this one");
+		return bad(e, path, "the earlier reading is not older than the new reading");
 	return 0;
 }
 

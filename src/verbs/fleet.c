@@ -29,7 +29,7 @@ static const struct ask_row fleet_ask_rows[] = {
 	{ "golden", "result or capture of the machine to compare all others with",
 	  ASK_TEXT(fleet_ask, golden), .arg = "FILE", .files = true },
 	{ "values", "also compare values that pass", ASK_FLAG(fleet_ask, values) },
-	{ "all", "also differences between platforms", ASK_FLAG(fleet_ask, all) },
+	{ "all", "also show differences between platforms", ASK_FLAG(fleet_ask, all) },
 };
 
 struct gather {

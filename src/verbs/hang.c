@@ -160,7 +160,7 @@ const struct verb diagnose_hang_verb = {
 	.about = "Reads Python stacks and system calls of a process and its children, without "
 		 "stopping them, and dumps of PyTorch's flight recorder. Names the rank that the "
 		 "others wait for, its line of code, the collective, and the kind of hang.",
-	.exits = "0: it makes progress; 1: a cause was found; 5: undecided",
+	.exits = "0: the job makes progress; 1: a cause was found; 5: undecided",
 	.examples = EXAMPLES(
 		{ "diagnose hang 4242", "the job that this process started" },
 		{ "diagnose hang nccl_trace_rank_0 nccl_trace_rank_1", "dumps of two ranks" }),

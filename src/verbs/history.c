@@ -58,9 +58,9 @@ const struct verb history_verb = {
 	.summary = "who changed what, when and why",
 	.about = "Lists all transactions, newest first, or one with every change in it.",
 	.words = "log transactions",
-	.examples =
-		EXAMPLES({ "history", "all transactions" }, { "history 1", "one with its changes" },
-			 { "history --format json", "for scripts" }),
+	.examples = EXAMPLES({ "history", "all transactions" },
+			     { "history 1", "one transaction with its changes" },
+			     { "history --format json", "for scripts" }),
 	.ask = ASK_OF(history_ask, NULL, history_ask_rows),
 	.answer = history_answer_any,
 	.result = &history_result,

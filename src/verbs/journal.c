@@ -209,7 +209,7 @@ static const struct verb compact_verb = {
 	.about = "Moves finished transactions to the history. This also happens automatically when "
 		 "the journal grows long.",
 	.examples = EXAMPLES({ "journal compact --dry-run", "preview first" },
-			     { "sudo journal compact", "do it now" }),
+			     { "sudo journal compact", "compact the journal now" }),
 	.ask = ASK_OF(journal_ask, NULL, compact_ask_rows),
 	.answer = compact_answer_any,
 	.result = &journal_result,

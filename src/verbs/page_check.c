@@ -400,8 +400,8 @@ static void check_page_figures(struct doc *d, const struct setting *s)
 /* What the driver's error numbers mean, for the row that judges them. */
 static void check_page_numbers(struct doc *d, const struct setting *s)
 {
-	static const char *const kinds[] = { "program", "fault if recent",
-					     "fault until a reboot; with --since, only if new" };
+	static const char *const kinds[] = { "program", "fault only if recent",
+					     "fault until a reboot; with --since only if new" };
 	struct node *t;
 
 	if (strcmp(s->id, "gpu.xid") != 0)
@@ -435,7 +435,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 	node_pair(d, n, "Written",
 		  cell(s->written	      ? s->written
 		       : s->knob != KNOB_NONE ? knob_how_write(a, s->knob, s->name)
-					      : "not set by gputune: it is only a check"));
+					      : "gputune only checks it"));
 	if (s->knob != KNOB_NONE)
 		node_pair(d, n, "Kept", cell(persist_keeps(a, s)));
 	node_pair(d, n, "Undone",

@@ -89,7 +89,7 @@ const struct verb plan_verb = {
 	.examples = EXAMPLES({ "plan", "what apply would change" },
 			     { "plan memory --verbose", "a group, with reasons" },
 			     { "plan --profile inference -o plan.json",
-			       "save a plan, to apply exactly these changes" },
+			       "save a plan, to apply exactly its changes" },
 			     { "plan --format shell", "print the plan as a commented script" }),
 	.ask = ASK_OF(plan_ask, NULL, plan_ask_rows),
 	.answer = plan_answer_any,

@@ -108,8 +108,8 @@ static int serving_answer(struct door *d, const struct serving_ask *ask, struct 
 
 		if (str_starts(word, "https://"))
 			code = door_refuse(d, EXIT_USAGE,
-					   "%s: TLS is not supported; save it with curl and give "
-					   "the file",
+					   "%s: TLS is not supported; save the page with curl and "
+					   "give the file",
 					   word);
 		else
 			code = str_starts(word, "http://") ? from_url(d, ask, word, &texts)

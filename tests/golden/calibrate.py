@@ -101,7 +101,7 @@ def found_again(tmp):
     expect("or not", "calibrated 20" not in without["calibration"], without["calibration"])
     expect("for what it has seen", not g["every_model"] and g["models"] == ["Qwen3-8B"] and "only for Qwen3-8B" in g["reason"], g["reason"])
     another = follows("another model", 0, *ask[:3], "Llama-3.1-8B", *ask[4:])
-    expect("is predicted as before", "is not used: it was measured with other models" in another["calibration"], another["calibration"])
+    expect("is predicted as before", "is not used: the fit is from other models" in another["calibration"], another["calibration"])
     other = follows("two machines are another place", 0, *ask[:7], "2x dgx-spark", *ask[8:])
     expect("its calibration is not taken", "calibrated 20" not in other["calibration"], other["calibration"])
     shown = follows("what is kept", 0, "calibrate", "--on", "dgx-spark", "--state", state)

@@ -208,7 +208,7 @@ def page_cache():
     expect("nobody to ask", code == 2 and "--yes" in err, (code, err))
     code, out, err = run("--free", 2048, *over, "--dry-run", "--guard", "--", "echo", "started")
     expect("a dry run names the danger, and starts nothing", code == 0 and not out and "Release 1024 of 4096 MiB of page cache, within 60 s" in err
-           and "It cannot be undone" in err, (code, out, err))
+           and "There is no undo" in err, (code, out, err))
     code, out, err = run("--free", 2048, *over, "--yes", "--guard", "--", "echo", "started")
     expect("no such kernel: not started", code == 125 and not out and "/sys/fs/cgroup/memory.reclaim does not exist" in err and "drop_caches" in err, (code, err))
     (m / "root/sys/fs/cgroup/memory.reclaim").write_text("")

@@ -224,7 +224,7 @@ def recorders(base):
                        ("long", b"\x80\x02X\xff\xff\xff\x7f")):
         (base / "bad").write_bytes(data)
         code, _, err = hang(base / "bad")
-        expect(f"refused: {name}", code == 2 and "bad: not a flight recorder's dump" in err and not (base / "ran").exists(), (code, err))
+        expect(f"refused: {name}", code == 2 and "a flight recorder's dump" in err and not (base / "ran").exists(), (code, err))
 
 
 def libraries(base):

@@ -128,7 +128,7 @@ def demo(user, home):
     says("and the change", ["undo", "--yes", *on], 0, "1 restored", **user)
     hgx = ["--host", str(common.built / "machines/hgx-h100.tar"), "--overlay", str(home / "hgx")]
     says("the reasons of a refusal are this machine's", ["apply", "--only", "pcie.acs", "--yes", *hgx], 3, f'"gputune plan {" ".join(hgx)}" shows the reasons', **user)
-    says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 3, "To do by hand", "nothing was changed: this needs work by hand", **user)
+    says("what a person has to do is not called done", ["apply", "pcie.link", "--yes", *hgx], 3, "To do by hand", "nothing was changed: the change must be made by hand", **user)
     says("a daemon sets it at boot", ["apply", "cpu.governor", "--yes", *hgx], 0, "cpu.governor is not kept after a reboot while this sets another value: tuned.service", **user)
     says("and wins", ["persist", "install", "--yes", *hgx], 1, "Not kept: cpu.governor.", **user)
     says("a dry run restores nothing", ["undo", "1", "--dry-run", *hgx], 0, "would restore  cpu.governor", **user)

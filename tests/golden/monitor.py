@@ -267,7 +267,7 @@ looks = [json.loads(x) for x in (tmp / "k.rec.trace").read_text().splitlines()]
 expect("PyTorch's own profiler: a look, a process that profiles itself is left alone, the exit code is the job's",
        p.returncode == 3 and len(looks) == 2 and looks[0]["ns"] == 300000 and looks[0]["pageable_ns"] == 10000 and looks[1]["pid"] == 77 and
        looks[0]["devices"][0]["any_ns"] == 65000 and looks[0]["names"][0] == ["gemm", 50000, 1] and "none" in looks[1] and
-       "not traced: it already uses PyTorch's profiler" in p.stderr, (p, looks))
+       "not traced: the process already uses PyTorch's profiler" in p.stderr, (p, looks))
 p = run("record", "--trace", "--tracer", "pytorch", "-o", "n.rec", "--", "sh", "-c", "ls -d $KINETO_IPC_SOCKET_DIR")
 expect("without PyTorch it is said, and the folder goes", p.returncode == 0 and "no trace: no PyTorch process" in p.stderr and
        not os.path.exists(p.stdout.strip()), p)
@@ -291,7 +291,7 @@ p = run("record", "--trace", "--tracer", "nsys", "-o", "y.rec", "--", "sh", "-c"
 expect("nsys runs the job, whose exit code stays, and what it saw is named",
        p.returncode == 5 and (tmp / "y-nsys.sqlite").exists() and "y-nsys.sqlite" in p.stderr, p)
 p = run("record", "--trace", "--tracer", "nsys", "-o", "z.rec", "--", "no-export", "sh", "-c", "exit 6", env=at)
-expect("an export that is missing is said", p.returncode == 6 and "nsys left no z-nsys.sqlite" in p.stderr, p)
+expect("an export that is missing is said", p.returncode == 6 and "nsys did not write z-nsys.sqlite" in p.stderr, p)
 p = run("record", "--trace", "--tracer", "nsys", "-o", "x.rec", "--", "/bin/sh", "-c", "exit 7", env=os.environ | {"PATH": str(tmp / "none")})
 expect("without nsys the job runs as it is", p.returncode == 7 and "nsys is not on the PATH" in p.stderr, p)
 p = run("record", "-o", "alone.rec", "--interval", "100ms", "--for", "400ms")

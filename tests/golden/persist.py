@@ -441,7 +441,7 @@ def taken_out(capture, folder):
     expect(f"{name}: a dry run of undo names what would stay", code == 0 and "still set at the next boot: boot.init-on-alloc;" in err, (code, err))
     code, out, err = m.run("undo", "--only", "pcie.iommu", "--yes")
     expect(f"{name}: so does undo", code == 0 and "still set at the next boot: boot.init-on-alloc;" in err, (code, err))
-    at_boot(1, None, "the file does not set it any more")
+    at_boot(1, None, "the file no longer sets the value")
     code, out, err = m.run("undo", "--yes")
     expect(f"{name}: undo says that files stay", code == 0 and "files of persist install stay and set nothing; " in err and "persist remove" in err
            and not m.path(drop_in).exists(), (code, err))

@@ -139,7 +139,7 @@ static void refused(void **state)
 		{ "time", "\"2026-02-31T00:00:00Z\"", "2026-02-31" },
 		{ "exit_code", "\"0\"", "exit_code" },
 		{ "host", "[]", "host" },
-		{ "host.nodename", "\"other\"", "made for \"other\"" },
+		{ "host.nodename", "\"other\"", "the plan is for \"other\"" },
 		{ "summary", "{}", "summary" },
 		{ "summary.now", "\"many\"", "now" },
 		{ "changes", "{}", "changes" },

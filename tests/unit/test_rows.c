@@ -111,7 +111,7 @@ static void test_refused(void **state)
 		const char *text, *says;
 	} cases[] = {
 		{ "x", "t:1: row \"x\": color is missing" },
-		{ "\n\nx color=red\n\nx color=red", "t:5: row \"x\": duplicate name" },
+		{ "\n\nx color=red\n\nx color=red", "t:5: row \"x\": an earlier row" },
 		{ "x color=red colour=red", "t:1: row \"x\": unknown key \"colour\"" },
 		{ "x color=red color=red", "t:1: row \"x\": color is given more than once" },
 		{ "x color=blue", "color=blue: expected one of red, green" },

@@ -140,13 +140,13 @@ static void refused(void **state)
 		const char *json, *says;
 	} rows[] = {
 		{ "[]", "the result: not an object" },
-		{ "{\"nodename\": \"x\"}", "nodename: neither \"value\" nor" },
+		{ "{\"nodename\": \"x\"}", "nodename: requires \"value\" or" },
 		{ "{\"nodename\": {\"value\": 1}}", "nodename: not a string" },
 		{ "{\"nodename\": {\"value\": \"x\", \"seen\": \"denied\"}}",
-		  "nodename: neither \"value\" nor" },
+		  "nodename: requires \"value\" or" },
 		{ "{\"nodename\": {\"value\": \"x\", \"error\": \"EIO\"}}",
-		  "nodename: neither \"value\" nor" },
-		{ "{\"nodename\": {\"from\": \"x\"}}", "nodename: neither \"value\" nor" },
+		  "nodename: requires \"value\" or" },
+		{ "{\"nodename\": {\"from\": \"x\"}}", "nodename: requires \"value\" or" },
 		{ "{\"nodename\": {\"seen\": \"ok\"}}", "nodename: invalid \"seen\"" },
 		{ "{\"nodename\": {\"seen\": \"unasked\"}}", "nodename: invalid \"seen\"" },
 		{ "{\"nodename\": {\"seen\": 1}}", "nodename: invalid \"seen\"" },

@@ -142,9 +142,9 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 		json_object_set_new(p, "target",
 				    json_pack("{s:s, s:s}", "type", "string", "description",
 					      how->reach.n || how->captures
-						      ? "this (default), demo:NAME, a capture or a "
-							"node of this server"
-						      : "this (default) or demo:NAME"));
+						      ? "\"this\" machine (default), demo:NAME, a "
+							"capture or a node of this server"
+						      : "\"this\" machine (default) or demo:NAME"));
 	json_array_foreach(kinds, i, kind)
 		add_keys(t, mcp_tool_verb(&a, t, json_string_value(kind)), p);
 	if (kinds) {

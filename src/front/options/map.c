@@ -14,7 +14,7 @@ static const struct {
 	enum verb_effect effect;
 	const char *cost;
 } effects[] = {
-	{ "doctor", EFFECT_OF_WRITE, "to 2 min; --passive: 1 s; only --fix writes" },
+	{ "doctor", EFFECT_OF_WRITE, "up to 2 min; --passive: 1 s; only --fix writes" },
 	{ "monitor", EFFECT_OF_LOOK, "until ended" },
 	{ "top", EFFECT_OF_LOOK, "until ended" },
 	{ "record", EFFECT_OF_LOOK, "until ended" },
@@ -30,7 +30,7 @@ static const struct {
 	{ "journal", EFFECT_OF_WRITE, "1 s" },
 	{ "bench", EFFECT_OF_LOAD, "10 s a case" },
 	{ "prove", EFFECT_OF_WRITE, "minutes" },
-	{ "run", EFFECT_OF_WRITE, "as the command; --free drops page cache" },
+	{ "run", EFFECT_OF_WRITE, "as long as the command; --free drops page cache" },
 	{ "tune", EFFECT_OF_WRITE, "to 2 h" },
 	{ "qualify", EFFECT_OF_LOAD, "minutes; --no-bench: 1 s" },
 	{ "kubernetes", EFFECT_OF_WRITE, "until ended; taints the node" },

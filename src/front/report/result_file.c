@@ -567,7 +567,7 @@ static void result_file_table_one(struct doc *d, const struct result_file_table 
 	if (f.beyond)
 		doc_text(d, "%zu more rows are left out.", f.beyond);
 	if (f.dropped)
-		doc_text(d, "%s: %zu more that need no action.", t->title, f.dropped);
+		doc_text(d, "%s: %zu more rows need no action.", t->title, f.dropped);
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */

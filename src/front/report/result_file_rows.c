@@ -140,7 +140,7 @@ const struct result_file_kind result_file_kinds[] = {
 	  .curve = { "scale", "Throughput over GPUs, predicted", "gpus", "tokens_per_s", "GPUs", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "advise", .verb = "advise", .part = "predictions",
-	  .says = "The figures are predicted; those of settings are measured.",
+	  .says = "The figures are predicted; effects of settings are measured.",
 	  .pairs = "asked.model|asked.machine|asked.engine|asked.weights|asked.goal|now.ttft_ms=Now: TTFT|"
 	    "now.tpot_ms=Now: TPOT|now.throughput_tok_s=Now: throughput|limit|tried|calibration",
 	  GIVEN_TABLES(advise_tables), GIVEN_RATIOS(advise_ratios), .texts = { "notes" } },

@@ -254,8 +254,8 @@ static int verb_fenced_code_of(struct fenced_run *f)
 		return complain_text(
 			EXIT_BLIND,
 			sig == SIGSYS && !f->broken
-				? "reading was stopped: it made a system call that reading never "
-				  "requires; do not trust the values read"
+				? "reading was stopped: the reading process made a system call "
+				  "that reading never needs; do not trust its values"
 				: "reading was ended by signal %d; its values are discarded",
 			sig);
 	}

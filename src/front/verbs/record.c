@@ -38,7 +38,7 @@ static const struct ask_row record_ask_rows[] = {
 	  ASK_CHOICE(record_ask, tracer, tracers), .fallback = "cupti" },
 	{ "stacks",
 	  "sample stacks of COMMAND's Python processes 20 times a second into PATH.stacks, as "
-	  "--trace does. The default is a slower rate, which costs 1 % of a CPU",
+	  "--trace does. The default rate is slower and costs 1 % of a CPU",
 	  ASK_FLAG(record_ask, stacks) },
 	{ "no-stacks", "sample no stacks", ASK_FLAG(record_ask, no_stacks) },
 	{ "for", "stop after this time: 10s, 2m (with a COMMAND: when it ends)",
@@ -234,7 +234,7 @@ static int verb_record(struct run *r)
 		return complain_text(EXIT_USAGE, "--for cannot be used with a command: recording "
 						 "ends when the command ends");
 	if ((ask->trace || ask->stacks) && !ask->command.n)
-		return complain_text(EXIT_USAGE, "%s traces a COMMAND, and none is given",
+		return complain_text(EXIT_USAGE, "%s traces a COMMAND: give one after --",
 				     ask->trace ? "--trace" : "--stacks");
 	s.trace = ask->trace;
 	s.often = ask->stacks || ask->trace;

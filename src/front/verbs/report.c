@@ -307,7 +307,7 @@ static void findings_part(struct reporting *g)
 						  f->count[VERDICT_FAIL], f->score));
 	p->open = g->alone;
 	if (!g->h)
-		p->unseen = "facts do not contain settings; a capture (\"gputune capture\") does";
+		p->unseen = "facts do not contain settings; use a capture (\"gputune capture\")";
 	g->code = f->count[VERDICT_FAIL]      ? EXIT_FINDINGS
 		  : f->count[VERDICT_UNKNOWN] ? EXIT_BLIND
 					      : EXIT_CLEAN;

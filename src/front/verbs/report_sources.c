@@ -153,8 +153,8 @@ static int report_named_place(struct run *r, struct report_result_file *g)
 	for (size_t i = 0; i < g->n_told && g->n > 1; i++)
 		if (!result_file_node(g->told[i].j))
 			return complain_text(EXIT_USAGE,
-					     "%s does not name its machine: it requires a report "
-					     "of one machine, not %zu",
+					     "%s does not name its machine: give it in a report of "
+					     "one machine, not of %zu",
 					     g->told[i].path, g->n);
 	return 0;
 }

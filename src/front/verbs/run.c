@@ -43,7 +43,7 @@ static const struct ask_row run_ask_rows[] = {
 	  "undone",
 	  ASK_COUNT(run_ask, free_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "least",
-	  "stop the command if less than this is available (default: the minimum that check "
+	  "stop the command if less memory than this is available (default: the minimum that check "
 	  "requires, or 5 % where the GPU shares memory)",
 	  ASK_COUNT(run_ask, least_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "most",
@@ -329,7 +329,7 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 /* --- page cache ------------------------------------------------------------------------------- */
 
 static const char danger[] = "every program must reread its cached data from disk, which takes "
-			     "long for large models; unwritten data stays. It cannot be undone";
+			     "long for large models; unwritten data stays. There is no undo";
 
 /* It holds no value that could be put back, so it is in no journal of ours; the system's log has
  * it. */
@@ -367,7 +367,7 @@ static int release(struct run *r, struct host *h, const struct machine *m)
 	if (could < x.want_kb - free)
 		return complain_text(EXIT_NOT_APPLIED,
 				     "%lld MiB are free, and %lld MiB of page cache can be "
-				     "released: %lld MiB exceeds both. Nothing was released",
+				     "released: too little for %lld MiB. Nothing was released",
 				     free / 1024, could / 1024, ask->free_mib);
 	question = arena_printf(&r->arena,
 				"Release %lld of %lld MiB of page cache, within %d s? Danger: %s.",
@@ -434,11 +434,11 @@ const struct verb run_verb = {
 	.about = "Runs COMMAND in its own control group and checks available memory four times a "
 		 "second. Below the limit it sends SIGTERM, and after --grace SIGKILL. The kernel "
 		 "enforces --most. --free first releases page cache and requires root.",
-	.exits = "the command's; 124: it was stopped; 125: not started because memory is short",
+	.exits = "that of the command; 124: it was stopped; 125: not started, as memory is short",
 	.words = "exec oom launch start",
 	.examples = EXAMPLES(
 		{ "run --guard -- python3 serve.py",
-		  "stop it before the machine runs out of memory" },
+		  "stop the job before the machine runs out of memory" },
 		{ "run --guard --least 16384 -- torchrun train.py", "keep 16 GiB available" },
 		{ "sudo run --free 98304 --guard -- vllm serve MODEL",
 		  "release page cache first, until 96 GiB are free" }),

@@ -358,8 +358,8 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 	double begin_s = clock_mono_s();
 	int code;
 
-	apply_report(r, "making the changes on all nodes; each undoes them automatically unless it "
-			"is confirmed");
+	apply_report(r, "making the changes on all nodes; a node that is not confirmed undoes its "
+			"changes automatically");
 	code = set_all(r, w, p);
 	if (code == 0 && !p->failure) {
 		apply_report(r, "checking both ends of every path");

@@ -133,7 +133,7 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 	}
 	cluster_judge_wrong(
 		a, c, cage, CLUSTER_FAULT,
-		arena_printf(a, "%zu cables join %s and %s, while others have none: %s", n,
+		arena_printf(a, "%zu cables join %s and %s, while other nodes have none: %s", n,
 			     c->nodes[x].name, c->nodes[y].name, c->topology_why),
 		arena_printf(a, "move one end of the cable in %s to a node without a cable",
 			     cluster_cage_text(a, c, cage)));

@@ -91,8 +91,8 @@ static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_
 		return;
 	cluster_find(a, c, "no-cable-no-pci", n->name, "",
 		     seen_ok(&n->hotplug.f)
-			     ? "no PCI function of vendor 15b3; the scripts that remove the "
-			       "adapter from PCI while no cable is plugged in are installed"
+			     ? "no PCI function of vendor 15b3; scripts are installed that remove "
+			       "the adapter from PCI while no cable is plugged in"
 			     : "no function of vendor 15b3 on PCI",
 		     "%s has no ConnectX-7 on PCI: neither port has a cable with a powered machine "
 		     "at the other end.",
@@ -118,7 +118,7 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 	if (!data || up || !fact_or(&n->adapters, 0))
 		return;
 	cluster_find(a, c, "no-carrier", n->name, "",
-		     arena_printf(a, "%zu ports, none with carrier", data),
+		     arena_printf(a, "none of %zu ports has carrier", data),
 		     "No port of %s's network adapter has a link.", n->name);
 }
 
@@ -196,7 +196,7 @@ static const struct version versions[] = {
 	  "install one version everywhere: ranks of different versions may hang or refuse",
 	  offsetof(struct cluster_node, nccl) },
 	{ "the settings in /etc/nccl.conf", CLUSTER_WARNING,
-	  "make the file the same on all nodes, but for names of devices: ranks that differ in a "
+	  "make the file the same on all nodes, except for device names: ranks that differ in a "
 	  "protocol or in queue pairs hang",
 	  offsetof(struct cluster_node, nccl_conf) },
 	{ "the version of the GPU driver", CLUSTER_WARNING,
@@ -283,8 +283,8 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 	}
 	if (equal && cluster_fails(c, first.node, "nic.mtu", cluster_end_port(c, first)->name))
 		cluster_find_at(a, c, "mtu-small", first,
-				"with an MTU of 1500, RDMA uses packets of 1024 bytes; from 4192, "
-				"of 4096 bytes. TCP uses the full MTU",
+				"with an MTU of 1500, RDMA sends packets of 1024 bytes; with 4192 "
+				"or more, packets of 4096 bytes. TCP uses the full MTU",
 				"All ends of the path of %s have an MTU of %lld bytes.",
 				cluster_end_text(a, c, first), mine);
 }
@@ -528,7 +528,7 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 		    cluster_prefix_link_local(&prefix) || gid_of(p, &prefix))
 			continue;
 		cluster_find_at(a, c, "gid-missing", e,
-				arena_printf(a, "%zu GIDs of %s, none for this address",
+				arena_printf(a, "none of the %zu GIDs of %s is for this address",
 					     p->rdma.gids.n, fact_text(&p->rdma_device, "?")),
 				"%s %s has no RoCE v2 GID for %s.", c->nodes[e.node].name, p->name,
 				x->name);

@@ -39,11 +39,11 @@ const struct cluster_code cluster_codes[] = {
 	  "that does not answer, or a switch in another VLAN", BETWEEN_PORTS },
 	{ "one-way", CLUSTER_WARNING, "replace the cable; on a switch, check the filters of its port", BETWEEN_PORTS },
 	{ "second-cable", CLUSTER_NOTE, "no action needed: the second cable brings no benefit", BETWEEN_PORTS },
-	{ "half-speed-twin-unused", CLUSTER_FAULT, "give it an address in a separate subnet, and let NCCL use both "
-	  "RDMA devices", OF_PORTS("nic.twins rdma.state") },
-	{ "mtu-mismatch", CLUSTER_FAULT, "set 9000 at both ends, in the tool that configures them (gputune cluster "
-	  "plan)", BETWEEN_PORTS },
-	{ "mtu-small", CLUSTER_NOTE, "set 9000 at both ends (gputune cluster plan)", OF_PORTS("nic.mtu") },
+	{ "half-speed-twin-unused", CLUSTER_FAULT, "give the interface an address in a separate "
+	  "subnet, and let NCCL use both RDMA devices", OF_PORTS("nic.twins rdma.state") },
+	{ "mtu-mismatch", CLUSTER_FAULT, "set the MTU to 9000 at both ends, in the tool that "
+	  "configures them (gputune cluster plan)", BETWEEN_PORTS },
+	{ "mtu-small", CLUSTER_NOTE, "set the MTU to 9000 at both ends (gputune cluster plan)", OF_PORTS("nic.mtu") },
 	{ "speed-below", CLUSTER_WARNING, "use an approved cable; on a switch port, force 200G-baseCR4, since "
 	  "autonegotiation may end at 100G", OF_PORTS("nic.speed") },
 	{ "pcie-narrow", CLUSTER_WARNING, "check its slot, reseat it, check the slot's setting in the firmware; on a "
@@ -53,8 +53,8 @@ const struct cluster_code cluster_codes[] = {
 	  "the kernel log", OF_PORTS("rdma.state") },
 	{ "rdma-missing", CLUSTER_FAULT, "load the adapter's RDMA module (mlx5_ib; rdma link show lists the devices)",
 	  BETWEEN_PORTS },
-	{ "roce-uneven", CLUSTER_WARNING, "use the same on every node and switch port (gputune explain nic.pfc, "
-	  "nic.trust)", BETWEEN_PORTS },
+	{ "roce-uneven", CLUSTER_WARNING, "use the same value on every node and switch port "
+	  "(gputune explain nic.pfc, nic.trust)", BETWEEN_PORTS },
 	{ "link-layer", CLUSTER_FAULT, "set LINK_TYPE to Ethernet (mlxconfig) and reboot",
 	  OF_PORTS("rdma.link-layer") },
 	{ "same-subnet-twins", CLUSTER_FAULT, PLAN, OF_PORTS("nic.subnets") },

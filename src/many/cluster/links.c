@@ -453,7 +453,7 @@ static enum cluster_topology of_cables(struct arena *a, const struct cabling *s,
 		*why = arena_printf(a,
 				    "A ring of four without a switch is not supported: %s share no "
 				    "cable, so NCCL's trees over all nodes fail. NVIDIA's set-up "
-				    "refuses it too. Use a 200 Gb/s switch, or three nodes.",
+				    "refuses a ring too. Use a 200 Gb/s switch, or three nodes.",
 				    gaps(a, s));
 		return CLUSTER_RING_FOUR;
 	}
@@ -511,7 +511,7 @@ void cluster_make_topology(struct arena *a, struct cluster *c)
 				  "port with RDMA or 25 Gb/s does.";
 	} else {
 		c->topology_why = arena_printf(
-			a, "%s No port has RDMA or 25 Gb/s: these may be for management.",
+			a, "%s No port has RDMA or 25 Gb/s: these ports may be for management.",
 			c->topology_why);
 	}
 }

@@ -200,8 +200,8 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 			 p->limit_s);
 	else
 		doc_text(d,
-			 "Some nodes have the change and some do not: \"gputune cluster undo%s\" "
-			 "undoes it on those that do.",
+			 "Only some nodes have the change: \"gputune cluster undo%s\" undoes it "
+			 "there.",
 			 v->which);
 	return d;
 }

@@ -374,15 +374,15 @@ static const struct {
 } trouble_kinds[] = {
 	[SLOW_LINKS] = { "slow-links", true, "connect the data ports, or use these ports with --topology" },
 	[SLOW_LINKS_MEANT] = { "slow-links", false, "connect the data ports" },
-	[UNSUPPORTED_RING] = { "unsupported", true, "connect the four to a switch, or make a ring of three" },
+	[UNSUPPORTED_RING] = { "unsupported", true, "connect the four nodes to a switch, or three of them in a ring" },
 	[UNSUPPORTED] = { "unsupported", true, "see the findings of \"gputune cluster discover\"" },
 	[WRONG_TOPOLOGY] = { "wrong-topology", true, "change the cables, or use --topology auto" },
 	[CLOCK_SKEW] = { "clock-skew", false, "synchronize the clocks with chrony or systemd-timesyncd" },
 	[SHARED_KEY] = { "shared-key", false,
-			 "create a new key on each (ssh-keygen -t ed25519) and remove the shared one" },
+			 "create a new key on each machine (ssh-keygen -t ed25519) and remove the shared key" },
 	[NO_ANSWER] = { "no-answer", true, "ssh must log in without a prompt (ssh -o BatchMode=yes), and gputune "
 			"must be installed there" },
-	[OTHER_VERSION] = { "version", true, "install the same version on all" },
+	[OTHER_VERSION] = { "version", true, "install the same version on all nodes" },
 	[NOT_ROOT] = { "not-root", true, "log in as root (root@NODE), or give a command that becomes root: "
 		       "--node-command 'sudo -n gputune cluster node'" },
 	[OTHER_USER] = { "other-user", false, "launchers (mpirun, torchrun, Ray) expect one user on all nodes" },
@@ -391,8 +391,8 @@ static const struct {
 	[ADDRESS_BESIDES] = { "address-besides", false,
 			      "remove the address where it is configured, unless you need it" },
 	[SMALL_MTU] = { "small-mtu", false, "no action needed; RDMA then sends smaller packets" },
-	[INFINIBAND] = { "infiniband", false, "set it to Ethernet with mlxconfig; that requires a reboot and then a "
-			 "new plan" },
+	[INFINIBAND] = { "infiniband", false,
+			 "set the link layer to Ethernet with mlxconfig, reboot, then make a new plan" },
 	[NO_NETWORK] = { "no-network", true, "give a larger range with --subnets" },
 };
 /* clang-format on */
@@ -446,7 +446,7 @@ static void judge_topology(struct arena *a, const struct wiring_target *wish, st
 			"requested this topology");
 	else if (!data && c->n_wires)
 		trouble(a, w, SLOW_LINKS, "", "",
-			"no port of these links has RDMA or 25 Gb/s: they may be for management");
+			"the links have no port with RDMA or 25 Gb/s and may be for management");
 }
 
 /* The same key on two nodes is one private key that was copied. */

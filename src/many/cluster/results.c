@@ -70,7 +70,7 @@ static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refus
 	{ "refusals", NULL, SHAPE_LIST(type, m refusals, m n_refusals, setup_refusal) },                    \
 	{ "notes", NULL, SHAPE_TEXT_LIST(type, m notes, m n_notes) },                                       \
 	{ "owners", "Owners of the ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
-	{ "commands", "Programs that the node then runs.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
+	{ "commands", "Programs that the node runs after the change.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
 
 static const struct shape_row setup_answer_rows[] = {
 	SETUP_ANSWER_ROWS(setup_answer, ),
@@ -107,7 +107,7 @@ static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
 static const struct shape_row wiring_path_rows[] = {
 	{ "subnet", NULL, SHAPE_TEXT(wiring_path, subnet) },
 	{ "way", NULL, SHAPE_CHOICE_BY(wiring_path, way, cluster_way_name, CLUSTER_WAYS) },
-	{ "kept", "true: it exists now, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
+	{ "kept", "true: the path exists now, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
 	{ "mtu_bytes", NULL, SHAPE_COUNT(wiring_path, mtu) },
 	{ "speed_mbps", NULL, SHAPE_COUNT(wiring_path, speed_mbps), .unknown = SHAPE_ZERO },
 	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) },
@@ -155,7 +155,7 @@ static const struct shape_row plan_node_rows[] = {
 	{ "version", "Version of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
 	{ "clock_skew_ms", "The node's clock minus this machine's.", SHAPE_REAL(wiring_node, skew_ms), BEFORE,
 	  .unknown = SHAPE_NULL },
-	{ "clock_skew_by_ms", "Uncertainty of that difference.",
+	{ "clock_skew_by_ms", "Uncertainty of clock_skew_ms.",
 	  SHAPE_REAL(wiring_node, skew_by_ms), BEFORE, .unknown = SHAPE_NULL },
 	{ "host_keys", "Number of keys of its ssh server.", SHAPE_COUNT(wiring_node, n_host_keys), BEFORE },
 	{ "state", "null: not read.",
@@ -175,7 +175,7 @@ static const struct shape_row cluster_plan_rows[] = {
 	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES), OF_CLUSTER },
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), OF_CLUSTER },
 	{ "supported", "true: gputune can plan for this topology.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
-	{ "applied", "true: it was applied, or an attempt was made.", SHAPE_FLAG(cluster_plan_view, applied) },
+	{ "applied", "true: the plan was applied, or an attempt was made.", SHAPE_FLAG(cluster_plan_view, applied) },
 	{ "paths", "Subnets.", SHAPE_LIST(wiring, paths, n_paths, wiring_path), OF_WIRING },
 	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, plan_node_shape), OF_APPLY },
 	{ "troubles", NULL, SHAPE_LIST(wiring, troubles, n_troubles, wiring_trouble), OF_WIRING },

@@ -19,7 +19,7 @@ enum { MTU_LEAST = 576, MTU_MOST = 65536 };
 	{ .id = "cluster." name, .title = text, .risk = RISK_##how_risky, .effect = EFFECT_##when }
 static const struct setting for_address = SETTING("address", "Addresses of links between machines", SERVICE, NOW),
 	for_mtu = SETTING("mtu", "MTU of links between machines", SERVICE, NOW),
-	for_files = SETTING("files", "Files that restore them at boot", SERVICE, NOW),
+	for_files = SETTING("files", "Files that restore addresses and MTU at boot", SERVICE, NOW),
 	for_names = SETTING("names", "Host names and host keys", LOW, NOW),
 	for_type = SETTING("link-type", "Link layer of adapters", SERVICE, REBOOT);
 /* clang-format on */
@@ -316,8 +316,8 @@ static void add_types(struct making *g)
 		if (setup_change(g, &g->s->keep, &for_type, t->pci, &k, ETHERNET))
 			setup_note(g->a, g->s,
 				   arena_printf(g->a,
-						"%s of %s: the adapter applies it at the next "
-						"boot. Make a new plan after that.",
+						"%s of %s: the adapter applies the change at the "
+						"next boot. Make a new plan after that boot.",
 						k.name, t->pci));
 	}
 }

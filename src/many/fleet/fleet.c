@@ -128,7 +128,7 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 			"verify, stack check, defects, doctor and bench",
 			schema);
 	else if (kind != (int)st->kind)
-		err_set(e, -EINVAL, "the key \"schema\" is not the first one");
+		err_set(e, -EINVAL, "the first key must be \"schema\"");
 	/* --compact leaves an empty one out. */
 	else if (list ? !json_is_array(list) : !json_object_get(*frame, "exit_code"))
 		err_set(e, -EINVAL, "the list of %s is missing", s->list);

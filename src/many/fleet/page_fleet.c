@@ -79,9 +79,9 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	node_drop_empty(t);
 	if (shown < n)
 		doc_text(d, "%zu more; --all shows them.", n - shown);
-	doc_text(d, "Outlier: five robust sigmas and three per cent from the median of at least "
-		    "five machines with the same hardware (processors, GPUs, memory, adapters). A "
-		    "robust sigma is 1.4826 times the median distance from the median.");
+	doc_text(d, "Outlier: five robust sigmas and three per cent from the median of at "
+		    "least five machines with the same CPUs, GPUs, memory and adapters. A robust "
+		    "sigma is 1.4826 times the median distance from the median.");
 }
 
 static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_bench *b,
@@ -298,7 +298,7 @@ static void fleet_page_summary(struct doc *d, const struct fleet *f)
 		 plural(a, f->n_groups, "group"), plural(a, f->n_differs, "setting"),
 		 plural(a, f->n_outliers, "outlier"));
 	if (f->n_benches)
-		doc_text(d, "%s measured; %s far from %s peers in at least one.",
+		doc_text(d, "%s measured; %s far from %s peers in at least one figure.",
 			 plural(a, f->n_benches, "figure"),
 			 plural(a, f->n_bench_outliers, "machine"),
 			 f->n_bench_outliers == 1 ? "its" : "their");
@@ -391,7 +391,7 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 		return;
 	}
 	if (f->n_between && !how->between)
-		doc_text(d, "%s only between platforms; --all shows more.",
+		doc_text(d, "%s only between platforms; --all also shows these.",
 			 plural(d->arena, f->n_between, "difference"));
 	t = DOC_TABLE(d, NULL, "Setting", ">Machines", "~Answer", "~Which");
 	for (size_t s = 0; s < f->n_subjects; s++)
@@ -450,11 +450,12 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		return;
 	part(d, "drift", arena_printf(d->arena, "Drift from %s", f->golden->name));
 	if (!f->n_drifted) {
-		doc_text(d, "All machines match the golden one.");
+		doc_text(d, "All machines match the golden machine.");
 		doc_section_end(d);
 		return;
 	}
-	doc_text(d, "%s differ from the golden one.", plural(d->arena, f->n_drifted, "machine"));
+	doc_text(d, "%s differ from the golden machine.",
+		 plural(d->arena, f->n_drifted, "machine"));
 	list = fleet_drifts(d->arena, f, &n);
 	t = DOC_TABLE(d, NULL, "Setting", "~Golden", "~Here", ">Machines", "~Which");
 	for (size_t i = 0; i < n; i++)
@@ -515,8 +516,8 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 		c[6] = cell(range_text(d->arena, p));
 		c[7] = cell(provers_text(d->arena, p, RULING_HURTS, how->all));
 	}
-	doc_text(d, "The newest verdict of each machine and target counts; check on that machine "
-		    "shows whether it still applies.");
+	doc_text(d, "The newest verdict of each machine and target counts; \"gputune check\" on "
+		    "that machine shows whether the verdict still applies.");
 	doc_section_end(d);
 }
 

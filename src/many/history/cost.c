@@ -260,10 +260,10 @@ void cost_separate(struct arena *a, const struct cost_step *steps, size_t n, siz
 
 		if (m.blurred[m.column[r]])
 			c->why = "other changes together occurred on the same machines at the same "
-				 "times: not separable";
+				 "times, so their effects are not separable";
 		else if (c->machines < COST_MACHINES_LEAST ||
 			 m.machines < m.k + COST_MACHINES_LEAST)
-			c->why = "too few machines changed to separate it from the others";
+			c->why = "too few machines changed to separate its effect from the others";
 		else
 			rule_on(&m, r, alpha / (double)m.k, min_effect, c);
 	}

@@ -99,10 +99,10 @@ static int check_format(struct history *h, struct err *e)
 	version = history_number(h, "PRAGMA user_version", 0);
 	if (version == HISTORY_FORMAT)
 		return 0;
-	return err_set(
-		e, -EINVAL,
-		"%s: format %lld, written by another version of gputune; this one reads format %d",
-		h->path, version, HISTORY_FORMAT);
+	return err_set(e, -EINVAL,
+		       "%s: format %lld, written by another version of gputune; this version reads "
+		       "format %d",
+		       h->path, version, HISTORY_FORMAT);
 }
 
 /* A log of SQLite's that is shared through memory does not work over NFS. */
@@ -162,8 +162,7 @@ int history_open_still(struct history *h, struct arena *a, const char *path, str
 	*h = (struct history){ .a = a, .path = path, .now_s = (long long)time(NULL) };
 	if (access(arena_printf(a, "%s-journal", path), F_OK) == 0)
 		return err_set(e, -EINVAL,
-			       "%s: it is being written, or a write was interrupted; try again",
-			       path);
+			       "%s is being written, or a write was interrupted; try again", path);
 	code = sql_open(&h->sql, a, path, e);
 	return code ? code : check_format(h, e);
 }

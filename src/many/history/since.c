@@ -703,7 +703,7 @@ struct doc *page_since(struct arena *a, const struct since_answer *s)
 		    NULL);
 	node_drop_empty(shape_table(d, "What changed", &since_change_shape, s->items, n));
 	if (n < s->n_items)
-		doc_text(d, "%zu more: --format json or csv has all.", s->n_items - n);
+		doc_text(d, "%zu more changes: --format json or csv has all.", s->n_items - n);
 	page_costs(d, s);
 	if (!s->n_costs && s->n_items)
 		doc_text(d, "No figure was measured both before and after: add results of "

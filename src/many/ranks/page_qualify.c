@@ -64,12 +64,12 @@ static const struct shape qualify_pair_shape = SHAPE(qualify_pair, qualify_pair)
 static const struct shape_row qualify_node_rows[] = {
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
 	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
-	{ "reasons", "Reason to drain it, or why its state is unknown.", SHAPE_TEXT_LIST(qualify_node, reasons,
+	{ "reasons", "Reason to drain the node, or why its state is unknown.", SHAPE_TEXT_LIST(qualify_node, reasons,
 	  n_reasons),
 	  .title = "~reason", .shown = reasons_text },
-	{ "unreadable", "Values that were not read or not measured on it.", SHAPE_TEXT(qualify_node, unreadable),
+	{ "unreadable", "Values that were not read or not measured on the node.", SHAPE_TEXT(qualify_node, unreadable),
 	  .unknown = SHAPE_NULL },
-	{ "figures", "Medians of its benches.", SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
+	{ "figures", "Medians of the node's benches.", SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
 };
 static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
 

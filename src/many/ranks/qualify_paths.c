@@ -277,8 +277,8 @@ void links_missing_ports(struct links *l)
 		if (q->nodes[i].answered && others && 4 * more >= 3 * others)
 			add_missing(l, i,
 				    arena_printf(l->a,
-						 "%zu ports with a link and an address; %zu of the "
-						 "other %zu nodes have %zu or more",
+						 "%zu ports have a link and an address; %zu of the "
+						 "other %zu nodes have %zu or more such ports",
 						 own, more, others, usual),
 				    more > 1);
 	}

@@ -71,13 +71,13 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 		return NULL;
 	if (!isfinite(s->step_s))
 		return isfinite(r->step_s) ? "no file breaks down the step time"
-					   : "no file has the step time";
+					   : "no file contains the step time";
 	if (!s->told[PART_COMPUTE])
-		return "no file has the compute time";
+		return "no file contains the compute time";
 	if (!s->told[PART_DATA] && !s->told[PART_IDLE])
-		return "no file has the data-wait time";
+		return "no file contains the data-wait time";
 	if (!alone && !s->told[PART_COMM])
-		return "no file has the exposed communication time";
+		return "no file contains the exposed communication time";
 	if (s->s[PART_REST] > 0.15 * s->step_s)
 		return "the cause is unknown for too much of the step";
 	if (s->gpu_clock && s->s[PART_IDLE] > WATCHED_IDLE * s->step_s)
@@ -124,7 +124,7 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
-		add_missing(v, "for the rest of a step: log the missing ones of optimizer_s, "
+		add_missing(v, "to explain the rest of a step, log all of optimizer_s, "
 			       "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
 	if (why && (!v->main || r->impossible || mostly_unexplained(&r->split)))
 		add_missing(v,
@@ -176,7 +176,7 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	most = isfinite(idle) ? fmin(most, fmax(idle, 0)) : most;
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
-				"%.0f %% of the main thread's stack samples are in it", 100 * most);
+				"%.0f %% of main-thread stack samples show this cause", 100 * most);
 	else if (emptied > 0 && idle > DIAGNOSE_WORTH && strcmp(c->row->id, "host") == 0)
 		judged_set_text(j, c, IS_CERTAIN, idle,
 				"empty_cache() takes %.0f %% of the main thread's stack samples: "
@@ -199,11 +199,11 @@ static void other_work(const struct judging *j, struct judged_cause *c)
 	if (!work || c->how > IS_POSSIBLE)
 		return;
 	if (strcmp(c->row->id, "small-batch") == 0 || strcmp(c->row->id, "launch") == 0)
-		c->against = arena_printf(j->a, "this is %s: the task determines the batch size",
+		c->against = arena_printf(j->a, "the job is %s: the task determines the batch size",
 					  work->text);
 	else if (strcmp(c->row->id, "sync") == 0 && strstr(work->text, "generat"))
-		c->against = arena_printf(j->a, "this is %s: it fetches each token before the next",
-					  work->text);
+		c->against = arena_printf(
+			j->a, "the job is %s: each token is fetched before the next", work->text);
 	else
 		return;
 	c->how = IS_POSSIBLE;
@@ -391,7 +391,7 @@ static void launch_by_host(const struct judging *j, struct judged_cause *out)
 	       waits = fmax(judging_share(j, PART_COPY), 0) + fmax(judging_share(j, PART_DATA), 0);
 
 	if (judging_gpu(j) && !j->r->live)
-		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "no file contains a GPU timeline");
 	if (!(idle > WATCHED_IDLE) || !(works > 0.5) || judging_one_cpu(j))
 		return;
 	judged_set_text(
@@ -487,15 +487,15 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 
 const struct cause_row cause_rows[CAUSES] = {
 	{ "loader", "the data loader is too slow", rule_loader,
-	  "more loader workers (num_workers, prefetch_factor, persistent_workers); tokenise in "
+	  "use more loader workers (num_workers, prefetch_factor, persistent_workers); tokenise in "
 	  "advance; keep the data on a local disk",
 	  TRACE, "loader" },
 	{ "disk", "data loading waits for the disk", rule_disk,
-	  "a faster or local disk, larger reads, more page cache", RECORD, NULL },
+	  "use a faster or local disk, larger reads, more page cache", RECORD, NULL },
 	{ "small-batch", "too little work per step: the micro-batch is too small", rule_small_batch,
-	  "a larger micro-batch; longer sequences or packing", TRACE, "micro-batch" },
+	  "use a larger micro-batch, longer sequences or packing", TRACE, "micro-batch" },
 	{ "launch", "the GPU waits for kernel launches", rule_launch,
-	  "a larger micro-batch, torch.compile or CUDA graphs, fused optimizer and norms", NSYS,
+	  "use a larger micro-batch, torch.compile or CUDA graphs, fused optimizer and norms", NSYS,
 	  "compile" },
 	{ "sync", "the host synchronizes with the GPU or logs in every step", rule_sync,
 	  "fetch values (.item(), print, grad norms) every 10 to 100 steps; log from another "
@@ -515,7 +515,7 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "OMP_NUM_THREADS",
 	  RECORD, NULL },
 	{ "thread", "one thread of the host is the limit", rule_thread,
-	  "less Python between launches: torch.compile, CUDA graphs; governor \"performance\"",
+	  "run less Python between launches: torch.compile, CUDA graphs; governor \"performance\"",
 	  RECORD, NULL },
 	{ "overlap", "communication is not overlapped with computation", rule_overlap,
 	  "reduce gradients in buckets during the backward pass (DDP bucket_cap_mb, FSDP backward "
@@ -552,14 +552,14 @@ const struct cause_row cause_rows[CAUSES] = {
 	  "check cooling and power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD,
 	  NULL },
 	{ "memory", "GPU memory is nearly full", rule_memory,
-	  "a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free", RECORD,
-	  "zero-1" },
+	  "use a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free",
+	  RECORD, "zero-1" },
 	{ "recompute", "activations are recomputed although memory is free", rule_recompute,
 	  "turn activation checkpointing off, or make it selective", RECORD, "no-checkpointing" },
 	{ "precision", "matrix multiplications use a slow number format", rule_precision,
-	  "autocast or BF16 weights; torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
+	  "autocast, BF16 weights or torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
 	{ "pageable", "copies use pageable memory", rule_pageable,
-	  "pin_memory=True and non_blocking=True", NSYS, NULL },
+	  "use pin_memory=True and non_blocking=True", NSYS, NULL },
 	{ "accumulation", "gradients are all-reduced in every micro-batch", rule_accumulation,
 	  "accumulate gradients under no_sync()", NULL, "no-sync" },
 	{ "drift", "steps get slower", rule_drift,
@@ -636,9 +636,9 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 		small_pieces(j, out, tokens);
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"neither micro-batch and sequence length nor SM activity "
-					"is recorded");
+			judged_set_text(
+				j, out, IS_UNSEEN, NAN,
+				"micro-batch, sequence length and SM activity are not recorded");
 		return;
 	}
 	judged_cite_trait(j, out, r->traits[TRAIT_MICRO_BATCH]);
@@ -742,7 +742,7 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,
-					    "an MFU of %.0f %% rules it out: the recording "
+					    "an MFU of %.0f %% excludes this cause: the recording "
 					    "includes time outside of training",
 					    100 * j->r->mfu);
 	}

@@ -57,7 +57,7 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 		return;
 	if (!isfinite(share)) {
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file has the exposed share of the communication");
+				"no file contains the exposed share of the communication");
 		return;
 	}
 	cite_comm(j, out);
@@ -81,7 +81,7 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_LIKELY, share,
 				"up to %.3g of %.3g s %s are exposed communication",
 				j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
-		out->against = "how much of it is overlapped is unknown";
+		out->against = "the overlapped share of the communication is unknown";
 		return;
 	}
 	judged_set_text(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
@@ -110,7 +110,7 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 				"that could overlap them",
 				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 		if (!apart)
-			out->against = "how much of it waits for a slower rank is unknown: figures "
+			out->against = "the share that waits for a slower rank is unknown: figures "
 				       "of every rank are required";
 	} else if (isfinite(over) && over > 1)
 		judged_set_text(j, out, IS_LIKELY, share * (1 - 1 / over),
@@ -324,7 +324,7 @@ void rule_scaling(const struct judging *j, struct judged_cause *out)
 		p->gpus, 100 * p->efficiency, s->points[s->base < s->n ? s->base : 0].gpus, p->why,
 		s->bandwidth.told ? s->bandwidth.says
 				  : "give the parameter count and the bus bandwidth of a large "
-				    "all-reduce to see whether bandwidth explains it",
+				    "all-reduce to see whether bandwidth explains the loss",
 		p->kind == SCALE_STRONG ? "; some loss is expected, since each GPU has less work"
 					: "");
 }
@@ -449,7 +449,7 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 		}
 	if (*list)
 		judged_set_text(j, out, IS_POSSIBLE, comm_share(j),
-				"a variable sets it for all message sizes: %s", list);
+				"a variable overrides the choice for all message sizes: %s", list);
 }
 
 void rule_warning(const struct judging *j, struct judged_cause *out)

@@ -70,7 +70,7 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 		return;
 	if (!t->n && !isfinite(slow)) {
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no recording has clocks and throttle reasons");
+				"no recording contains clocks and throttle reasons");
 		return;
 	}
 	cite_clocks(j, out);
@@ -340,7 +340,7 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (!sync->n && !n->n) {
 		if (!j->r->live)
 			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file has the number of host synchronizations");
+					"no file contains the number of host synchronizations");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_SYNC_S);

@@ -88,7 +88,7 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 				isfinite(gaps) ? " in gaps longer than launches cause" : "");
 	else
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file has the time that a step waits for its batch");
+				"no file contains the time that a step waits for its batch");
 	if (out->how == IS_UNSEEN)
 		return;
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -159,7 +159,7 @@ void watched_precision(const struct judging *j, struct judged_cause *out)
 				"is %.0f %% of the peak without tensor cores",
 				100 * busy, 100 * r->mfu, 100 * over);
 	else
-		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has the number format");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "no file names the number format");
 	if (out->how == IS_UNSEEN)
 		return;
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);

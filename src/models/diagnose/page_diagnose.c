@@ -303,7 +303,7 @@ static void files(struct doc *d, const struct diagnose_view *v)
 	for (size_t i = 0; i < v->n_troubles; i++)
 		doc_text(d, "%s: %s", v->troubles[i].path, v->troubles[i].why);
 	if (ev->dropped)
-		doc_text(d, "%zu figures exceeded the limit and were ignored.", ev->dropped);
+		doc_text(d, "%zu figures beyond the limit were ignored.", ev->dropped);
 }
 
 struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)

@@ -123,8 +123,8 @@ static void diag_scale_bandwidth(struct arena *a, const struct run_summary *base
 		out->bytes, way > TRAIN_DDP ? ", with the gathered weights," : "", out->needs_s,
 		out->busbw_gbs, out->lost_s, base->gpus,
 		out->needs_s < 0.5 * out->lost_s
-			? "bandwidth does not explain it, even without overlap"
-			: "this can explain it, if not overlapped");
+			? "bandwidth does not explain the loss, even without overlap"
+			: "without overlap, bandwidth can explain the loss");
 }
 
 void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n, struct scaling *out)

@@ -389,7 +389,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	}
 	out->window = t[best].window && !isfinite(r->step_s);
 	if (t[best].window)
-		run_note(a, r, "%s does not mark steps: the parts refer to the recorded %.3g s%s",
+		run_note(a, r, "%s does not mark steps: the parts are of the recorded %.3g s%s",
 			 out->format, t[best].watched_s,
 			 out->window ? "" : ", as shares of a step");
 	if (t[best].beside_s > 0 && !out->gpu_clock)
@@ -706,8 +706,8 @@ static void analyze_long_steps(struct arena *a, const struct run_files *rf, stru
 	if (l->n && l->share >= DIAGNOSE_WORTH)
 		run_note(a, r,
 			 "%zu of %zu steps take over twice the median, %.0f %% of the total time; "
-			 "the longest %.4g s (%s:%zu). Typical of evaluation, checkpoint saving "
-			 "and file waits",
+			 "the longest takes %.4g s (%s:%zu). Typical of evaluation, checkpoint "
+			 "saving and file waits",
 			 l->n, n, 100 * l->share, l->at->value, r->ev->files[l->at->file].path,
 			 l->at->line);
 }

@@ -489,7 +489,7 @@ int gen_mpi(struct arena *a, const struct gen_envs *e, char *const *program, siz
 		gen_word_add(a, &c, "btl_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 		gen_word_add(a, &c, "--mca",
-			     "the same for messages of its daemons (Open MPI 4; 5 ignores it)");
+			     "the same for its daemons' messages (Open MPI 5 ignores this)");
 		gen_word_add(a, &c, "oob_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 	}

@@ -603,7 +603,7 @@ static void lint_torch_judge(struct lint *l, const struct batch *b)
 	else if (!b->gpus && have && b->per_node > (long long)have)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
-			 "%lld processes per machine, but this one has %zu GPU%s", b->per_node,
+			 "%lld processes per machine, but this machine has %zu GPU%s", b->per_node,
 			 have, PLURAL(have));
 }
 
@@ -634,7 +634,7 @@ static void lint_torch_accelerate(struct lint *l, const struct lint_word *w, siz
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_processes",
 			 arena_printf(l->a, "%lld", (long long)have * machines),
 			 "Accelerate's sources (commands/launch.py)",
-			 "%lld processes on %lld machine%s, but this one has %zu GPU%s", all,
+			 "%lld processes on %lld machine%s, but this machine has %zu GPU%s", all,
 			 machines, PLURAL(machines), have, PLURAL(have));
 }
 
@@ -657,8 +657,8 @@ static void lint_torch_deepspeed(struct lint *l, const struct lint_word *w, size
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_gpus",
 			 arena_printf(l->a, "%zu", have),
 			 "DeepSpeed's sources (launcher/runner.py)",
-			 "%lld processes per machine, but this one has %zu GPU%s: DeepSpeed starts "
-			 "all, and the excess processes find no GPU",
+			 "%lld processes per machine, but this machine has %zu GPU%s: DeepSpeed "
+			 "starts all, and the excess processes find no GPU",
 			 each, have, PLURAL(have));
 }
 

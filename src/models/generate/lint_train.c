@@ -142,7 +142,7 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 	if (m.bom && m.json)
 		lint_add(l, LINT_ERROR, "byte-order-mark", 1, name,
 			 "save it without a byte-order mark", NULL,
-			 "the file begins with a byte-order mark, which Python's JSON reader "
+			 "the file begins with a byte-order mark, which Python's JSON parser "
 			 "rejects");
 	if (m.documents > 1)
 		lint_add(l, LINT_ERROR, "documents", m.second, name, "use one file per document",
@@ -243,7 +243,7 @@ static void lint_train_number(const struct train_doc *d, const struct markup_nod
 					    strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
 								  : "write 1.0e+9 for 1e9"),
 			       arena_printf(d->l->a,
-					    "Python's YAML reader reads %s as text: a number with "
+					    "Python's YAML parser reads %s as text: a number with "
 					    "an exponent requires a point and a sign",
 					    r->text));
 	else if (k->type == KEY_INT && fabs(v - round(v)) > 0)
@@ -278,7 +278,7 @@ static void lint_train_value(const struct train_doc *d, const struct markup_node
 				d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
 				arena_printf(d->l->a,
 					     "%s is a boolean, but \"%.40s\" is text: it only "
-					     "works if the reader treats any text as true",
+					     "works if the parser treats any text as true",
 					     path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
 		lint_train_number(d, n, k, path);
@@ -487,13 +487,13 @@ static void lint_train_machines(const struct train_doc *d)
 	else if (n >= 1 && gpus && all / n > (double)gpus)
 		train_finding(d, LINT_ERROR, "too-many-processes", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			      "%g processes on each of %g machines, but this one has %zu GPU%s",
+			      "%g processes on each of %g machines, but this machine has %zu GPU%s",
 			      all / n, n, gpus, PLURAL(gpus));
 	else if (n > 1 && gpus > 1 && all == (double)gpus)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
 			      "num_processes is the total of all machines: %g means %g per "
-			      "machine, but it has %zu GPUs",
+			      "machine, but this one has %zu GPUs",
 			      all, all / n, gpus);
 	if (rank >= n)
 		train_finding(d, LINT_ERROR, "bad-value", "machine_rank",

@@ -15,8 +15,8 @@ static void not_known(struct lint *l, const struct lint_var *v, enum nccl_knows 
 	if (k == NCCL_NOT_YET) {
 		lint_add(l, LINT_ERROR, "too-new", v->line, v->name,
 			 arena_printf(l->a, "NCCL %s or later", since), "NCCL's sources",
-			 "NCCL reads %s since %s; %s is %s, which silently ignores it", v->name,
-			 since, l->on->nccl_from, l->on->nccl);
+			 "NCCL reads %s since %s; %s is %s and silently ignores it", v->name, since,
+			 l->on->nccl_from, l->on->nccl);
 		return;
 	}
 	if (k == NCCL_NO_MORE) {
@@ -28,7 +28,7 @@ static void not_known(struct lint *l, const struct lint_var *v, enum nccl_knows 
 	near = nccl_near(l->a, v->name);
 	lint_add(l, LINT_ERROR, "unknown-variable", v->line, v->name,
 		 near ? arena_printf(l->a, "%s?", near) : "remove it", "NCCL's sources",
-		 "no NCCL from %s to %s reads %s: no effect", nccl_oldest, nccl_newest, v->name);
+		 "NCCL %s to %s does not read %s: no effect", nccl_oldest, nccl_newest, v->name);
 }
 
 /* PyTorch (ProcessGroupNCCL) reads what is TORCH_NCCL_... today by its old name too. NULL: it is no
@@ -159,7 +159,7 @@ static void algo(struct lint *l, const struct lint_var *v)
 	if (*v->value == '^')
 		lint_add(l, LINT_NOTE, "forced", v->line, v->name, known_var(v->name)->instead,
 			 known_var(v->name)->source,
-			 "%s=%.60s excludes what it names for all message sizes, on all machines",
+			 "%s=%.60s excludes these choices for all message sizes and machines",
 			 v->name, v->value);
 	else
 		harmful(l, v, LINT_WARNING, "forced", NULL);

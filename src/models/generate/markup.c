@@ -401,7 +401,7 @@ int edit_add(struct arena *a, struct edits *e, const struct edit *one, struct er
 	struct edit own = *one;
 
 	if (one->at > e->len || one->n > e->len - one->at)
-		return err_set(err, -EINVAL, "the change is outside of the text");
+		return err_set(err, -EINVAL, "the change is beyond the end of the file");
 	for (size_t i = 0; i < e->n; i++)
 		if (overlap(&e->at[i], one))
 			return err_set(err, -EINVAL, "line %u is changed twice", e->at[i].line);

@@ -33,7 +33,7 @@ static const struct shape_row gen_var_rows[] = {
 	{ "reason", NULL, SHAPE_TEXT(gen_var, reason) },
 	{ "library", "Library that reads the variable.", A_TEXT(gen_var, library) },
 	{ "since", "First release that supports it; null: all listed releases.", A_TEXT(gen_var, since) },
-	{ "known", "Whether the NCCL on that machine supports it.",
+	{ "known", "Whether the NCCL on that machine supports the variable.",
 	  SHAPE_CHOICE(gen_var, known, nccl_knows_names), .when_of = gen_var_nccl },
 };
 static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
@@ -254,7 +254,7 @@ static const struct shape_row train_view_rows[] = {
 	{ "after", NULL, SHAPE_POINTER(train_setup, after, train_answer), OF_SETUP },
 	{ "gain", "Ratio of tokens per second, after to before.",
 	  SHAPE_OBJECT(train_setup, gain, figure), OF_SETUP, .unknown = SHAPE_ZERO },
-	{ "offload", "Offload to host memory; only if nothing else fits.",
+	{ "offload", "Offload to host memory, used only if nothing else fits.",
 	  SHAPE_OBJECT(train_setup, offload, train_offload), OF_SETUP, .when_of = train_view_offloads },
 	{ "compile", NULL, SHAPE_FLAG(train_setup, compile), OF_SETUP },
 	{ "compile_why", NULL, A_TEXT(train_setup, compile_why), OF_SETUP },

@@ -126,7 +126,7 @@ const char *serve_not_possible(struct arena *a, const struct arch *m, enum engin
 		return arena_printf(a, "%d heads are not divisible by %d", m->heads, tp);
 	if (m->kv_heads > 0 && !m->kv_lora && m->kv_heads % tp && tp % m->kv_heads)
 		return arena_printf(a,
-				    "neither of %d KV heads and %d GPUs is a multiple of the other",
+				    "%d KV heads and %d GPUs: one must be a multiple of the other",
 				    m->kv_heads, tp);
 	if (pp > m->layers)
 		return arena_printf(a, "only %d layers", m->layers);
@@ -448,8 +448,8 @@ static void put_size(const struct flags *f)
 	if (p->tp > 1)
 		put_int(f, MEANS_TP, p->tp,
 			arena_printf(a,
-				     "each layer split over %d GPUs: %.4g tokens/s of all requests "
-				     "predicted, the best of all options tried",
+				     "each layer is split over %d GPUs: %.4g tokens/s of all "
+				     "requests predicted, the best of all options tried",
 				     p->tp, p->p.throughput.value));
 	if (p->pp > 1)
 		put_int(f, MEANS_PP, p->pp,
@@ -508,8 +508,8 @@ static void put_port(const struct flags *f)
 
 	put(f, MEANS_HOST, listen ? listen : "127.0.0.1",
 	    listen ? "as requested; anyone who can reach this address can use the server"
-		   : "only reachable from this machine, since no key protects it; --listen changes "
-		     "that");
+		   : "the server is only reachable from this machine, since no key protects it; "
+		     "--listen changes that");
 	if (f->ask->port)
 		put_int(f, MEANS_PORT, f->ask->port, "as requested");
 }
@@ -644,8 +644,8 @@ static void rpc_worker(const struct flags *f, const struct gen_node *n)
 	gen_word_add(a, f->c, "ggml-rpc-server",
 		     "llama.cpp's worker (built with GGML_RPC; older builds call it rpc-server)");
 	gen_option_add(a, f->c, "--host", n->address,
-		       "listens only on this address, since it accepts commands from anyone who "
-		       "can reach it");
+		       "listens only on this address, since the worker accepts commands from "
+		       "anyone who can reach it");
 	gen_option_add(a, f->c, "--port",
 		       arena_printf(a, "%d", f->ask->meeting_port ? f->ask->meeting_port : 50052),
 		       "port for the first machine");

@@ -149,8 +149,8 @@ static void train_edit_make_no_offload(struct train_edit *e, const struct train_
 		return;
 	drop(e, path,
 	     arena_printf(e->a,
-			  "it fits without offload (%.1f GB of %.1f GB on each GPU, predicted), "
-			  "which crosses PCIe in each step",
+			  "training fits without offload (%.1f GB of %.1f GB on each GPU, "
+			  "predicted); offload moves data over PCIe in each step",
 			  s->after->memory.total / 1e9, s->after->memory.limit / 1e9));
 }
 
@@ -206,7 +206,7 @@ static void train_edit_make_deepspeed(struct train_edit *e, const struct train_s
 	if (stage > 0 && !on(e, "zero_optimization.overlap_comm") &&
 	    (stage < 3 || train_edit_at(e, "zero_optimization.overlap_comm")))
 		train_edit_set(e, "zero_optimization.overlap_comm", "true", false,
-			       "if off, gradient reduction is not overlapped");
+			       "when off, gradient reduction does not overlap");
 	if (stage > 0 && (bucket < 1e7 || bucket * 2 > s->after->parameters))
 		apply(e, items, "zero_optimization.reduce_bucket_size",
 		      bucket < 1e7 ? "smaller buckets are latency-bound"
@@ -215,7 +215,7 @@ static void train_edit_make_deepspeed(struct train_edit *e, const struct train_s
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
 		if (on(e, slow[i]))
 			train_edit_set(e, slow[i], "false", false,
-				       "it waits for the GPU; enable only while measuring");
+				       "the option waits for the GPU; enable it only to measure");
 }
 
 /* --- the Trainer ------------------------------------------------------------------------------ */

@@ -58,13 +58,13 @@ static const char *train_edit_place_shared(const struct markup_node *n)
 {
 	for (const struct markup_node *p = n; p; p = p->parent) {
 		if (p->kind == MARKUP_ALIAS)
-			return "it is an alias, whose target is also used elsewhere";
+			return "its value is an alias, whose target is also used elsewhere";
 		if (p->anchor)
-			return "it has an anchor, so it is also used elsewhere";
+			return "its value has an anchor, so it is also used elsewhere";
 	}
 	if (!n)
 		return NULL;
-	return n->tagged ? "it has a YAML tag" : n->block ? "a multi-line text" : NULL;
+	return n->tagged ? "its value has a YAML tag" : n->block ? "a multi-line text" : NULL;
 }
 
 static bool train_edit_place_same(const struct markup_node *n, const char *value, bool text)

@@ -147,10 +147,10 @@ void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct 
 	zero(a, s, out);
 	if (s->after->q.recompute == TRAIN_FULL) {
 		add(a, out, "activation_checkpointing.partition_activations", "false",
-		    "no tensor parallelism to split them over; recomputation itself is enabled in "
-		    "the program (gradient_checkpointing)");
+		    "activations are split only with tensor parallelism; recomputation itself is "
+		    "enabled in the program (gradient_checkpointing)");
 		add(a, out, "activation_checkpointing.cpu_checkpointing", "false",
-		    "PCIe would be slower than recomputing them");
+		    "recomputing activations is faster than PCIe");
 	}
 	add(a, out, "wall_clock_breakdown", "false",
 	    "set it to true for ten steps to see forward, backward, reduction and update times; "
@@ -185,10 +185,10 @@ static void fsdp_argument(struct arena *a, const struct train_setup *s, struct t
 				     s->after->q.way == TRAIN_HSDP ? "hybrid_shard" : "full_shard",
 				     offload ? " offload" : ""),
 			true,
-			offload ? "with fsdp_config: fsdp_config.json; releases before 5.17 may "
-				  "ignore its cpu_offload"
-				: "with fsdp_config: fsdp_config.json; transformers 5 also accepts "
-				  "true" });
+			offload ? "goes with \"fsdp_config\": \"fsdp_config.json\"; releases "
+				  "before 5.17 may ignore its cpu_offload"
+				: "goes with \"fsdp_config\": \"fsdp_config.json\"; transformers 5 "
+				  "also accepts the value true" });
 }
 
 void train_items_trainer(struct arena *a, const struct train_setup *s, struct train_items *out)
@@ -282,7 +282,7 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 	fsdp_add(a, out, *prefix ? arena_printf(a, "%soffload_params", prefix) : "cpu_offload",
 		 offload ? "true" : "false",
 		 offload   ? s->offload.why
-		 : s->fits ? "training fits without it"
+		 : s->fits ? "training fits without offload"
 			   : "no effect: CPU and GPU share one memory");
 	fsdp_add(a, out, arena_printf(a, "%scpu_ram_efficient_loading", prefix), "true",
 		 "one rank per machine reads the weights instead of all ranks");

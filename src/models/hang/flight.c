@@ -46,7 +46,7 @@ static void push(struct unpickling *u, json_t *v)
 	if (u->n == STACK_MAX || ++u->values > VALUES_MAX || !v) {
 		u->wrong = u->wrong ? u->wrong
 			   : v	    ? "too large"
-				    : "it contains text that is not UTF-8";
+				    : "the file contains text that is not UTF-8";
 		json_decref(v);
 		return;
 	}
@@ -230,7 +230,7 @@ static void op_recall(struct unpickling *u, size_t size)
 		if (u->stack[i] == v && (json_is_array(v) || json_is_object(v)))
 			v = NULL;
 	if (!v)
-		u->wrong = "it refers to a missing item, or to itself";
+		u->wrong = "an item refers to a missing item, or to itself";
 	else
 		push(u, json_incref(v));
 }
@@ -264,7 +264,7 @@ static void run_operation(struct unpickling *u, unsigned char op)
 			return;
 		}
 	u->wrong = op && memchr(code_operations, op, sizeof(code_operations))
-			   ? "it would run code: only plain data is read"
+			   ? "the file would run code: only plain data is read"
 			   : "not a pickle of plain data";
 }
 
@@ -280,7 +280,7 @@ static json_t *unpickle(const char *data, size_t len, const char **wrong)
 		run_operation(u, op);
 	if (!u->wrong && u->n == 1)
 		v = json_incref(u->stack[0]);
-	*wrong = u->wrong ? u->wrong : "it contains no value";
+	*wrong = u->wrong ? u->wrong : "the file contains no value";
 	for (size_t i = 0; i < u->n; i++)
 		json_decref(u->stack[i]);
 	for (size_t i = 0; i < u->n_memo; i++)
@@ -377,7 +377,7 @@ int flight_read(struct arena *a, const char *file, const char *data, size_t len,
 	if (!j)
 		return err_set(e, -EINVAL, "%s: not a flight recorder's dump: %s", file, wrong);
 	if (!json_is_array(list) || n > ENTRIES_MAX)
-		return err_set(e, -EINVAL, "%s: not a flight recorder's dump: no entries", file);
+		return err_set(e, -EINVAL, "%s: a flight recorder's dump without entries", file);
 	out->rank = (int)flight_count(j, "rank", out->rank);
 	out->entries = arena_array(a, n ? n : 1, sizeof(*out->entries));
 	json_array_foreach((json_t *)(uintptr_t)list, i, entry) if (json_is_object(entry))

@@ -144,7 +144,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 	p->thread = t;
 	if (p->at.ends || !t) {
 		set_kind(p, "ended", "has ended",
-			 "look at its log and exit code; dmesg for the OOM killer");
+			 "look at its log and exit code; search dmesg for the OOM killer");
 		return;
 	}
 	p->busy = old && seconds > 0 ? (t->cpu_s - old->cpu_s) / seconds : 0;
@@ -393,7 +393,7 @@ static void judge_one(struct arena *a, struct hang_view *v)
 		blame(v, "moving", p->at.rank, p->operation,
 		      arena_printf(a, "%s makes progress: its stack changes%s", name_of(a, p),
 				   place_of_frame(a, p)),
-		      "it is slow, not hung: gputune diagnose --attach");
+		      "the job is slow, not hung: run gputune diagnose --attach");
 	else
 		blame(v, p->kind, p->at.rank, p->operation,
 		      arena_printf(a, "%s %s%s", name_of(a, p), p->says, place_of_frame(a, p)),

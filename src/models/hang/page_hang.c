@@ -31,7 +31,7 @@ static const struct shape_row stack_thread_rows[] = {
 	{ "kernel_function", NULL, SHAPE_TEXT(stack_thread, wait) },
 	{ "library", "Rank that made the call.", SHAPE_TEXT(stack_thread, library) },
 	{ "frames", "Python frames, innermost first.", SHAPE_LIST(stack_thread, frames, n, stack_frame) },
-	{ "c_frames", "C frames of a sleeping thread, innermost first; those of calls that returned may be among them.",
+	{ "c_frames", "C frames of a sleeping thread, innermost first; may include frames of calls that have returned.",
 	  SHAPE_LIST(stack_thread, c_frames, n_c, stack_frame) },
 };
 static const struct shape stack_thread_shape = SHAPE(stack_thread, stack_thread);

@@ -487,8 +487,8 @@ static int other_class(const char *name, bool listed, struct err *e)
 	if (!c || (listed && c->class == CLASS_DRAFTER))
 		return 0;
 	err_set(e, -ENOTSUP,
-		"\"%.80s\" is not a text model but of class %s, by its name: only "
-		"text generation is predicted",
+		"\"%.80s\" is of class %s, by its name, not a text model: only text generation is "
+		"predicted",
 		name, model_class_names[c->class]);
 	err_hint(e, "if it generates text, give its config.json or GGUF file");
 	return -ENOTSUP;
@@ -570,7 +570,8 @@ static const char *row_taken(struct arena *a, const struct model_row *r, const c
 	c = class_named(words);
 	model_sizes(name, &total, &active);
 	if (active > 0 && fabs(arch_parts(&r->a).active / active - 1) > 0.25)
-		other = arena_printf(a, "; the name says %.3g B active parameters, this has %.3g B",
+		other = arena_printf(a,
+				     "; the name says %.3g B active parameters, its shape %.3g B",
 				     active / 1e9, arch_parts(&r->a).active / 1e9);
 	return arena_printf(
 		a, "%s%s, found by name (%s%s)%s%s%s", r->a.name,

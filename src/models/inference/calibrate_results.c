@@ -120,9 +120,9 @@ static const struct shape_row calibrate_group_rows[] = {
 	{ "error_built_in", "|predicted / measured - 1| with the built-in constants.",
 	  SHAPE_PART(error_built_in_shape), .when_of = group_has_runs },
 	{ "error_fitted", NULL, SHAPE_PART(error_fitted_shape), .when_of = group_has_runs },
-	{ "error_left_out", "The same, with fits that exclude the run.",
+	{ "error_left_out", "|predicted / measured - 1| with fits that exclude the run.",
 	  SHAPE_PART(error_left_out_shape), SHAPE_WHEN(calibrate_group, tried) },
-	{ "error_left_model", "The same, with fits that exclude the model.",
+	{ "error_left_model", "|predicted / measured - 1| with fits that exclude the model.",
 	  SHAPE_PART(error_left_model_shape), SHAPE_WHEN(calibrate_group, tried_models) },
 	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted },
 };
@@ -163,7 +163,7 @@ static const struct shape_row stored_file_rows[] = {
 	{ "path", NULL, SHAPE_TEXT(calibration_file, path) },
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time), .unknown = SHAPE_NULL },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from), .unknown = SHAPE_NULL },
-	{ "used", "Whether predictions use it.", SHAPE_FLAG_OF(file_is_used) },
+	{ "used", "Whether predictions use the calibration.", SHAPE_FLAG_OF(file_is_used) },
 	{ "reason", "Reason why it is not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
 };
 static const struct shape stored_file_shape = SHAPE(calibration_file, stored_file);

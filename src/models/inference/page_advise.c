@@ -169,8 +169,8 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 		r[2] = s->expired ? cell_as(STYLE_WARN, "expired: measure it again")
 				  : cell_as(STYLE_MUTED, ruling_name(s->row->verdict));
 	}
-	doc_text(d, "Each was measured with the named bench, not with this model; measure yours "
-		    "with \"prove ID --command\".");
+	doc_text(d, "Each setting was measured with the named bench, not with this model; measure "
+		    "your model with \"prove ID --command\".");
 }
 
 struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbose)

@@ -46,8 +46,8 @@ static void predict_page_figures(struct doc *d, const struct prediction *p)
 		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
 	predict_page_figure_row(d, t, "total tokens/s", figure_number(a, r->value),
 				figure_number(a, r->low), figure_number(a, r->high), p, 2);
-	doc_text(d, "One request: 1 / TPOT, without TTFT. Total: all output tokens, the "
-		    "first ones too.");
+	doc_text(d, "One request: 1 / TPOT, without TTFT. Total: all output tokens, including each "
+		    "first one.");
 }
 
 /* What the slowest requests get. */
@@ -296,8 +296,8 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 	}
 	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,
-		 "%zu rows; %zu not predicted; %zu with speculative tokens, which the errors "
-		 "exclude.",
+		 "%zu rows; %zu not predicted; %zu with speculative tokens: the errors exclude "
+		 "such rows.",
 		 r->n, skipped, guesses);
 	error_kinds_table(d,
 			  DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware",

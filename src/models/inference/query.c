@@ -239,8 +239,8 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 		all *= 2;
 	if (k->place.nodes == 1 && all < k->tp) {
 		note(q, arena_printf(a,
-				     "tensor parallelism: %d of %d GPUs (default): more was never "
-				     "measured; the others can serve copies, or groups (--dp)",
+				     "tensor parallelism: %d of %d GPUs (default): more GPUs were "
+				     "never measured; others can serve replicas, or groups (--dp)",
 				     all, k->tp));
 		k->tp = all;
 		capped = true;
@@ -406,9 +406,9 @@ static void bytes_of_files(struct arena *a, const struct infer_options *w, struc
 	if (w->file->besides && part > 1 && part < WIDE) {
 		q->arch.aside += (w->weight_bytes - known) / k->weights->embed;
 	} else if (told ? part > MORE || part < LESS : half && part > WIDE) {
-		note(q, arena_printf(
-				a, "the files have %.2f GB, but %s means %.2f GB; using the latter",
-				w->weight_bytes / 1e9, k->weights->name, known / 1e9));
+		note(q,
+		     arena_printf(a, "the files have %.2f GB, but %s means %.2f GB, which is used",
+				  w->weight_bytes / 1e9, k->weights->name, known / 1e9));
 		k->weight_bytes = 0;
 	}
 }

@@ -135,7 +135,7 @@ static void judge_shares(struct arena *a, struct roof_point *p)
 	p->over = p->reached > 1.05;
 	if (p->reached < near_roof) {
 		p->bound = BOUND_LATENCY;
-		p->why = arena_printf(a, "%s: neither share is the limit", both);
+		p->why = arena_printf(a, "%s: neither is the limit", both);
 	} else {
 		p->bound = m >= c ? BOUND_MEMORY : BOUND_COMPUTE;
 		p->why = both;

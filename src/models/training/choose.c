@@ -73,14 +73,14 @@ static void choose_way(struct arena *a, const struct train_options *w, struct tr
 	if (!w->way && q->dp * q->cp > 1)
 		train_note(q, arena_printf(a, "%s: %s (--parallel)", train_way_names[q->way],
 					   done ? "the least sharding that fits"
-						: "does not fit even with this"));
+						: "even this does not fit"));
 	if (!w->recompute)
 		train_note(q,
 			   arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
 					train_recompute_names[q->recompute],
 					q->recompute == TRAIN_KEEP_ALL ? "training fits without it"
 					: done ? "with less sharding it does not fit"
-					       : "does not fit even with this"));
+					       : "even this does not fit"));
 }
 
 bool train_interleave_divides(const struct train_config *q)
@@ -191,7 +191,7 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_conf
 {
 	if (most < 1) {
 		q->micro_batch = 1;
-		train_note(q, "micro-batch 1, and not even that fits (--micro-batch)");
+		train_note(q, "micro-batch 1, which does not fit either (--micro-batch)");
 	} else if (most > MOST_CHOSEN && !held) {
 		q->micro_batch = MOST_CHOSEN;
 		train_note(q, arena_printf(a,

@@ -89,7 +89,7 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == PERSIST_IN_NONE)
-		persist_refuse(row, "gputune has no way to set this at boot");
+		persist_refuse(row, "gputune cannot set this at boot");
 	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
 	else if (row->keeper == PERSIST_IN_UNIT && !device)
@@ -214,9 +214,9 @@ static void persist_make_notes(struct arena *a, const struct machine *m, struct 
 					   : "Boot arguments take effect after a reboot.");
 		if (p->rows[i].keeper == PERSIST_IN_MODPROBE)
 			persist_note(a, p,
-				     "Module parameters take effect when the module is loaded: one "
-				     "loaded by the initial ramdisk requires update-initramfs, a "
-				     "built-in one requires a kernel argument.");
+				     "Module parameters take effect when the module is loaded. A "
+				     "module in the initial ramdisk requires update-initramfs, a "
+				     "built-in module a kernel argument.");
 	}
 }
 

@@ -290,7 +290,7 @@ static const char *const actions[] = { "install", "status", "diff", "remove" };
 
 static const struct shape_row persist_rows[] = {
 	{ "action", NULL, SHAPE_TEXT(persist_view, action), SHAPE_NAMES(actions), OF_VIEW },
-	{ "dry_run", "Of install and remove: true if nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
+	{ "dry_run", "For install and remove: true if nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
 	{ "transaction", NULL, SHAPE_COUNT(persist_answer, transaction), .unknown = SHAPE_ZERO },
 	{ "error", NULL, SHAPE_TEXT(persist_answer, error), .unknown = SHAPE_NULL },
 	{ "hint", "Next step.", SHAPE_TEXT(persist_answer, hint), .unknown = SHAPE_NULL },
@@ -299,7 +299,7 @@ static const struct shape_row persist_rows[] = {
 	  SHAPE_LIST(persist_view, skipped, n_skipped, persist_entry), OF_VIEW },
 	{ "files", NULL, SHAPE_LIST(persist_view, files, n_files, persist_view_file), OF_VIEW },
 	{ "outcomes", NULL, SHAPE_LIST_AS(persist_answer, outcomes, n_outcomes, outcome_row, file_outcome_shape) },
-	{ "in_effect", "Of remove: values that the files set at this boot and that are still in effect.",
+	{ "in_effect", "For remove: values that the files set at this boot and that are still in effect.",
 	  SHAPE_LIST_AS(persist_view, in_effect, n_in_effect, persist_entry, in_effect_shape), OF_VIEW },
 	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) },
 };

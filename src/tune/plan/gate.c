@@ -179,8 +179,8 @@ static const char *plan_gate_own_link(struct gates *g, const struct change *c)
 		name = plan_gate_dropped(g->m, c, s->links.v);
 		return name ? arena_printf(
 				      g->a,
-				      "your own connection to %s uses %s, and this takes the link "
-				      "down for a moment: use the console, or give --allow %s",
+				      "your own connection to %s uses %s, and the change takes the "
+				      "link down for a moment: use the console, or give --allow %s",
 				      fact_text(&s->address, "this machine"), name, c->s->id)
 			    : NULL;
 	}
@@ -190,8 +190,8 @@ static const char *plan_gate_own_link(struct gates *g, const struct change *c)
 	if (c->knob.kind == KNOB_LINK && resets_link(c))
 		return arena_printf(
 			g->a,
-			"the interface of your own connection is unknown, and this takes the link "
-			"of %s down for a moment: use the console, or give --allow %s",
+			"the interface of your own connection is unknown, and the change takes the "
+			"link of %s down for a moment: use the console, or give --allow %s",
 			c->knob.object, c->s->id);
 	return NULL;
 }

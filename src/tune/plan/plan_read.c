@@ -521,7 +521,7 @@ int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, co
 	if (plan_read_head(&r, j, &p))
 		return -EINVAL;
 	if (p.nodename && seen_ok(&m->nodename.f) && strcmp(p.nodename, m->nodename.v) != 0) {
-		bad(&r, "it was made for \"%.100s\", but this machine is \"%.100s\"", p.nodename,
+		bad(&r, "the plan is for \"%.100s\", but this machine is \"%.100s\"", p.nodename,
 		    m->nodename.v);
 		err_hint(e, "make a plan here: gputune plan -o FILE");
 		return -EINVAL;

@@ -96,7 +96,7 @@ static const struct shape_row hold_row_rows[] = {
 	{ "after", "Requested value.", SHAPE_TEXT(entry, after), OF_ENTRY, .unknown = SHAPE_NULL },
 	{ "now", NULL, SHAPE_TEXT(hold_row, now), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
-	{ "stuck", "true: an undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
+	{ "stuck", "true: an undo of the change failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
 	{ "kept_by", "File that sets it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
 	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
 };
@@ -105,7 +105,7 @@ static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 static const struct shape_row status_summary_rows[] = {
 	{ "ours", "true: gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
 	{ "waits", "true: it takes effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
-	{ "missed", "true: the reboot after the change did not set it.", SHAPE_COUNT(status_answer,
+	{ "missed", "true: the reboot after the change did not set the value.", SHAPE_COUNT(status_answer,
 	  count[HOLD_MISSED]) },
 	{ "foreign", "true: another program or user changed it later.", SHAPE_COUNT(status_answer,
 	  count[HOLD_FOREIGN]) },

@@ -24,7 +24,7 @@ static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 		holder = txn_holder(h, a);
 		err_set(e, r, "another gputune is changing this machine%s%s", holder ? ": " : "",
 			holder ? holder : "");
-		err_hint(e, "wait for it to end; it has locked %s", TXN_LOCK);
+		err_hint(e, "wait until the other gputune ends; it has locked %s", TXN_LOCK);
 		return r;
 	}
 	if (r == HOST_NOT_OURS)

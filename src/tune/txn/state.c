@@ -26,16 +26,17 @@ static int check_one(struct host *h, const char *path, struct err *e)
 		err_hint(e, "\"ls -l %s\" shows its type; replace it with a regular file", path);
 	} else if (st.uid != h->id.euid && st.uid != 0) {
 		err_set(e, HOST_NOT_OURS, "%s belongs to user %lld: not trusted", path, st.uid);
-		err_hint(e, "to trust it: chown root: %s", path);
+		err_hint(e, "to trust it, run: chown root: %s", path);
 	} else if (st.mode & 022) {
 		err_set(e, HOST_NOT_OURS, "other users may write to %s (mode %04o): not trusted",
 			path, st.mode);
-		err_hint(e, "to trust it: chmod 600 %s", path);
+		err_hint(e, "to trust it, run: chmod 600 %s", path);
 	} else if (st.links > 1) {
 		err_set(e, HOST_NOT_OURS,
 			"%s has %lu hard links, through which it can be changed: not trusted", path,
 			st.links);
-		err_hint(e, "to trust it: cp -p %s %s.one && mv %s.one %s", path, path, path, path);
+		err_hint(e, "to trust it, run: cp -p %s %s.one && mv %s.one %s", path, path, path,
+			 path);
 	} else {
 		return 0;
 	}

@@ -137,7 +137,7 @@ static int undo_nothing(struct txn_run *r, const struct txn_select *s, struct er
 				       "history\"",
 				       s->txn);
 	err_set(e, -ESRCH, "no transaction %lu", s->txn);
-	err_hint(e, "\"gputune history\" lists them");
+	err_hint(e, "\"gputune history\" lists all transactions");
 	return -ESRCH;
 }
 

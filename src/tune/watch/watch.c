@@ -155,7 +155,7 @@ static void report_bad_lines(struct watcher *g, const struct journal *j)
 	struct err e = { 0 };
 
 	if (j->bad_lines && j->bad_lines != g->bad_lines) {
-		err_set(&e, 0, "%s: %zu line%s unreadable, whose changes are not watched",
+		err_set(&e, 0, "%s: %zu line%s unreadable; their changes are not watched",
 			TXN_JOURNAL, j->bad_lines, PLURAL(j->bad_lines));
 		trouble(g, &e);
 	}

@@ -263,7 +263,7 @@ static int choose_slice(struct measuring *g)
 		return 0;
 	if (strchr(gpus, ','))
 		return door_refuse(g->d, EXIT_USAGE,
-				   "--gpus: a run can measure one MIG slice; name one of them");
+				   "--gpus: a run can measure one MIG slice; name only one");
 	setenv("CUDA_VISIBLE_DEVICES", gpus, 1);
 	return 0;
 }

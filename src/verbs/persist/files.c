@@ -604,7 +604,7 @@ static bool is_taken_out(struct door *d, struct host *h, const struct persist_en
 static const char *file_trouble(struct persisting *s, const struct persist_entry *row)
 {
 	if (is_taken_out(s->d, s->h, row))
-		return host_exists(s->h, row->by) ? "the file does not set it any more"
+		return host_exists(s->h, row->by) ? "the file no longer sets the value"
 						  : "the file no longer exists";
 	for (size_t i = 0; i < s->view.n_files && *row->by; i++)
 		if (strcmp(s->view.files[i].path, row->by) == 0 &&

@@ -119,8 +119,8 @@ static void prove_narrow(struct proving *g, const struct word *words, size_t n)
 			continue;
 		if (!c->gate && (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))) {
 			c->gate = "not-now";
-			c->refusal = "it only takes effect at the next boot or driver load, which "
-				     "an A/B test does not trigger";
+			c->refusal = "the setting takes effect only at the next boot or driver "
+				     "load, which an A/B test does not trigger";
 		}
 		p->changes[kept++] = *c;
 	}
@@ -360,7 +360,7 @@ static int prove_pick_window(struct proving *g)
 			   "measures your own workload, --bench NAME another bench",
 			   g->none ? g->none
 			   : why   ? why
-				   : "no bench is known for it");
+				   : "no bench is known for the setting");
 }
 
 static int prove_window(struct proving *g)

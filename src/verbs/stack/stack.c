@@ -162,7 +162,7 @@ static const struct ask_row arch_ask_rows[] = {
 	  ASK_TEXTS(arch_ask, paths), .argument = true, .required = true, .files = true },
 	{ ASK_PART(arch_ask, gpus, gpu_ask) },
 	{ "deep", "also read compressed code", ASK_FLAG(arch_ask, deep) },
-	{ "all", "also files without GPU code", ASK_FLAG(arch_ask, all), .letter = 'a' },
+	{ "all", "also show files without GPU code", ASK_FLAG(arch_ask, all), .letter = 'a' },
 	{ ASK_PART(arch_ask, machine, machine_ask) },
 };
 VERB_ANSWER(arch_answer_any, arch_answer, arch_ask, arch_view)
@@ -189,7 +189,7 @@ static const struct ask_row installed_ask_rows[] = {
 	  ASK_TEXT(installed_ask, rootfs), .arg = "DIR", .files = true },
 	{ "deep", "also read compressed code, and load libraries to read their versions",
 	  ASK_FLAG(installed_ask, deep) },
-	{ "all", "also components that pass or are not installed", ASK_FLAG(installed_ask, all),
+	{ "all", "also show components that pass or are not installed", ASK_FLAG(installed_ask, all),
 	  .letter = 'a' },
 	{ ASK_PART(installed_ask, machine, machine_ask) },
 	{ ASK_PART(installed_ask, ranks, ranks_ask) },

@@ -317,7 +317,7 @@ static void profile_rivals(struct tuning *t, size_t first, size_t end)
 							.id = arena_printf(a, "profile:%s", name),
 							.on = on };
 		else if (i >= OURS)
-			door_warn(t->g.d, "%s: sets nothing that can be tried for this job", name);
+			door_warn(t->g.d, "%s sets nothing that can be tried for this job", name);
 	}
 }
 
@@ -483,7 +483,7 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 									    : TUNE_OPEN;
 	x->why = m->fault		    ? m->fault
 		 : x->state == TUNE_OPEN    ? "the noise is too large to decide"
-		 : m->state == MEMBER_STAYS ? "no proven effect by itself; the whole set helps"
+		 : m->state == MEMBER_STAYS ? "not proven to help by itself; the whole set helps"
 					    : NULL;
 }
 

@@ -236,14 +236,14 @@ static const struct shape_row item_rows[] = {
 	{ "risk", NULL, SHAPE_CHOICE_BY(tune_item, risk, risk_name, RISK_DANGER + 1) },
 	{ "state", NULL, SHAPE_CHOICE(tune_item, state, state_names) },
 	{ "why", NULL, SHAPE_TEXT(tune_item, why), .unknown = SHAPE_NULL },
-	{ "screened", "Ratio of the figure with this setting to that without it, while the others vary.",
+	{ "screened", "Figure with this setting divided by the figure without it, while the others vary.",
 	  SHAPE_OBJECT_AS(tune_item, effect, screen_effect, screen_effect_shape), SHAPE_WHEN(tune_item, screened) },
-	{ "confirmed", "Ratio of the figure with the kept set to that without this setting and those left out with it. "
-	  "For another value or profile: ratio of its figure to that of the kept set.",
+	{ "confirmed", "Figure with the kept set divided by the figure without this setting and "
+	  "the settings left out with it. For another value or profile: its figure divided by that of the kept set.",
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
 	{ "left_out", "Number of settings left out together, including this one; 0: none.", SHAPE_COUNT(tune_item, of),
 	  .later = true },
-	{ "interaction", "Effect of those left out together with all others set, divided by their effect in mixtures.",
+	{ "interaction", "Effect of the settings left out together, others set, divided by their effect in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);

@@ -101,7 +101,7 @@ static const struct shape_row head_rows[] = {
 };
 static const struct shape head_shape = SHAPE(tune_head, head);
 static const struct result_shape head_result = {
-	.name = "tune-run", .title = "A run of tune", .meaning = "A run of tune.",
+	.name = "tune-run", .title = "A run of gputune tune", .meaning = "A run of tune.",
 	.shape = &head_shape, .no_time = true, .no_version = true,
 };
 /* clang-format on */
