@@ -704,7 +704,7 @@ def others_wrote():
         expect(f"the journal is {what}: JSON has the exit code", json.loads(ran.out)["exit_code"] == ran.code == 5, ran)
         expect(f"the journal is {what}: it is as it was", journal.read_bytes() == before)
         if mends:
-            expect(f"the journal is {what}: the hint mends it", f"to trust it: {mends}\n" in run("undo", "--yes").err, run("undo", "--yes"))
+            expect(f"the journal is {what}: the hint mends it", f"to trust it, run: {mends}\n" in run("undo", "--yes").err, run("undo", "--yes"))
             sh("sh", "-c", mends)
             ran = run("undo", "--yes")
             expect(f"the journal is {what}: then undo works", ran.code == 0 and FAST_OPEN.read_text().strip() == "3", ran)
