@@ -54,7 +54,7 @@ struct canary_ask {
 static const struct ask_row canary_ask_rows[] = {
 	{ "env", "the Python environment to test, instead of python3 on the PATH", 
 	  ASK_TEXT(canary_ask, env), .arg = "DIR", .files = true },
-	{ "limit", "time limit of a check; a slower check counts as hanging", ASK_TIME(canary_ask, limit_s), .fallback = "60s" },
+	{ "limit", "time limit; a slower check counts as hanging", ASK_TIME(canary_ask, limit_s), .fallback = "60s" },
 	{ "all", "also show paths that are not installed", ASK_FLAG(canary_ask, all), .letter = 'a' },
 };
 
