@@ -389,7 +389,7 @@ static int ask_read_text(struct ask_reading *g, const struct ask_row *r, void *m
 {
 	const char *text = json_string_value(v);
 
-	if (text && strlen(text) != json_string_length(v))
+	if (!text || strlen(text) != json_string_length(v))
 		return err_set(g->e, -EINVAL, "%s contains a NUL", ask_key(g->a, r));
 	return ask_take(g->a, r, member, text, again, g->e);
 }

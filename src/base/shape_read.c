@@ -280,7 +280,7 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 			    char *object)
 {
 	void *to = object + r->offset;
-	const char *text;
+	const char *text = NULL;
 	int code;
 
 	switch (r->kind) {

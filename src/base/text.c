@@ -431,7 +431,7 @@ struct near_word near_word_to(const char *asked)
 void near_word_try(struct near_word *n, const char *spelling, const char *word)
 {
 	const char *asked = n->lower;
-	char other[NEAR_WORD_SIZE];
+	char other[NEAR_WORD_SIZE] = "";
 	size_t d;
 
 	lower_case(other, spelling);

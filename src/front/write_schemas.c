@@ -63,9 +63,9 @@ static const char *items_text(struct page *p, const struct shape *s)
 {
 	const char *all = NULL;
 
-	if (shape_is_value(s))
+	if (s && shape_is_value(s))
 		return value_text(p, s->rows);
-	for (size_t i = 0; i < s->n_forms; i++)
+	for (size_t i = 0; s && i < s->n_forms; i++)
 		all = all ? arena_printf(&p->arena, "%s, or %s", all, items_text(p, s->forms[i]))
 			  : items_text(p, s->forms[i]);
 	return all ? all : "object";

@@ -197,7 +197,7 @@ static void usage_rest(FILE *f, enum verb_group group)
 	if (group == VERB_PROGRAM)
 		text_add(&t, ", help");
 	fprintf(f, "  %-14s ", verb_group_names[group]);
-	wrapped(f, t.s, GROUP_MARGIN, GROUP_MARGIN);
+	wrapped(f, t.s ? t.s : "", GROUP_MARGIN, GROUP_MARGIN);
 }
 
 void usage(FILE *f, bool all)

@@ -30,7 +30,7 @@ static bool same_char(char a, char b, bool fold)
 static const char *number_fits(const char **p, const char *s, const char *at)
 {
 	const char *pattern = *p, *end = digits_end(at);
-	char relation = pattern[1], *bound_end, *number_end;
+	char relation = pattern[1], *bound_end, *number_end = NULL;
 	double bound, number;
 
 	if ((relation != '<' && relation != '>') || !isdigit((unsigned char)pattern[2])) {

@@ -467,7 +467,7 @@ static struct fact_str probe_disk_members(struct probe *p, const char *pool, boo
 		if (!seen_ok(&d->content.f) || !str_has_word(d->content.v, "zfs_member"))
 			continue;
 		label = disk_udev(p, d->name, "ID_FS_LABEL");
-		if (seen_ok(&label.f) && (*label.v ? str_has_word(label.v, pool) : only))
+		if (seen_ok(&label.f) && label.v && (*label.v ? str_has_word(label.v, pool) : only))
 			text_printf(&t, "%s%s", t.len ? " " : "", d->name);
 	}
 	if (!t.len)

@@ -158,7 +158,7 @@ static int dcb_transact(int fd, const struct nlmsghdr *q, char buf[ANSWER_BYTES]
 static int dcb_get(int fd, const char *name, struct bridging *out)
 {
 	_Alignas(struct nlmsghdr) char ask[REQUEST_BYTES], buf[ANSWER_BYTES];
-	const struct nlmsghdr *answer;
+	const struct nlmsghdr *answer = NULL;
 	int r = dcb_transact(fd, dcb_begin(ask, RTM_GETDCB, DCB_CMD_IEEE_GET, name), buf, &answer);
 
 	*out = (struct bridging){ 0 };
@@ -172,7 +172,7 @@ static int dcb_get(int fd, const char *name, struct bridging *out)
 static int dcb_set_pfc(int fd, const char *name, const struct ieee_pfc *pfc)
 {
 	_Alignas(struct nlmsghdr) char ask[REQUEST_BYTES], buf[ANSWER_BYTES];
-	const struct nlmsghdr *answer;
+	const struct nlmsghdr *answer = NULL;
 	struct nlmsghdr *q = dcb_begin(ask, RTM_SETDCB, DCB_CMD_IEEE_SET, name);
 	struct nlattr *ieee = mnl_attr_nest_start(q, DCB_ATTR_IEEE);
 	int r, said = -EPROTO;
