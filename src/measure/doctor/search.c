@@ -444,7 +444,6 @@ static void weigh_text(struct arena *a, const struct index *x, const char *const
 	struct map seen = { 0 }, leant = { 0 };
 
 	*asked = (struct asked){ .phrases = arena_array(a, x->n_phrases, sizeof(double)) };
-
 	for (size_t i = 0; i < n; i++) {
 		struct tokens t = { .x = x, .at = words[i] };
 
@@ -527,7 +526,6 @@ bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chose
 		 const char **bad)
 {
 	for (size_t i = 0; i < n; i++) {
-		size_t before = io->n;
 		bool known = false;
 
 		DIAGNOSIS_FOR_EACH (d)
@@ -535,7 +533,7 @@ bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chose
 				add(a, io, d);
 				known = true;
 			}
-		if (!known && io->n == before) {
+		if (!known) {
 			*bad = ids[i];
 			return false;
 		}
@@ -558,29 +556,31 @@ static void choose_likely(struct arena *a, const struct index *x, struct weighed
 	bool all = input && input->all;
 
 	while (out->n < (all ? SHOWN_ALL : SHOWN)) {
-		double bar = all ? 0.001 : weight_of(out->n ? "also" : "bar"), share;
-		bool line;
-		size_t best = 0;
+		struct weighed *best = w;
+		bool line, lead;
+		double share;
 
 		for (size_t i = 1; i < x->rows; i++)
-			if (w[i].probability > w[best].probability)
-				best = i;
-		if ((w[best].probability < bar && !(w[best].lines > 0)) ||
-		    (!all && !out->n && other > fmax(w[best].probability, weight_of("other"))))
+			best = w[i].probability > best->probability ? &w[i] : best;
+		line = best->lines > 0;
+		lead = str_starts(x->of[best - w]->id, "ask.");
+		share = weight_of(out->n ? "also" : lead ? "bar-lead" : "bar");
+		if ((best->probability < (all ? 0.001 : share) && !line) ||
+		    (!all && !out->n &&
+		     other > fmax(best->probability, weight_of(lead ? "other-lead" : "other"))))
 			return;
 		/* A share of all that fits is right as often as labelled reports say. */
-		line = w[best].lines > 0;
-		share = w[best].probability / weight_of(line ? "sure-line" : "sure-words");
+		share = best->probability / weight_of(line ? "sure-line" : "sure-words");
 		share = fmin(0.975, fmax(line ? 0.5 : 0.01, share));
 		share = 1 / (1 + exp(-weight_of("says") * log(share / (1 - share)) -
 				     weight_of("says-from") - weight_of(line ? "says-line" : "")));
 		out->matches = arena_grow(a, out->matches, out->n, sizeof(*out->matches));
-		out->matches[out->n] =
-			(struct symptom_match){ share,	       w[best].words,
-						w[best].known, w[best].lines,
-						w[best].hints, log_input_line(input, x->of[best]) };
-		add(a, out, x->of[best]);
-		w[best].probability = 0;
+		out->matches[out->n] = (struct symptom_match){
+			share,	     best->words, best->known,
+			best->lines, best->hints, log_input_line(input, x->of[best - w])
+		};
+		add(a, out, x->of[best - w]);
+		best->probability = 0;
 	}
 }
 
