@@ -281,7 +281,7 @@ static void draw_heat(struct canvas *v, const void *what)
 	v->y += (int)(tall * (double)rows) + 8;
 	heat_ramp(v, &h);
 	if (rows < h.c->n_rows || columns < h.c->n_columns)
-		canvas_note(v, SIGN_NONE, "only the first ones are drawn");
+		canvas_note(v, SIGN_NONE, "only the first rows and columns are drawn");
 	v->y += 4;
 }
 

@@ -375,8 +375,8 @@ const struct verb apply_verb = {
 		 "without it a new plan is made. Old values are journaled before each write, new "
 		 "values are read back; if one fails, all are rolled back. Refused changes are "
 		 "skipped and listed.",
-	.exits = "3: nothing is as requested: refused, rolled back, or work by hand; 4: a rollback "
-		 "is incomplete",
+	.exits = "3: no requested change is in effect: refused, rolled back or manual; 4: a "
+		 "rollback is incomplete",
 	.words = "fix set improve change configure",
 	.examples =
 		EXAMPLES({ "apply --dry-run", "preview first" },

@@ -189,7 +189,7 @@ const struct verb capture_verb = {
 	.words = "snapshot dump export save bugreport bug-report support send share",
 	.examples = EXAMPLES(
 		{ "capture -o node7.tar", "this machine" },
-		{ "check --host node7.tar", "inspect it, here or elsewhere" },
+		{ "check --host node7.tar", "inspect the capture, here or elsewhere" },
 		{ "capture --from lspci.txt -o posted.tar", "from text that a user posted" }),
 	.ask = ASK_OF(capture_ask, NULL, capture_ask_rows),
 	.answer = capture_answer_any,

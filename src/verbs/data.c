@@ -49,7 +49,7 @@ static const struct shape data_state_shape = SHAPE(data_state, state);
 static const struct shape_row data_rows[] = {
 	{ "done", NULL, SHAPE_TEXT(data_view, done), .unknown = SHAPE_NULL },
 	{ "key", "Key that signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
-	{ "used", "Data package in use; if it has no path, none is used.",
+	{ "used", "Data package in use; without a path, no package is used.",
 	  SHAPE_OBJECT(data_view, used, data_state) },
 	{ "previous", NULL, SHAPE_OBJECT(data_view, previous, data_state) },
 	{ "build_date", "Date of the newest entry of this build.", SHAPE_TEXT(data_view, build_date) },
@@ -419,7 +419,7 @@ static struct doc *page_data(struct arena *a, const struct data_view *v)
 	doc_verdict(d, v->stale ? STYLE_WARN : STYLE_GOOD,
 		    arena_printf(a, "%s%srows are %d days old%s", v->done ? v->done : "",
 				 v->done ? "; " : "", v->rows_age_days,
-				 v->stale ? ": newer ones come with \"data update\"" : ""),
+				 v->stale ? ": \"data update\" installs newer rows" : ""),
 		    NULL);
 	if (v->key)
 		doc_text(d, "Signed by key %s.", v->key);

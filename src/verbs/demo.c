@@ -25,12 +25,13 @@ const struct verb demo_verb = {
 	.summary = "captured machines to try gputune on, without a GPU",
 	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with "
 		 "verbs that inspect or change a machine; bench, prove, record, roofline and top "
-		 "measure the real one. apply and undo write to your own folder.",
+		 "measure the real machine. apply and undo write to your own folder.",
 	.words = "example sandbox tutorial try playground",
-	.examples = EXAMPLES(
-		{ "demo", "the machines" }, { "check --host demo:hgx-h100", "look at one" },
-		{ "apply --host demo:dgx-spark --yes", "change it, in your own folder" },
-		{ "undo --host demo:dgx-spark --yes", "and undo it" }),
+	.examples = EXAMPLES({ "demo", "the machines" },
+			     { "check --host demo:hgx-h100", "look at a captured machine" },
+			     { "apply --host demo:dgx-spark --yes",
+			       "change a captured machine, in your own folder" },
+			     { "undo --host demo:dgx-spark --yes", "undo the changes" }),
 	.answer = demo_answer,
 	.result = &list_result,
 	.formats = list_formats,

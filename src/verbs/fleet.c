@@ -198,7 +198,7 @@ const struct verb fleet_verb = {
 	.words = "outliers hosts ansible",
 	.examples = EXAMPLES(
 		{ "fleet results/", "a folder with one result per machine" },
-		{ "fleet results/ --golden results/node1.json", "differences from one of them" },
+		{ "fleet results/ --golden results/node1.json", "differences from one machine" },
 		{ "fleet -", "one line of JSON per node, from pdsh, clush or ansible" },
 		{ "fleet history.db", "the last state of machines in a history (gputune since)" },
 		{ "fleet node1.tar node2.tar --only memory", "captures, one group of settings" }),

@@ -148,8 +148,8 @@ static const struct verb inference_verb = {
 	.name = "inference",
 	.summary = "memory, TTFT, TPOT and throughput of serving a model",
 	.about = "Predicts memory, TTFT, TPOT and throughput, each with an interval, and what "
-		 "limits them. The machine is --on, or this one. --explain shows the equations; "
-		 "--rows predicts a table of measurements and shows the errors.",
+		 "limits them. The machine is --on, or this machine. --explain shows the "
+		 "equations; --rows predicts a table of measurements and shows the errors.",
 	.exits = "1: the model does not fit",
 	.words = "ttft tpot itl latency throughput tokens serve serving decode prefill kv-cache "
 		 "context",

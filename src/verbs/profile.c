@@ -595,7 +595,7 @@ static const struct verb active_verb = { PROFILE_ROWS(
 static const struct verb check_verb = { PROFILE_ROWS(
 	"check", "check that a profile file is valid and its waivers have not expired",
 	"Reads the file, and names the first error and each expired waiver.", name_rows, check_any,
-	{ "profile check mine.ini", "before it is used" },
+	{ "profile check mine.ini", "before the profile is used" },
 	{ "profile check site", "of /etc/gputune/profiles" }) };
 static const struct verb policy_verb = { PROFILE_ROWS(
 	"policy", "check the site's policy, and who may apply changes",

@@ -461,7 +461,7 @@ def mended(tmp):
         expect(f"{name}: what has no single better value stays", all(now[k] == was[k] for k in ("output_dir", "learning_rate", "num_train_epochs")), now)
         left = {x["what"]: x["why"] for x in e["left"]}
         expect(f"{name}: and is named", left["output_dir"].startswith("not changed") and "diverges" in left["learning_rate"] and
-               left["num_train_epochs"].startswith("error not fixed"), left)
+               left["num_train_epochs"].startswith("the error remains"), left)
         expect(f"{name}: not in the line of the place", all(x.endswith("@@") for x in e["diff"].splitlines() if x.startswith("@@")), e["diff"])
     f, new = tmp / "m.sh", tmp / "mended.sh"
     f.write_text(SCRIPT)

@@ -255,8 +255,8 @@ static int no_option(const struct parsing *g, const char *word, int why)
 	if (near)
 		return complain_text(EXIT_USAGE, "%s takes no option %s; did you mean %s?", name,
 				     word, near);
-	return complain_text(EXIT_USAGE, "%s takes no option %s; \"gputune %s --help\" lists all",
-			     name, word, name);
+	return complain_text(EXIT_USAGE, "%s takes no option %s; see \"gputune %s --help\"", name,
+			     word, name);
 }
 
 /*

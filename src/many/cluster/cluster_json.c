@@ -174,7 +174,7 @@ static const struct shape check_view_shape = SHAPE(cluster_check_view, check_vie
 
 const struct result_shape cluster_check_result = {
 	.name = "cluster-check", .title = "gputune cluster check", .version = 2,
-	.meaning = "Wiring between nodes, what is wrong with it, and which nodes and links are slow.",
+	.meaning = "Wiring between nodes, faults in the wiring, and slow nodes and links.",
 	.shape = &check_view_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */

@@ -7,9 +7,9 @@
 #include "base/text.h"
 
 /* "one cable, same port on both; a ring p0 to p1; a switch with the same port of each node". */
-static const char rule_source[] = "NVIDIA's cabling rule for DGX Spark (2026-10): two nodes, one "
-				  "cable, same port on both. Three nodes: a ring, p0 of each to p1 "
-				  "of the next. Switch: one cable per node. Never both ports";
+static const char rule_source[] =
+	"NVIDIA's cabling rule for DGX Spark (2026-10): two nodes, one cable, same port on both. "
+	"Three nodes: a ring, p0 of each to p1 of the next. Switch: one cable per node, never two";
 
 static bool is_spark(const struct cluster *c, size_t cage)
 {

@@ -26,7 +26,7 @@ const struct cluster_code cluster_codes[] = {
 	  "hangs the machine", OF_PORTS("nic.cable") },
 	{ "dead-node", CLUSTER_FAULT, "check that it is on, reachable by ssh with your key and listed in known_hosts, "
 	  "and that gputune is installed there", BY_ITSELF },
-	{ "known-defect", CLUSTER_WARNING, "gputune defects check there",
+	{ "known-defect", CLUSTER_WARNING, "run \"gputune defects check\" on that node",
 	  .setting = "gpu.known-defects", .given = "platform.* kernel.* gpu.* net.nics.*" },
 	{ "same-machine", CLUSTER_FAULT, "give each machine once; check which machine the names resolve to",
 	  BY_ITSELF },
@@ -69,7 +69,7 @@ const struct cluster_code cluster_codes[] = {
 	  "that pinned it. Turn off link-local and IPv6 addresses on these ports: they shift the index", BY_ITSELF },
 	{ "gid-uneven", CLUSTER_NOTE, "leave NCCL_IB_GID_INDEX unset: no single value fits all", BY_ITSELF },
 	{ "forward-drop", CLUSTER_NOTE, "direct links do not require forwarding. If nodes or containers reach each "
-	  "other through this one, accept their subnets (with Docker, in the chain DOCKER-USER, which Docker does not "
+	  "other through this node, accept their subnets (with Docker, in the chain DOCKER-USER, which Docker does not "
 	  "change)", BY_ITSELF },
 	{ "version-skew", CLUSTER_NOTE, "install one version everywhere",
 	  .given = "gpu.driver software.libraries.version kernel.release" },

@@ -121,7 +121,7 @@ static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n
 	cluster_plan_page_refusals(d, p);
 	changes_table(d, p);
 	if (p->n_commands) {
-		doc_text(d, "Programs that the node then runs:");
+		doc_text(d, "Programs that the node runs afterwards:");
 		lines(d, p->commands, p->n_commands, STYLE_CODE);
 	}
 	lines(d, p->notes, p->n_notes, STYLE_WARN);

@@ -625,7 +625,7 @@ static const struct shape since_change_shape = SHAPE(since_change, since_change)
 static const struct shape_row since_cost_rows[] = {
 	{ "figure", "Bench, case and figure.", SHAPE_TEXT(since_cost, figure) },
 	{ "unit", NULL, SHAPE_TEXT(since_cost, unit), .unknown = SHAPE_BLANK },
-	{ "changes", "Changes that always occurred together with it, so their effects are not separable.",
+	{ "changes", "Changes that always occurred with this change, so the effects are not separable.",
 	  SHAPE_TEXT_LIST(since_cost, changes, n_changes) },
 	{ "machines", "Number of machines measured before and after.", SHAPE_COUNT(since_cost, machines) },
 	{ "verdict", "helps, hurts, no-difference or undecided.", SHAPE_TEXT(since_cost, verdict) },

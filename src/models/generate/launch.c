@@ -484,8 +484,8 @@ int gen_mpi(struct arena *a, const struct gen_envs *e, char *const *program, siz
 	gen_word_add(a, &c, "mpirun", "Open MPI's launcher, on the first machine");
 	if (*cl->common) {
 		gen_word_add(a, &c, "--mca",
-			     "MPI's own messages use the shared network; it is given by subnet "
-			     "because interface names differ");
+			     "MPI's own messages use the shared network, given by subnet because "
+			     "interface names differ");
 		gen_word_add(a, &c, "btl_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 		gen_word_add(a, &c, "--mca",

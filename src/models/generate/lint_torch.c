@@ -595,7 +595,7 @@ static void lint_torch_judge(struct lint *l, const struct batch *b)
 			 "--nnodes=\"$SLURM_JOB_NUM_NODES\"", "torchrun documentation",
 			 "torchrun has --nnodes %lld, but line %u requests %lld machines: %s",
 			 b->nnodes, b->line_nodes, b->nodes,
-			 b->nnodes > b->nodes ? "it hangs" : "they run independently");
+			 b->nnodes > b->nodes ? "it hangs" : "the machines run independently");
 	if (b->gpus && b->per_node > b->gpus)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
@@ -742,7 +742,7 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 				lint_add(l, LINT_ERROR, "directive-late", line, "#SBATCH",
 					 "move it up, after the first line", "sbatch documentation",
 					 "sbatch stops reading directives at the first command: "
-					 "this one is a comment");
+					 "this line is a comment");
 		} else if (!w[i].line || w[i].line != line) {
 			directives = false;
 			launched(l, &b, w, n, i);

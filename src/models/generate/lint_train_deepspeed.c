@@ -173,7 +173,7 @@ static void lint_deepspeed_together(const struct train_doc *d)
 								      : "evaluation_strategy");
 
 	if (lint_deepspeed_set(d, "deepspeed") && lint_deepspeed_set(d, "fsdp"))
-		train_finding(d, LINT_ERROR, "contradiction", "fsdp", "one of them",
+		train_finding(d, LINT_ERROR, "contradiction", "fsdp", "use only one of them",
 			      lint_train_trainer_source,
 			      "deepspeed and fsdp are both on: both shard the model");
 	/* By epochs neither number counts. */

@@ -76,7 +76,7 @@ static const struct shape_row gen_command_rows[] = {
 	{ "argv", NULL, SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_text_shape) },
 	{ "reasons", "Reason for each word; null: part of the previous word.",
 	  SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_reason_shape) },
-	{ "variables", "Environment variables to set for it.", SHAPE_LIST_MADE(gen_command_vars, gen_var) },
+	{ "variables", "Environment variables to set for the command.", SHAPE_LIST_MADE(gen_command_vars, gen_var) },
 };
 static const struct shape gen_command_shape = SHAPE(gen_command, gen_command);
 

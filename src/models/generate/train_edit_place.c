@@ -316,7 +316,7 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 		to = line_behind(e, n->end);
 		/* "- key: value" of a list keeps its dash. */
 		if (strchr(arena_strndup(e->a, e->m.text + from, n->key->begin - from), '-')) {
-			train_edit_leave(e, n->line, what, "it is the first key of a list entry");
+			train_edit_leave(e, n->line, what, "its key is the first of a list entry");
 			return;
 		}
 	}

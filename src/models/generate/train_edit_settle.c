@@ -255,7 +255,7 @@ static void faults(struct train_edit *e, const struct lint *l)
 		if (!left_already(e, line, f->subject))
 			train_edit_leave(e, line, f->subject,
 					 arena_printf(e->a, "%s: %s%s%s%s",
-						      f->level == LINT_ERROR ? "error not fixed"
+						      f->level == LINT_ERROR ? "the error remains"
 									     : "not changed",
 						      f->says, f->fix ? " (" : "",
 						      f->fix ? f->fix : "", f->fix ? ")" : ""));

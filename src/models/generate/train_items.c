@@ -333,8 +333,8 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 		 "a model with graph breaks still runs");
 	if (train_parallelism_shards(s->after->q.way))
 		fsdp_add(a, out, "dynamo_config.dynamo_use_regional_compilation", "true",
-			 "each block is one graph, as it is one FSDP unit: gathering does not "
-			 "break it, and identical blocks compile once (Accelerate 1.14 and later)");
+			 "each block is one graph and one FSDP unit: gathering does not break the "
+			 "graph, and identical blocks compile once (Accelerate 1.14 and later)");
 }
 
 void train_items_accelerate(struct arena *a, const struct train_setup *s,

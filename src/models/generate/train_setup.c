@@ -201,7 +201,7 @@ static void train_setup_no_offload(struct arena *a, struct train_setup *s)
 {
 	*s->after = *s->before;
 	s->fits = false;
-	s->compile_why = "it does not fit";
+	s->compile_why = "the model does not fit";
 	s->fits_why = arena_printf(a,
 				   "%.1f GB of %.1f GB required on each GPU, and no other option "
 				   "fits. CPU and GPU share one memory, so offload frees nothing: "

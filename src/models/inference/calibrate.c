@@ -231,8 +231,8 @@ static const char *scope(struct arena *a, struct calibrate_group *g)
 			100 * g->left_model[0]);
 	if (g->tried_models)
 		return arena_printf(a,
-				    "only for these %zu models: it does not improve predictions "
-				    "for others (error %.1f %%)",
+				    "only for these %zu models: the fit does not improve "
+				    "predictions for others (error %.1f %%)",
 				    g->n_models, 100 * g->left_model[0]);
 	return arena_printf(a, "only for %s: runs of %d models are required to apply it to others",
 			    g->n_models == 1 ? g->models[0] : "these two models", MODELS_MIN);

@@ -85,8 +85,7 @@ static int checked(const struct arch *a, struct err *e)
 	    (a->experts > 65536 || a->top < 1 || a->top > a->experts || a->expert_ffn < 1))
 		return err_set(e, -EINVAL, "%.120s: invalid number of experts", a->name);
 	if (too_many(a))
-		return err_set(e, -EINVAL,
-			       "%.120s has more layers of its kinds than layers in total", a->name);
+		return err_set(e, -EINVAL, "%.120s has more layers by kind than in total", a->name);
 	return 0;
 }
 

@@ -164,7 +164,7 @@ static void curve_table(struct doc *d, const struct prediction *p)
 					  cell(figure_number(a, c->throughput)));
 
 		if (!c->fits || c->batch > most)
-			r[4] = cell_as(STYLE_WARN, "exceeds memory: the rest waits");
+			r[4] = cell_as(STYLE_WARN, "exceeds memory: other requests wait");
 	}
 }
 

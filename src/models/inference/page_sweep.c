@@ -155,7 +155,7 @@ static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 				 f->output));
 	if (!n) {
 		doc_text(d,
-			 f->fit ? "None of %llu configurations keeps the target; %llu of them fit."
+			 f->fit ? "None of %llu configurations meets the target; %llu of them fit."
 				: "None of %llu configurations fits.",
 			 f->tried, f->fit);
 		return;

@@ -278,7 +278,7 @@ static const struct shape_row prediction_rows[] = {
 	{ "limit", "What limits decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
 	{ "limit_reason", NULL, SHAPE_TEXT(prediction, limit_why), .title = "limit" },
 	{ "prompt_limit", NULL, SHAPE_CHOICE(prediction, prompt_limit, limit_names) },
-	{ "running_requests", "Concurrent requests; the rest waits.", SHAPE_REAL(prediction, served.running) },
+	{ "running_requests", "Concurrent requests; other requests wait.", SHAPE_REAL(prediction, served.running) },
 	{ "waiting_ms", "Waiting time, part of ttft_ms.", SHAPE_REAL(prediction, served.waiting) },
 	{ "memory", NULL, SHAPE_OBJECT(prediction, memory, memory_footprint) },
 	{ "step", "A decode step: one token per request.", SHAPE_OBJECT(prediction, step, decode_step) },

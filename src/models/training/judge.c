@@ -40,8 +40,8 @@ static void by_link(struct state *s)
 		return;
 	add(s, (struct train_cause){
 		       .what = "link bandwidth",
-		       .measure = "all-reduce by size between these machines: gputune bench "
-				  "collectives",
+		       .measure = "measure all-reduce by size between these machines: gputune "
+				  "bench collectives",
 		       .needs = need,
 		       .needs_unit = "GB/s bus bandwidth",
 		       .excluded = gone && s->curves,
@@ -56,7 +56,7 @@ static void by_link(struct state *s)
 	add(s,
 	    (struct train_cause){
 		    .what = "link latency",
-		    .measure = "all-reduce of 8 KiB to 64 KiB: gputune bench collectives",
+		    .measure = "measure all-reduce of 8 KiB to 64 KiB: gputune bench collectives",
 		    .needs = 1e6 * s->j->lost_s / fmax(1, s->calls),
 		    .needs_unit = "us more per collective",
 		    .excluded = s->j->lost_s / fmax(1, s->calls) > 1e-3,
@@ -67,8 +67,8 @@ static void by_link(struct state *s)
 			    s->calls, train_plain(a, 1e6 * s->j->lost_s / fmax(1, s->calls), 4)) });
 	add(s, (struct train_cause){
 		       .what = "a different transport in the job than in the link test",
-		       .measure = "NCCL_DEBUG=INFO in the job: network and channels; byte counters "
-				  "of the adapters during training",
+		       .measure = "set NCCL_DEBUG=INFO in the job to see network and channels; "
+				  "read the adapters' byte counters",
 		       .needs = need,
 		       .needs_unit = "GB/s bus bandwidth",
 		       .excluded = need < SOCKETS_LOW || need > SOCKETS_HIGH,
@@ -87,17 +87,18 @@ static void by_overlap(struct state *s)
 	*q = s->j->predicted.q;
 	q->overlap = false;
 	train_predict(s->a, q, p);
-	add(s, (struct train_cause){
-		       .what = "no overlap of communication",
-		       .measure = "whether NCCL kernels overlap computation (nsys or the PyTorch "
-				  "profiler); whether CUDA_DEVICE_MAX_CONNECTIONS is set",
-		       .needs = 1e3 * s->j->lost_s,
-		       .needs_unit = "ms per step",
-		       .excluded = p->time.total.value * 1.1 < s->step,
-		       .why = arena_printf(s->a,
-					   "predicted step without overlap: %s ms; measured: %s ms",
-					   train_plain(s->a, 1e3 * p->time.total.value, 4),
-					   train_plain(s->a, 1e3 * s->step, 4)) });
+	add(s,
+	    (struct train_cause){
+		    .what = "no overlap of communication",
+		    .measure = "check whether NCCL kernels overlap computation (nsys or the "
+			       "PyTorch profiler), and whether CUDA_DEVICE_MAX_CONNECTIONS is set",
+		    .needs = 1e3 * s->j->lost_s,
+		    .needs_unit = "ms per step",
+		    .excluded = p->time.total.value * 1.1 < s->step,
+		    .why = arena_printf(s->a,
+					"predicted step without overlap: %s ms; measured: %s ms",
+					train_plain(s->a, 1e3 * p->time.total.value, 4),
+					train_plain(s->a, 1e3 * s->step, 4)) });
 }
 
 static void train_judge_by_host(struct state *s)
@@ -107,17 +108,16 @@ static void train_judge_by_host(struct state *s)
 	int each = place_per_node(&q->place);
 
 	add(s, (struct train_cause){ .what = "the loader, or its storage",
-				     .measure = "time that a step waits for its batch; the same "
-						"run with random tokens generated on the GPU",
+				     .measure = "measure how long a step waits for its batch; "
+						"repeat the run with random tokens made on the GPU",
 				     .needs = 1e3 * s->step / samples,
 				     .needs_unit = "ms per sample and rank",
 				     .why = "a loader at this rate explains the whole loss" });
 	add(s,
 	    (struct train_cause){
 		    .what = "several ranks on one GPU",
-		    .measure =
-			    "number of processes on each GPU during training (gputune monitor, "
-			    "nvidia-smi), which should be one; whether each rank sets its device",
+		    .measure = "check that each GPU has one process during training (gputune "
+			       "monitor, nvidia-smi), and that each rank sets its device",
 		    .needs = fmax(1, s->ratio),
 		    .needs_unit = "ranks on the fullest GPU (approximately)",
 		    .excluded = s->ratio > each + 0.5,
@@ -127,21 +127,21 @@ static void train_judge_by_host(struct state *s)
 					each) });
 	add(s, (struct train_cause){
 		       .what = "one slow GPU, rank or machine",
-		       .measure = "step times and SM clocks of each rank; throttle reasons; a GEMM "
-				  "on each GPU (gputune bench gemm)",
+		       .measure = "compare step times, SM clocks and throttle reasons of ranks; "
+				  "run \"gputune bench gemm\" on each GPU",
 		       .needs = 100 / fmax(1, s->ratio),
 		       .needs_unit = "% of the other ranks' speed, for the slowest",
 		       .why = "all ranks wait for the slowest at each gradient reduction" });
 	add(s, (struct train_cause){
 		       .what = "the host stalls the GPU: logging, .item(), saving or evaluation in "
 			       "the timed steps",
-		       .measure = "idle gaps on the GPU (nsys, profiler); the same run without "
-				  "logging, saving and evaluation",
+		       .measure = "measure idle gaps of the GPU (nsys, profiler); repeat the run "
+				  "without logging, saving, evaluation",
 		       .needs = 1e3 * s->j->lost_s,
 		       .needs_unit = "ms per step",
 		       .why = "work between steps adds its full time" });
 	add(s, (struct train_cause){ .what = "average includes warm-up",
-				     .measure = "each step's time, without the first steps",
+				     .measure = "measure each step's time, without the first steps",
 				     .needs = s->j->lost_s,
 				     .needs_unit = "s per step on average",
 				     .why = "connection setup, compilation and allocation happen "

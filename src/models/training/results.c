@@ -44,7 +44,7 @@ static const struct shape_row train_config_rows[] = {
 static const struct shape train_config_shape = SHAPE(train_config, train_config);
 
 static const struct shape_row train_memory_rows[] = {
-	{ "weights_bytes", "Weights, without gathered ones.",
+	{ "weights_bytes", "Weights, without gathered weights.",
 	  SHAPE_REAL(train_memory, weights), .title = "weights", .unit = "GB" },
 	{ "master_bytes", NULL, SHAPE_REAL(train_memory, master), .title = "FP32 master weights", .unit = "GB" },
 	{ "gradients_bytes", NULL, SHAPE_REAL(train_memory, gradients), .title = "gradients", .unit = "GB" },

@@ -194,7 +194,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(now),
 			 before ? cell(before) : cell_as(STYLE_UNKNOWN, "unknown"));
 	}
-	doc_text(d, "\"gputune undo --only SETTING\" undoes one of them; \"persist remove --now\" "
+	doc_text(d, "\"gputune undo --only SETTING\" undoes one value; \"persist remove --now\" "
 		    "undoes all at once.");
 }
 

@@ -230,7 +230,7 @@ static int persist_request_add(struct reading *r, const struct persist_entry *ro
 						  !knob_valid(&row->knob, row->before, &why))
 		return bad(r, "%.60s: %s", row->id, why);
 	if (r->n == EXPANDED_MAX)
-		return bad(r, "it expands to more than %d values", EXPANDED_MAX);
+		return bad(r, "the name expands to more than %d values", EXPANDED_MAX);
 	ARENA_ADD(r->a, r->rows, r->n) = *row;
 	return 0;
 }

@@ -287,9 +287,8 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 			  : cell_printf(d, STYLE_WARN, "%s, differs from the journal", TXN_COPY));
 	node_pair(d, p, "History", bytes(d, TXN_HISTORY, f->history_bytes));
 	node_pair(d, p, "Format",
-		  f->format == 1
-			  ? cell("1, without checksums; the next change writes it as format 2")
-			  : cellf(d, "%d", f->format));
+		  f->format == 1 ? cell("1, without checksums; the next change writes format 2")
+				 : cellf(d, "%d", f->format));
 	node_pair(d, p, "Lines", hold_page_lines(d, j));
 	node_pairf(d, p, "Transactions", "%zu, of which %zu may have changes in effect", j->n,
 		   journal_count_open(j));

@@ -208,7 +208,7 @@ static const struct shape_row line_rows[] = {
 static const struct shape line_shape = SHAPE(line, line);
 
 const struct result_shape watch_result = {
-	.name = "watch", .title = "gputune watch: one line of it",
+	.name = "watch", .title = "gputune watch: one line",
 	.meaning = "A detected change.", .shape = &line_shape, .no_version = true,
 };
 /* clang-format on */

@@ -395,7 +395,7 @@ static const struct verb diff_verb = {
 
 static const struct ask_row sync_rows[] = {
 	DIR_ROW,
-	{ "HOST:DIR", "the destination folder, on another machine or on this one (DIR)",
+	{ "HOST:DIR", "the destination folder, on another machine or on this machine (DIR)",
 	  ASK_TEXT(house_ask, to), .argument = true, .required = true, .files = true },
 };
 VERB_ANSWER(sync_any, sync_answer, house_ask, wheelhouse)

@@ -243,7 +243,7 @@ static const struct shape_row item_rows[] = {
 	  SHAPE_OBJECT_AS(tune_item, member, screen_member, screen_member_shape), SHAPE_WHEN(tune_item, confirmed) },
 	{ "left_out", "Number of settings left out together, including this one; 0: none.", SHAPE_COUNT(tune_item, of),
 	  .later = true },
-	{ "interaction", "Effect of the settings left out together, others set, divided by their effect in mixtures.",
+	{ "interaction", "Effect of the left-out settings, with all others set, divided by that in mixtures.",
 	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
 };
 static const struct shape item_shape = SHAPE(tune_item, item);

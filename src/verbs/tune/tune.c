@@ -25,7 +25,7 @@ static const struct ask_row tune_ask_rows[] = {
 	  ASK_CHOICE(tune_ask, better, betters), .arg = "WAY" },
 	{ "time-limit", "time limit of the whole run (default: 2h)",
 	  ASK_TIME(tune_ask, pairs.budget_s) },
-	{ "min-effect", "smallest effect that counts; smaller ones are no difference",
+	{ "min-effect", "smallest effect that counts as a difference",
 	  ASK_SHARE(tune_ask, pairs.min_effect, 0.0001, 1), .fallback = "1%" },
 	{ "timeout", "time limit of one run of the job", ASK_TIME(tune_ask, pairs.limit_s),
 	  .fallback = "10m" },
