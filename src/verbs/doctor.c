@@ -53,7 +53,18 @@ struct doctoring {
 	atomic_bool stop;
 };
 
-enum { LOOK_MS = 1000, DAY_S = 86400 };
+enum { LOOK_MS = 1000, SETTLE_MS = 500, DAY_S = 86400 };
+
+/* Whether a cause of theirs is judged by this sign; NULL: by counters, which are read twice. */
+static bool judges(const struct chosen *c, const char *sign)
+{
+	for (size_t i = 0; i < c->n; i++)
+		for (const struct cause *x = c->items[i]->causes, *end = x + c->items[i]->n;
+		     x < end; x++)
+			if (sign ? x->judges && strstr(x->judges, sign) : x->grows)
+				return true;
+	return false;
+}
 
 /* Facts, findings and signs as they are now. */
 static void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f,
@@ -63,7 +74,7 @@ static void doctoring_look(struct doctoring *g, struct machine **m, struct findi
 
 	*m = door_machine(g->d, g->h, &(struct door_look){ 0 });
 	settings_check(a, *m, &g->profile, door_read_knob, g->h, f);
-	observations_read(a, g->h, *m, s);
+	observations_read(a, g->h, *m, judges(&g->chosen, "seen.listens"), s);
 }
 
 /* What is known of software, driver and firmware that are here. */
@@ -144,22 +155,12 @@ static void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, 
 	record_judge(g->d->arena, out);
 }
 
-/* Counters are read twice unless words alone are to answer, or what they mean needs none. */
-static bool reads_twice(const struct doctoring *g)
-{
-	bool grows = !g->chosen.named;
-
-	for (size_t i = 0; i < g->chosen.n && !g->ask->passive; i++)
-		for (size_t k = 0; k < g->chosen.items[i]->n; k++)
-			grows = grows || g->chosen.items[i]->causes[k].grows;
-	return grows;
-}
-
 static void verb_doctor_look(struct doctoring *g)
 {
 	double begin = clock_mono_s();
 	struct path_look *path = NULL;
-	bool live = !g->h->id.captured, twice = live && reads_twice(g);
+	bool live = !g->h->id.captured, words = g->chosen.named && g->ask->passive;
+	bool twice = live && !words && (!g->chosen.named || judges(&g->chosen, NULL));
 
 	doctoring_look(g, &g->m, &g->findings, &g->first);
 	g->plan.forbidden = g->h->id.captured ? "this is a captured machine"
@@ -171,7 +172,7 @@ static void verb_doctor_look(struct doctoring *g)
 	if (twice && clock_mono_s() - begin < 1)
 		usleep(LOOK_MS * 1000);
 	if (twice)
-		observations_read(g->d->arena, g->h, g->m, &g->now);
+		observations_read(g->d->arena, g->h, g->m, true, &g->now);
 	g->e.a = g->d->arena;
 	g->e.m = g->m;
 	g->e.findings = &g->findings;
@@ -230,7 +231,6 @@ static void examine(struct doctoring *g)
  * die, the next command that writes takes it back.
  */
 
-enum { SETTLE_MS = 500 };
 #define GATE_LATER "later" /* beside those of tune/plan/plan.h: of these plans alone */
 
 /* The settings that mend what was found, comma-separated; NULL: none does. */

@@ -58,7 +58,7 @@ static void diagnose(struct subject *s, struct arena *a)
 		.a = a, .m = &s->m, .findings = &s->findings, .signs = second, .earlier = first
 	};
 
-	observations_read(a, &s->host.host, &s->m, first);
+	observations_read(a, &s->host.host, &s->m, true, first);
 	observations_read_machine(a, s->host.base, &s->m, second);
 	ev.apart_s = 1;
 	for (int i = 0; i < TESTS; i++)

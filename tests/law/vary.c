@@ -66,7 +66,7 @@ void world_again(struct world *w, struct world *out)
 
 	probe_machine(&(struct probe){ .h = w->h, .a = &w->a, .m = m, .deep = true });
 	out->m = m;
-	observations_read(&w->a, w->h, m, &out->signs);
+	observations_read(&w->a, w->h, m, true, &out->signs);
 }
 
 static void vary_open(struct world *w, const char *name)

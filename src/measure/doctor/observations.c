@@ -461,12 +461,12 @@ void observations_read_machine(struct arena *a, struct host *h, const struct mac
 	observations_read_links(a, h, m, out);
 }
 
-void observations_read(struct arena *a, struct host *h, const struct machine *m,
+void observations_read(struct arena *a, struct host *h, const struct machine *m, bool listens,
 		       struct observations *out)
 {
 	observations_read_machine(a, h, m, out);
 	read_home(a, h, out);
-	out->listens = listening(a, h);
+	out->listens = listens ? listening(a, h) : out->listens;
 	observations_read_vars(a, h, m, out);
 }
 

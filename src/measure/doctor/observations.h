@@ -72,8 +72,8 @@ struct observations {
 
 extern const struct shape observations_shape, observed_port_shape, observed_link_shape;
 
-/* Never fails; what could not be seen stands in the fact. */
-void observations_read(struct arena *a, struct host *h, const struct machine *m,
+/* Never fails; what could not be seen stands in the fact. listens: ports too, slow. */
+void observations_read(struct arena *a, struct host *h, const struct machine *m, bool listens,
 		       struct observations *out);
 /* The part without secrets, for captures: without environments and home folders. */
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,

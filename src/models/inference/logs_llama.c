@@ -587,18 +587,18 @@ void log_latency(struct log_walk *w, double seconds, double item)
 static void logs_llama_throughput(struct log_walk *w, const char *line)
 {
 	struct log_run *r = log_add(w, LOG_VLLM_THROUGHPUT, "vllm", 0);
-	const char *s = strstr(line, "total tokens/s,");
+	double each = log_after(line, "Throughput:"), all = log_after(line, "requests/s,");
+	double out = log_after(line, "total tokens/s,");
 
 	if (!r)
 		return;
-	r->figure[LOG_THROUGHPUT] = s ? log_after(s, "tokens/s,") : 0;
+	r->figure[LOG_THROUGHPUT] = out;
 	r->batch = log_whole(w->ctx.sequences);
 	w->completed = w->ctx.requests;
-	r->prompt = w->ctx.input;
-	r->output = w->ctx.output;
-	/* Requests a second and output tokens a second say how long answers were. */
-	if (r->figure[LOG_THROUGHPUT] > 0 && log_after(line, "Throughput:") > 0)
-		r->output = r->figure[LOG_THROUGHPUT] / log_after(line, "Throughput:");
+	/* Requests and tokens a second say how long prompts and answers were. */
+	r->prompt =
+		each > 0 && all > out && !(w->ctx.input > 0) ? (all - out) / each : w->ctx.input;
+	r->output = each > 0 && out > 0 ? out / each : w->ctx.output;
 	if (!r->batch && w->ctx.requests > 0 && w->ctx.requests <= 256)
 		r->batch = log_whole(w->ctx.requests);
 	if (r->batch && w->ctx.requests > r->batch)

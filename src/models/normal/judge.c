@@ -333,8 +333,7 @@ static void add(struct arena *a, struct normal_items *out, const struct normal_i
 	ARENA_ADD(a, out->items, out->n) = *i;
 }
 
-/* Others' settings of an engine are not all in its output: so much beyond the interval is nothing.
- */
+/* An engine's settings are not all in its output: so much beyond the interval is nothing. */
 static const double unseen_setup = 1.1, guessed_tokens = 4;
 
 static void run_figure(struct arena *a, const struct log_run *l, const struct prediction *p,
@@ -362,8 +361,7 @@ static void run_figure(struct arena *a, const struct log_run *l, const struct pr
 	i.why = p->limit_why;
 	if (k->batch == 1 && strcmp(title, "TPOT") == 0 &&
 	    strcmp(predict_claim(a, p, 1e3 / measured, &i.why), "impossible") == 0) {
-		/* An engine may narrow weights on load, and few clients see that it guesses ahead.
-		 */
+		/* An engine may narrow weights on load, or guess ahead unseen. */
 		double more = l->tool == LOG_LLAMA_BENCH ? unseen_setup : guessed_tokens;
 		bool farther = strcmp(predict_claim(a, p, 1e3 / (more * measured), &other),
 				      "impossible") == 0;
@@ -395,12 +393,13 @@ void normal_runs(struct arena *a, const char *file, const char *text, const stru
 		const struct log_run *l = &runs->items[i];
 		struct calibrate_run *r = ARENA_NEW(a, struct calibrate_run);
 		struct prediction *p = ARENA_NEW(a, struct prediction);
+		const struct figure *t = &p->throughput;
 		struct normal_item no = { .verdict = NORMAL_UNKNOWN,
 					  .tool = log_tool_names[l->tool],
 					  .where = l->where,
 					  .title = "engine benchmark" };
+		double each = fmax(l->figure[LOG_TPOT], l->figure[LOG_STEP]);
 
-		*r = (struct calibrate_run){ 0 };
 		if (told.place)
 			calibrate_run_make(a, l, &told, on->fits, r);
 		no.why = told.place ? r->skipped : "hardware unknown: give --on";
@@ -409,11 +408,12 @@ void normal_runs(struct arena *a, const char *file, const char *text, const stru
 			continue;
 		}
 		predict(a, &r->q, on->fits, p);
-		run_figure(a, l, p, "TPOT",
-			   l->figure[LOG_TPOT] > 0 ? l->figure[LOG_TPOT] : l->figure[LOG_STEP],
-			   p->tpot, out);
-		run_figure(a, l, p, "TTFT",
-			   l->figure[LOG_TTFT] > 0 ? l->figure[LOG_TTFT] : l->figure[LOG_PREFILL],
+		run_figure(a, l, p, "TPOT", each, p->tpot, out);
+		run_figure(a, l, p, "TTFT", fmax(l->figure[LOG_TTFT], l->figure[LOG_PREFILL]),
 			   p->ttft, out);
+		if (!(each > 0) && l->figure[LOG_THROUGHPUT] > 0 && t->value > 0)
+			run_figure(a, l, p, "time per token", 1e3 / l->figure[LOG_THROUGHPUT],
+				   (struct figure){ 1e3 / t->value, 1e3 / t->high, 1e3 / t->low },
+				   out);
 	}
 }
