@@ -257,7 +257,7 @@ def lay_out(desk, machine):
         shutil.copy(seeds / name, desk / name)
     shutil.copy(seeds / "bench.json", desk / "a.json")
     shutil.copy(seeds / "bench.json", desk / "b.json")
-    for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"), ("report.sqlite", "diagnose.sqlite"),
+    for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"), ("report.sqlite", "diagnose.sqlite"), ("job-nsys.sqlite", "diagnose.sqlite"),
                        ("vllm.json", "logs.vllm.json"), ("vllm.txt", "logs.vllm.txt")):
         shutil.copy(seeds / seed, desk / name)
     for name in ("before.prom", "after.prom", "vllm.log"):
