@@ -89,6 +89,11 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("compare", quiet, a_little)
     expect("a tenth of the CPUs hides no such difference, and is named", code == 1 and "3 worse" in out and "busy in the second run" in " ".join(out.split()),
            (code, out, err))
+    # What they took from one run alone may be the difference, the better one as well.
+    for b, n in ((made_up("near", 1.15, 0.2), "worse"), (made_up("near-better", 0.9, 0.2), "better")):
+        code, out, err = run("compare", quiet, b)
+        expect(f"it hides a difference of its size: {n}", code == 5 and f"0 {n}" in out and "3 cannot tell" in " ".join(out.split()) and
+               "busy in the second run (A: 0.00 of 2 CPUs, B: 0.20 of 2)" in " ".join(out.split()), (code, out, err))
     for a, b, where in ((loud, loud_slow, "both runs"), (quiet, loud_slow, "the second run"), (loud, slow, "the first run")):
         code, out, err = run("compare", a, b)
         expect(f"no verdict: {where}", code == 5 and "0 worse" in out and "3 cannot tell" in " ".join(out.split()) and

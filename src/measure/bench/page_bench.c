@@ -166,14 +166,14 @@ static struct cell state_cell(const struct record_case *c, const struct record_s
 	if (!c->n)
 		return cell_as(STYLE_UNKNOWN, "nothing measured");
 	if (!c->verified)
-		return cell_as(STYLE_BAD, "not verified");
+		return cell_as(STYLE_BAD, "result not checked");
 	if (s->s.modes.found)
 		return cell_as(STYLE_WARN, s->s.modes.step ? "level changed" : "two states");
 	if (!c->steady)
 		return cell_as(STYLE_WARN, "not steady");
 	if (s->s.drift.found)
 		return cell_as(STYLE_WARN, "drifts");
-	return cell_as(STYLE_GOOD, c->stop == STOP_INTERRUPTED ? "interrupted" : "verified");
+	return cell_as(STYLE_GOOD, c->stop == STOP_INTERRUPTED ? "interrupted" : "result correct");
 }
 
 static struct cell limit_cell(struct doc *d, const struct record_case *c,

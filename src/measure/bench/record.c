@@ -234,12 +234,13 @@ bool compare_decides(const struct compare *c)
 }
 
 static void bench_compare_judge(struct arena *a, const struct record_case *x,
-				const struct record_case *y, size_t k, const char *busy,
+				const struct record_case *y, size_t k, const struct compare *c,
 				struct compare_row *row)
 {
 	struct stat_arm ax = { x->series[k].x, x->n, x->first, x->rounds },
 			ay = { y->series[k].x, y->n, y->first, y->rounds };
 	const struct stat_interval *i = &row->ratio.interval;
+	const char *busy;
 	bool up;
 
 	if (x->n < STAT_INTERVAL_N || y->n < STAT_INTERVAL_N) {
@@ -254,6 +255,7 @@ static void bench_compare_judge(struct arena *a, const struct record_case *x,
 	}
 	up = i->low > 1;
 	if ((up || i->high < 1) && fabs(row->ratio.ratio - 1) >= COMPARE_THRESHOLD) {
+		busy = (up ? i->low : 1 / i->high) <= 1 + c->load ? c->busy : NULL;
 		row->open = busy != NULL;
 		row->verdict = busy				     ? COMPARE_CANNOT
 			       : up == (row->better == BENCH_HIGHER) ? COMPARE_BETTER
@@ -304,7 +306,7 @@ static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 				     strcmp(s->unit, t->unit) != 0 || s->better != t->better))
 			row->reason = "different figures or units";
 		if (!row->reason)
-			bench_compare_judge(a, x, y, k, out->busy, row);
+			bench_compare_judge(a, x, y, k, out, row);
 		row->variant = y && strcmp(x->variant, y->variant) != 0;
 		out->count[row->verdict]++;
 		out->open[row->verdict] += row->open;
@@ -325,12 +327,11 @@ static void note_variants(struct arena *a, struct compare *out)
 	}
 }
 
-/* In which of the runs other programs used too much, as is() says; NULL: in none. */
-static const char *busy_in(struct arena *a, const struct record *x, const struct record *y,
-			   bool (*is)(const struct record_conditions *))
+/* In which of the runs other programs used too much; NULL: in none. */
+static const char *busy_in(struct arena *a, const struct record *x, const struct record *y)
 {
 	const struct record_conditions *c = &x->conditions, *d = &y->conditions;
-	bool first = is(c), second = is(d);
+	bool first = record_busy(c), second = record_busy(d);
 
 	if (!first && !second)
 		return NULL;
@@ -340,6 +341,13 @@ static const char *busy_in(struct arena *a, const struct record *x, const struct
 				    : "the second run",
 			    fmax(0, fmax(c->others, c->idle_others)), c->cpus,
 			    fmax(0, fmax(d->others, d->idle_others)), d->cpus);
+}
+
+/* CPUs that programs took from a run, other than its own. */
+static double taken(const struct record_conditions *c)
+{
+	return fmax(0, fmax(c->others, c->idle_others)) +
+	       fmax(0, c->steal_percent) / 100 * (double)c->cpus;
 }
 
 static const char *value_of(const struct record_pair *pairs, size_t n, const char *name)
@@ -370,9 +378,13 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 {
 	*out = (struct compare){ .a = x,
 				 .b = y,
-				 .busy = busy_in(a, x, y, disturbed),
+				 .busy = busy_in(a, x, y),
 				 .level = COMPARE_LEVEL,
 				 .threshold = COMPARE_THRESHOLD };
+	/* A thread whose CPU is shared waits for as long as others use that CPU. */
+	out->load = disturbed(&x->conditions) || disturbed(&y->conditions)
+			    ? INFINITY
+			    : fmin(1, fabs(taken(&x->conditions) - taken(&y->conditions)));
 	if (strcmp(x->machine, y->machine) != 0)
 		out->cannot = "different machines";
 	for (size_t i = 0; i < x->n; i++)
@@ -390,7 +402,7 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 			     y->n_fingerprint);
 	bench_compare_differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
 	if (record_busy(&x->conditions) != record_busy(&y->conditions))
-		ARENA_ADD(a, out->differs, out->n_differs) = busy_in(a, x, y, record_busy);
+		ARENA_ADD(a, out->differs, out->n_differs) = out->busy;
 }
 
 /* The folder of results, through the host interface. */

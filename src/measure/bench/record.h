@@ -240,8 +240,9 @@ struct compare {
 	size_t count[4];      /* by verdict */
 	size_t open[4];	      /* of these, rows that leave better and worse open */
 	const char *cannot;   /* nothing compares, and why; NULL otherwise */
-	const char *busy;     /* other programs disturbed a run, so that no difference is certain:
-				 a sentence; NULL: neither */
+	const char *busy;     /* other programs used the machine in a run: a sentence; NULL: in
+				 neither */
+	double load;	      /* they may be a ratio up to 1 + this; infinite: any ratio */
 	const char **differs; /* what else is not the same: kernel, settings; sentences */
 	size_t n_differs;
 	double level;	  /* of the intervals */
