@@ -349,31 +349,37 @@ static int verb_doctor_make_plan(struct doctoring *g, const struct examined *x,
 	return 0;
 }
 
-static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, const char *id)
+static int verb_doctor_agreed(struct doctoring *g, const struct planned *p,
+			      const struct examined *x)
 {
 	struct arena *a = g->d->arena;
+	bool tested = (x->d->tests & ~TEST_BIT(TEST_PATH)) && !g->plan.forbidden;
 	struct plan_view how = { 0 };
 
 	return door_agreed(
 		g->d, page_plan(a, p->m, &p->plan, &how),
-		arena_printf(a, "Make %s for %s, measure again, and undo changes that do not help?",
-			     changes_text(a, plan_open_changes(&p->plan)), id));
+		arena_printf(
+			a,
+			tested ? "Make %s for %s, measure again, and undo changes that do not help?"
+			       : "Make %s for %s, and undo changes that do not remove the cause? "
+				 "No test measures the effect.",
+			changes_text(a, plan_open_changes(&p->plan)), x->d->id));
 }
 
-/* What had found the causes, once more: true when it finds none that p has set something for. */
+/* What had found the causes, once more, in *now: true when it finds none that p has set something
+ * for. */
 static bool verb_doctor_is_gone(struct doctoring *g, const struct examined *x, const struct plan *p,
 				const struct record *after, const struct doctor_plan *tests,
-				const char *why[TESTS], const struct path_look *path)
+				const char *why[TESTS], const struct path_look *path,
+				struct examined *now, struct findings *f)
 {
-	struct findings f;
 	struct observations s;
 	struct rule_facts e = g->e;
 	struct machine *m;
-	struct examined now;
 
-	doctoring_look(g, &m, &f, &s);
+	doctoring_look(g, &m, f, &s);
 	e.m = m;
-	e.findings = &f;
+	e.findings = f;
 	e.signs = &s;
 	e.earlier = NULL;
 	e.record = after;
@@ -381,10 +387,11 @@ static bool verb_doctor_is_gone(struct doctoring *g, const struct examined *x, c
 	for (unsigned t = 0; t < TESTS; t++)
 		if (tests->tests & TEST_BIT(t))
 			e.not_run[t] = why[t];
-	doctor_examine(&e, x->d, &now);
+	doctor_examine(&e, x->d, now);
+	now->match = x->match;
 	for (size_t i = 0; i < x->d->n; i++)
-		if (now.causes[i].v.likelihood <= CAUSE_LIKELY && now.causes[i].c->fix &&
-		    writes(p, now.causes[i].c->fix))
+		if (now->causes[i].v.likelihood <= CAUSE_LIKELY && now->causes[i].c->fix &&
+		    writes(p, now->causes[i].c->fix))
 			return false;
 	return true;
 }
@@ -417,13 +424,15 @@ static bool verb_doctor_stopped(struct doctoring *g)
 }
 
 /* The change is in force: measure, then keep or take back. */
-static int verb_doctor_judge(struct doctoring *g, const struct examined *x, const struct plan *p,
+static int verb_doctor_judge(struct doctoring *g, struct examined *x, const struct plan *p,
 			     const struct doctor_plan *tests, const struct record *before,
 			     struct txn_trial *trial, struct doctor_fix *out, struct err *e)
 {
 	struct record *after = ARENA_NEW(g->d->arena, struct record);
 	const char *why[TESTS] = { 0 };
 	struct path_look *path = NULL;
+	struct examined *now = ARENA_NEW(g->d->arena, struct examined);
+	struct findings *f = ARENA_NEW(g->d->arena, struct findings);
 	bool gone;
 
 	usleep(SETTLE_MS * 1000);
@@ -433,15 +442,19 @@ static int verb_doctor_judge(struct doctoring *g, const struct examined *x, cons
 		out->trouble = "interrupted: the changes were undone";
 		return txn_trial_revert(trial, NULL, e);
 	}
-	gone = verb_doctor_is_gone(g, x, p, after, tests, why, path);
+	gone = verb_doctor_is_gone(g, x, p, after, tests, why, path, now, f);
 	doctor_remeasure(g->d->arena, &g->record, before, after, gone, &out->v);
 	out->measured = true;
 	out->kept = out->v.keep || g->ask->keep;
+	if (out->kept) {
+		x->now = now;
+		g->e.findings = f;
+	}
 	return out->kept ? txn_trial_keep(trial, e) : txn_trial_revert(trial, NULL, e);
 }
 
 /* Only the cases of this diagnosis's tests: others were measured too, and would be compared. */
-static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, const struct plan *p,
+static int verb_doctor_try_it(struct doctoring *g, struct examined *x, const struct plan *p,
 			      struct doctor_fix *out)
 {
 	struct doctor_plan tests = { .tests = x->d->tests & ~TEST_BIT(TEST_PATH),
@@ -485,7 +498,7 @@ static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, con
 	return r == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
 
-static int try_held(struct doctoring *g, const struct examined *x, const struct plan *p,
+static int try_held(struct doctoring *g, struct examined *x, const struct plan *p,
 		    struct doctor_fix *out)
 {
 	sigset_t set = stopping(), old;
@@ -499,7 +512,7 @@ static int try_held(struct doctoring *g, const struct examined *x, const struct 
 }
 
 /* An exit code; 0: all went as it should. */
-static int fix_one(struct doctoring *g, const struct examined *x, const char *settings)
+static int fix_one(struct doctoring *g, struct examined *x, const char *settings)
 {
 	struct arena *a = g->d->arena;
 	struct planned p = { 0 };
@@ -519,7 +532,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 		out->trouble = "dry run: nothing was written";
 		return 0;
 	}
-	code = verb_doctor_agreed(g, &p, x->d->id);
+	code = verb_doctor_agreed(g, &p, x);
 	if (code) {
 		out->trouble = "declined";
 		return code == -EXIT_USAGE ? EXIT_USAGE : 0;
@@ -535,7 +548,7 @@ static int doctoring_fix(struct doctoring *g)
 	int code = 0;
 
 	for (size_t i = 0; i < g->chosen.n && !atomic_load(&g->stop); i++) {
-		const struct examined *x = &g->results[i];
+		struct examined *x = &g->results[i];
 		const char *settings =
 			x->state == DOCTOR_FOUND ? settings_of(g->d->arena, x) : NULL;
 		int r;
@@ -643,21 +656,15 @@ static int verb_doctor_begin(struct doctoring *g, struct door *d, const struct d
 	return code;
 }
 
-static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
-{
-	for (size_t i = 0; i < g->n_fixes; i++)
-		if (strcmp(g->fixes[i].diagnosis, d->id) == 0)
-			return g->fixes[i].kept && g->fixes[i].v.keep;
-	return false;
-}
-
 /* What was asked for by name has to be tested; otherwise something has. */
 static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_view *v)
 {
-	for (size_t i = 0; i < v->n && !g->chosen.unknown; i++)
-		if (v->items[i].state == DOCTOR_FOUND && !v->items[i].d->normal &&
-		    !is_mended(g, v->items[i].d))
+	for (size_t i = 0; i < v->n && !g->chosen.unknown; i++) {
+		const struct examined *x = &v->items[i];
+
+		if ((x->now ? x->now : x)->state == DOCTOR_FOUND && !x->d->normal)
 			return EXIT_FINDINGS;
+	}
 	if (g->chosen.unknown || (g->chosen.named && v->count[DOCTOR_OPEN]))
 		return EXIT_BLIND;
 	return v->count[DOCTOR_FINE] || v->count[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
@@ -665,20 +672,14 @@ static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_vi
 
 static struct doctor_view view_of(const struct doctoring *g)
 {
-	struct doctor_view v = { .m = g->m,
-				 .e = &g->e,
-				 .items = g->results,
-				 .n = g->chosen.n,
-				 .fixes = g->fixes,
-				 .n_fixes = g->n_fixes,
-				 .tests = g->plan.tests,
-				 .named = g->chosen.named,
-				 .all = g->ask->all,
-				 .unknown = g->chosen.unknown,
-				 .sources = g->input.sources,
-				 .n_sources = g->input.n_sources,
-				 .defects = g->input.found,
-				 .n_defects = g->input.n_found };
+	/* clang-format off */
+	struct doctor_view v = {
+		.m = g->m, .e = &g->e, .items = g->results, .n = g->chosen.n, .fixes = g->fixes, .n_fixes = g->n_fixes,
+		.tests = g->plan.tests, .named = g->chosen.named, .all = g->ask->all, .unknown = g->chosen.unknown,
+		.sources = g->input.sources, .n_sources = g->input.n_sources, .defects = g->input.found,
+		.n_defects = g->input.n_found,
+	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < v.n; i++)
 		v.count[v.items[i].state]++;
@@ -773,7 +774,7 @@ static const struct verb doctor_list_verb = {
 	.summary = "every diagnosis and its symptom",
 	.about = "Lists every diagnosis, the words that describe its symptom, and its tests.",
 	.words = "symptoms diagnoses causes",
-	.examples = EXAMPLES({ "doctor list", "all benches" },
+	.examples = EXAMPLES({ "doctor list", "all diagnoses" },
 		{ "doctor list --format json", "for scripts" }),
 	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
 };

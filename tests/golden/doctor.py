@@ -8,6 +8,7 @@ network namespaces: faults planted, found, fixed and measured again, and put bac
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -266,6 +267,16 @@ def fix_copy():
     j = doctor("cpu.slow-clock", *where, "--fix", "--yes", code=0, what="--fix")
     expect("--fix: the cause is gone", j["fixes"] and j["fixes"][0]["verdict"] == "gone" and j["fixes"][0]["kept"] and
            j["fixes"][0]["settings"] == "cpu.governor", j["fixes"])
+    code, out, err = run("undo", *where, "--yes")
+    code, out, err = run("doctor", *where, "--fix", "--yes", "--width", "1000")
+    page = out.split("found, ", 1)[-1]
+    expect("the page is of the machine after the fix", code == 1 and "\ncpu.slow-clock\n" not in page and
+           re.search(rf'kept: "gputune undo \d+ --host {where[1]} --overlay {overlay}" reverts it', page), (code, out, err))
+    run("undo", *where, "--yes")
+    code, out, err = run("doctor", "nccl.slow-between-nodes", *where, "--fix", "--yes", "--allow", "pcie.acs", "--width", "1000")
+    expect("gone is not said where another cause remains", code == 1 and re.search(r"partly fixed nccl.slow-between-nodes pcie.acs .*still likely: IOMMU translation is on", " ".join(out.split())), (code, out, err))
+    run("undo", *where, "--yes")
+    j = doctor("cpu.slow-clock", *where, "--fix", "--yes", code=0, what="--fix, once more")
     j = doctor("cpu.slow-clock", *where, what="after the fix")
     expect("after the fix it is excluded", causes(j)["cpu.slow-clock/governor"]["likelihood"] == "excluded", j)
     j = doctor("system.settings-lost", *where, code=1, what="set for this boot only")

@@ -228,6 +228,7 @@ struct examined {
 	size_t n;
 	bool missing;	 /* what this machine alone cannot see was not seen by a test either */
 	const char *why; /* OPEN: what was not tested; NOT_HERE: why not */
+	const struct examined *now; /* after a fix that was kept; NULL: none was */
 };
 
 const char *doctor_state_name(unsigned s);

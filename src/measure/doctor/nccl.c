@@ -56,7 +56,7 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 		    !known	    ? none
 		    : known < names ? CAUSE_LIKELY
 				    : CAUSE_EXCLUDED,
-		    "%s: %zu of %zu names are devices of this machine%s", var_text(e, v), known,
+		    "%s: %zu of %zu names are devices of the machine%s", var_text(e, v), known,
 		    names,
 		    !known && none == CAUSE_POSSIBLE ? "; names may differ in a container" : "");
 }

@@ -35,7 +35,7 @@ static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 			if (strncmp(n->name, want, strlen(want)) == 0)
 				found = n;
 		if (!found)
-			verdict_set(e, out, CAUSE_CERTAIN, "%s: no such interface on this machine",
+			verdict_set(e, out, CAUSE_CERTAIN, "%s: no such interface on the machine",
 				    var_text(e, v));
 		else if (fact_or(&found->wireless, 0))
 			verdict_set(e, out, CAUSE_LIKELY, "%s: a wireless interface",
@@ -131,12 +131,12 @@ static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 {
 	if (!is_spark(e) || !stands_between(e->m))
 		verdict_set(e, out, CAUSE_NOT_HERE,
-			    "this machine is not part of a ring without a switch");
+			    "the machine is not part of a ring without a switch");
 	else if (verdict_set_unseen(e, out, &e->signs->ip_forward.f, "ip_forward"))
 		return;
 	else if (!e->signs->ip_forward.v)
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "two cables, but ip_forward is 0: this machine does not forward "
+			    "two cables, but ip_forward is 0: the machine does not forward "
 			    "packets between them. A ring of four requires forwarding, a ring of "
 			    "three does not");
 	else if (service_active(e->m, "docker.service"))

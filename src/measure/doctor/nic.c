@@ -31,7 +31,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 {
 	bool twins = false;
 
-	verdict_set(e, out, CAUSE_NOT_HERE, "no port of this machine has two PCIe functions");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no port of the machine has two PCIe functions");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = port_twin(e->m, n, NULL);
 		double mine = traffic_of(e, n), other = t ? traffic_of(e, t) : -1;

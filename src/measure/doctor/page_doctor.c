@@ -82,17 +82,33 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 		doc_text(d, "Answered by: %s.", x->d->leads);
 	doctor_page_causes(d, v, x);
 	if (x->missing && x->state != DOCTOR_NOT_HERE)
-		doc_text(d, "Not visible on this machine: %s.", x->d->missing);
+		doc_text(d, "Not visible %s: %s.",
+			 v->m->reading ? "in a capture" : "on this machine", x->d->missing);
 }
 
-static const char *fix_text(struct arena *a, const struct doctor_fix *f)
+static const char *fix_text(struct arena *a, const struct doctor_view *v,
+			    const struct doctor_fix *f)
 {
 	const char *left = f->left ? arena_printf(a, "; not set: %s", f->left) : "";
 
 	if (f->trouble)
 		return arena_printf(a, "%s%s", f->trouble, left);
-	return arena_printf(a, "%s; %s%s", f->v.says,
-			    f->kept ? "kept (gputune undo reverts it)" : "undone", left);
+	return arena_printf(
+		a, "%s; %s%s", f->v.says,
+		f->kept ? arena_printf(a, "kept: \"%s\" reverts it",
+				       machine_command(a, v->m, true, "undo %lu", f->txn))
+			: "undone",
+		left);
+}
+
+/* A likely cause that a fix left; NULL: none. */
+static const char *fix_remains(const struct doctor_view *v, const struct doctor_fix *f)
+{
+	for (size_t i = 0; f->kept && i < v->n; i++)
+		if (strcmp(v->items[i].d->id, f->diagnosis) == 0 &&
+		    v->items[i].state == DOCTOR_FOUND)
+			return v->items[i].causes[0].c->title;
+	return NULL;
 }
 
 static void fixes(struct doc *d, const struct doctor_view *v)
@@ -104,13 +120,16 @@ static void fixes(struct doc *d, const struct doctor_view *v)
 	t = DOC_TABLE(d, "Fixes", "", "Diagnosis", "~Set", "~Measured again");
 	for (size_t i = 0; i < v->n_fixes; i++) {
 		const struct doctor_fix *f = &v->fixes[i];
-		bool good = f->measured && f->v.keep;
+		const char *more = fix_remains(v, f), *text = fix_text(d->arena, v, f);
+		bool good = f->measured && f->v.keep && !more;
 
 		NODE_ROW(d, t,
 			 cell_as(good ? STYLE_GOOD : STYLE_WARN,
-				 f->measured ? remeasured_name(f->v.how) : "not applied"),
+				 !f->measured			? "not applied"
+				 : more && f->v.how == FIX_GONE ? "partly fixed"
+								: remeasured_name(f->v.how)),
 			 cell_as(STYLE_CODE, f->diagnosis), cell_as(STYLE_CODE, f->settings),
-			 cell(fix_text(d->arena, f)));
+			 more ? cellf(d, "%s; still likely: %s", text, more) : cell(text));
 	}
 }
 
@@ -213,7 +232,7 @@ static void doctor_page_defects(struct doc *d, const struct doctor_view *v)
 	for (size_t i = 0; i < v->n_defects; i++)
 		NODE_ROW(d, t, cell_as(STYLE_CODE, v->defects[i].id), cell(v->defects[i].title),
 			 cell(v->defects[i].fix), cell_as(STYLE_CODE, v->defects[i].line));
-	doc_text(d, "\"gputune defects check\" finds those on this machine.");
+	doc_text(d, "\"gputune defects check\" looks for them on the machine.");
 }
 
 /* Nothing fits what was said: what there is instead. */
@@ -229,8 +248,8 @@ static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
 		    "its version.");
 	doc_text(d, "To ask elsewhere: \"gputune capture -o FILE.tar\" records this machine "
 		    "without serial numbers, addresses and names.");
-	doc_text(d, v->count[DOCTOR_FOUND] ? "Unusual on this machine, perhaps unrelated:"
-					   : "Nothing unusual was found on this machine.");
+	doc_text(d, v->count[DOCTOR_FOUND] ? "Also found, perhaps unrelated:"
+					   : "Nothing unusual was found.");
 	for (size_t i = 0; i < v->n; i++)
 		if (v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
@@ -255,13 +274,29 @@ static void doctor_page_settings(struct doc *d, const struct doctor_view *v)
 			 first->s->id);
 }
 
-struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
+/* What holds after the fixes that were kept. */
+static struct doctor_view after_fixes(struct arena *a, const struct doctor_view *v)
 {
+	struct examined *items = arena_array(a, v->n, sizeof(*items));
+	struct doctor_view out = *v;
+
+	memset(out.count, 0, sizeof(out.count));
+	for (size_t i = 0; i < v->n; i++) {
+		items[i] = v->items[i].now ? *v->items[i].now : v->items[i];
+		out.count[items[i].state]++;
+	}
+	out.items = items;
+	return out;
+}
+
+struct doc *page_doctor(struct arena *a, const struct doctor_view *seen)
+{
+	const struct doctor_view after = after_fixes(a, seen), *v = &after;
 	struct doc *d = doc_new(a);
 	const size_t *n = v->count;
 
 	if (v->m->partial && v->named)
-		doc_text(d, "Judged by the pasted output, not by this machine. Facts that are not "
+		doc_text(d, "Judged by the pasted output alone. Facts that are not "
 			    "in the output are unknown.");
 	if (v->unknown) {
 		doctor_page_unknown(d, v);
@@ -292,7 +327,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	not_tested(d, v);
 	doctor_page_others(d, v, DOCTOR_FINE, "Checked and OK");
 	if (v->all)
-		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not applicable to this machine");
+		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not applicable to the machine");
 	tests(d, v);
 	if (n[DOCTOR_OPEN])
 		doc_text(d, "Causes that were not tested are not excluded.");

@@ -29,7 +29,7 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 		    f->seen == SEEN_UNASKED	  ? "not checked"
 		    : f->seen == SEEN_DENIED	  ? "not readable for this user"
 		    : f->seen == SEEN_ABSENT	  ? "missing"
-		    : f->seen == SEEN_UNSUPPORTED ? "not reported on this machine"
+		    : f->seen == SEEN_UNSUPPORTED ? "not reported on the machine"
 						  : "unreadable");
 	return true;
 }

@@ -21,7 +21,7 @@ static void dumps(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->crash_dumps.f.seen == SEEN_ABSENT)
 		verdict_set(e, out, CAUSE_UNSEEN,
-			    "this machine keeps no record of a crash (pstore)");
+			    "the machine keeps no record of a crash (pstore)");
 	else if (!verdict_set_unseen(e, out, &e->signs->crash_dumps.f, "crash records"))
 		verdict_set(e, out, e->signs->crash_dumps.v ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
 			    "%lld files in /sys/fs/pstore, written by the kernel when it crashes",
