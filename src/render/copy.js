@@ -30,13 +30,11 @@ const button = (word, name, s) => {
 	b.onclick = () => b.textContent === word && copy(s, b);
 	return b;
 };
-// The command itself: where it belongs stands before it.
-const command = c => c.textContent.replace(/^on that machine: /, '');
 for (const c of all('code'))
-	if (/^(sudo |gputune )/.test(command(c)))
-		c.after(button('Copy', 'Copy: ' + c.textContent, command(c)));
+	if (/^(sudo |gputune )/.test(c.textContent))
+		c.after(button('Copy', 'Copy: ' + c.textContent, c.textContent));
 for (const f of all('.findings')) {
-	const s = all('.fix code', f).map(command).filter(s => s.startsWith('sudo ')), word = `Copy ${s.length} commands`;
+	const s = all('.fix code', f).map(c => c.textContent).filter(s => s.startsWith('sudo ')), word = `Copy ${s.length} commands`;
 	if (s.length > 3) {
 		f.before(button(word, word, s.join('\n') + '\n'));
 		f.previousSibling.className += ' all';

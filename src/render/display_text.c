@@ -5,6 +5,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "machine/model/machine.h"
+
 static size_t width_of(uint32_t cp)
 {
 	int w = cp < 0x7f ? 1 : wcwidth((wchar_t)cp);
@@ -162,4 +164,9 @@ void display_label(FILE *out, const char *name, const char *value)
 			fputc(*value, out);
 	}
 	fputc('"', out);
+}
+
+size_t display_prose(const char *code)
+{
+	return str_starts(code, MACHINE_THERE) ? strlen(MACHINE_THERE) : 0;
 }

@@ -25,6 +25,8 @@ void display_wrap(struct text *t, const char *s, size_t width);
 /* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped,
  * blanks for tabs. */
 void display_escape(struct text *t, const char *s);
+/* How much of a code cell's text is prose before the command: MACHINE_THERE. */
+size_t display_prose(const char *code);
 /* A label of an exposition for Prometheus: name="value". */
 void display_label(FILE *out, const char *name, const char *value);
 

@@ -27,18 +27,20 @@ static void cell_html(struct text *t, const struct cell *c)
 	const char *tag = c->style == STYLE_CODE     ? "code"
 			  : c->style == STYLE_STRONG ? "strong"
 						     : "span";
+	size_t prose = c->style == STYLE_CODE && c->text ? display_prose(c->text) : 0;
 
 	if (!c->text || !*c->text)
 		return;
 	if (c->link)
 		text_printf(t, "<a href=\"#%s\">", c->link);
+	text_addn(t, c->text, prose);
 	if (class)
 		text_printf(t,
 			    c->style == STYLE_CODE || c->style == STYLE_STRONG
 				    ? "<%s>"
 				    : "<%s class=\"%s\">",
 			    tag, class);
-	display_escape(t, c->text);
+	display_escape(t, c->text + prose);
 	if (class)
 		text_printf(t, "</%s>", tag);
 	if (c->link)

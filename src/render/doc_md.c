@@ -50,7 +50,8 @@ static void add_cell(struct text *t, const struct cell *c, bool table)
 	if (!*s || *s == ' ' || s[strlen(s) - 1] == ' ')
 		mark = "";
 	if (c->style == STYLE_CODE && *s) {
-		doc_md_add_code(t, s, table);
+		text_addn(t, s, display_prose(s));
+		doc_md_add_code(t, s + display_prose(s), table);
 		return;
 	}
 	text_add(t, mark);

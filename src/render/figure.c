@@ -40,6 +40,9 @@ static const char *figure_bytes(struct arena *a, double v)
 	return figure_scaled(a, v, names[i]);
 }
 
+/* From here on sizes are said in larger units: packets and frames are known by their bytes. */
+enum { BYTES_SHOWN = 10240 };
+
 static const char *thousands(struct arena *a, double v, const char *small, const char *big,
 			     double per)
 {
@@ -51,7 +54,8 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (!unit)
 		return arena_printf(a, "%lld", v);
 	if (strcmp(unit, "bytes") == 0)
-		return figure_bytes(a, (double)v);
+		return v % 1024 && v > 0 && v < BYTES_SHOWN ? arena_printf(a, "%lld B", v)
+							    : figure_bytes(a, (double)v);
 	if (strcmp(unit, "KiB") == 0)
 		return v < (1ll << 50) && v > -(1ll << 50) ? figure_bytes(a, (double)v * 1024)
 							   : "too large";
@@ -97,9 +101,6 @@ static bool stands_alone(const char *start, const char *s, size_t n)
 {
 	return (s == start || strchr(" (", s[-1])) && (!s[n] || strchr(" ,:;)", s[n]));
 }
-
-/* From here on sizes are said in larger units: packets and frames are known by their bytes. */
-enum { BYTES_SHOWN = 10240 };
 
 static const char *figure_value(struct arena *a, const char *unit, const char *text)
 {

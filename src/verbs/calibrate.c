@@ -187,25 +187,17 @@ static struct doc *calibrate_page_of(struct arena *a, const struct calibrate_ask
 VERB_ANSWER(calibrate_ask_any, calibrate_answer, calibrate_ask, calibrate_answer)
 VERB_PAGE(calibrate_page_any, calibrate_page_of, calibrate_ask, calibrate_answer)
 
+/* clang-format off */
 const struct verb calibrate_verb = {
-	.name = "calibrate",
-	.group = VERB_MODELS,
-	.summary = "fit predictions to measurements of this machine",
-	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and trtllm-bench, "
-		 "and with --from-bench results of gputune bench, and fits the constants of "
-		 "predict. Shows each figure before and after, and stores constants that help. "
-		 "Without FILE: shows the stored constants.",
-	.exits = "1: no constants were stored, or the stored ones no longer apply",
-	.words = "fitting",
+	.name = "calibrate", .group = VERB_MODELS, .summary = "fit predictions to measurements of this machine",
+	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and trtllm-bench, and with "
+	  "--from-bench results of gputune bench, and fits the constants of predict. Shows each figure before "
+	  "and after, and stores constants that help. Without FILE: shows the stored constants.",
+	.exits = "1: no constants were stored, or the stored ones no longer apply", .words = "fitting",
 	.examples = EXAMPLES({ "calibrate", "the stored constants" },
-			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",
-			       "an output of vllm bench serve" },
-			     { "calibrate --from-bench", "from gputune's own benches" }),
-	.ask = ASK_OF(calibrate_ask, NULL, calibrate_ask_rows),
-	.answer = calibrate_ask_any,
-	.result = &calibrate_result,
-	.answer_size = sizeof(struct calibrate_answer),
-	.other = calibrate_other,
-	.others = calibrate_others,
-	.page = calibrate_page_any,
+		{ "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run", "an output of vllm bench serve" },
+		{ "calibrate --from-bench", "from gputune's own benches" }),
+	.ask = ASK_OF(calibrate_ask, NULL, calibrate_ask_rows), .answer = calibrate_ask_any,
+	.result = &calibrate_result, .answer_size = sizeof(struct calibrate_answer), .other = calibrate_other,
+	.others = calibrate_others, .page = calibrate_page_any,
 };

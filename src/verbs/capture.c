@@ -26,8 +26,8 @@ static int output_check(const char *path, struct err *e)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (str_ends(path, ends[i]))
 			return err_set(e, -EINVAL,
-				       "%s: a capture is a folder or an uncompressed tar; name it "
-				       ".tar and compress that file",
+				       "expected a folder or FILE.tar, not %s: compress the tar "
+				       "afterwards (zstd FILE.tar); --host reads both",
 				       path);
 	return 0;
 }
@@ -178,21 +178,16 @@ static struct doc *capture_page(struct arena *a, const struct capture_answer *c)
 VERB_ANSWER(capture_answer_any, capture_answer, capture_ask, capture_answer)
 VERB_PAGE_OF(capture_page_any, capture_page, capture_answer)
 
+/* clang-format off */
 const struct verb capture_verb = {
-	.name = "capture",
-	.group = VERB_LOOK,
-	.summary = "save this machine to a file, to check it elsewhere",
-	.about = "Records everything that check and show read. Elsewhere, commands use it with "
-		 "--host. Replaces serial numbers, addresses and names unless --no-redact. --from "
-		 "makes a capture from posted files: nvidia-bug-report, sosreport, or lspci and "
-		 "nvidia-smi.",
+	.name = "capture", .group = VERB_LOOK, .summary = "save this machine to a file, to check it elsewhere",
+	.about = "Records everything that check and show read. Elsewhere, commands use it with --host. "
+	  "Replaces serial numbers, addresses and names unless --no-redact. --from makes a capture from posted "
+	  "files: nvidia-bug-report, sosreport, or lspci and nvidia-smi.",
 	.words = "snapshot dump export save bugreport bug-report support send share",
-	.examples = EXAMPLES(
-		{ "capture -o node7.tar", "this machine" },
+	.examples = EXAMPLES({ "capture -o node7.tar", "this machine" },
 		{ "check --host node7.tar", "inspect the capture, here or elsewhere" },
 		{ "capture --from lspci.txt -o posted.tar", "from text that a user posted" }),
-	.ask = ASK_OF(capture_ask, NULL, capture_ask_rows),
-	.answer = capture_answer_any,
-	.result = &capture_result,
-	.page = capture_page_any,
+	.ask = ASK_OF(capture_ask, NULL, capture_ask_rows), .answer = capture_answer_any,
+	.result = &capture_result, .page = capture_page_any,
 };

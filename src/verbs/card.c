@@ -126,13 +126,9 @@ static struct doc *card_page(struct arena *a, const struct card_answer *c)
 VERB_ANSWER(card_answer_any, card_answer, card_ask, card_answer)
 VERB_PAGE_OF(card_page_any, card_page, card_answer)
 
+/* clang-format off */
 const struct verb card_verb = {
-	.name = "card",
-	.group = VERB_LOOK,
-	.summary = "this machine at a glance",
-	.ask = ASK_OF(card_ask, NULL, card_ask_rows),
-	.answer = card_answer_any,
-	.answer_size = sizeof(struct card_answer),
-	.page = card_page_any,
-	.prints = PRINTS_PAGE | PRINTS_QUIET,
+	.name = "card", .group = VERB_LOOK, .summary = "this machine at a glance",
+	.ask = ASK_OF(card_ask, NULL, card_ask_rows), .answer = card_answer_any,
+	.answer_size = sizeof(struct card_answer), .page = card_page_any, .prints = PRINTS_PAGE | PRINTS_QUIET,
 };

@@ -121,26 +121,18 @@ static struct doc *compare_page(struct arena *a, const struct compare_answer *v)
 VERB_ANSWER(compare_ask_any, compare_answer, compare_ask, compare_answer)
 VERB_PAGE_OF(compare_page_any, compare_page, compare_answer)
 
+/* clang-format off */
 const struct verb compare_verb = {
-	.name = "compare",
-	.group = VERB_MEASURE,
-	.summary = "compare two measurements or two recordings",
-	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians "
-		 "with its interval; better, worse, no difference, cannot tell or not comparable. "
-		 "For two "
-		 "recordings: each quantity, as higher, lower or no difference.",
-	.exits =
-		"1: something got worse; 5: no verdict: nothing could be compared, the machine was "
-		"busy, or samples are too few",
+	.name = "compare", .group = VERB_MEASURE, .summary = "compare two measurements or two recordings",
+	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians with its "
+	  "interval; better, worse, no difference, cannot tell or not comparable. For two recordings: each "
+	  "quantity, as higher, lower or no difference.",
+	.exits = "1: something got worse; 5: no verdict: nothing could be compared, the machine was busy, or "
+	  "samples are too few",
 	.words = "diff versus vs regression",
 	.examples = EXAMPLES({ "compare before.json after.json", "two files, from bench -o" },
-			     { "compare a.rec b.rec", "two recordings" }),
-	.ask = ASK_OF(compare_ask, NULL, compare_ask_rows),
-	.answer = compare_ask_any,
-	.result = &compare_result,
-	.answer_size = sizeof(struct compare_answer),
-	.other = compare_other,
-	.others = compare_others,
-	.page = compare_page_any,
-	.reads = READS_FILES,
+		{ "compare a.rec b.rec", "two recordings" }),
+	.ask = ASK_OF(compare_ask, NULL, compare_ask_rows), .answer = compare_ask_any,
+	.result = &compare_result, .answer_size = sizeof(struct compare_answer), .other = compare_other,
+	.others = compare_others, .page = compare_page_any, .reads = READS_FILES,
 };

@@ -34,5 +34,5 @@ const struct verb demo_verb = {
 			     { "undo --host demo:dgx-spark --yes", "undo the changes" }),
 	.answer = demo_answer,
 	.result = &list_result,
-	.formats = list_formats,
+	.page = listing_page,
 };

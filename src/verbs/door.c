@@ -181,7 +181,7 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 {
 	const struct machine at = { .options = h->id.options, .reading = h->id.reading };
-	const char *holder = NULL, *undo = machine_command(d->arena, &at, true, "undo");
+	const char *holder = NULL, *undo = machine_quoted(d->arena, &at, "undo");
 	bool open = false;
 
 	for (size_t i = 0; i < j->n; i++) {
@@ -195,11 +195,10 @@ bool door_report_open(struct door *d, struct host *h, const struct journal *j)
 		else if (strcmp(t->op, TXN_PROVE) == 0)
 			door_warn(d,
 				  "an A/B test was interrupted and its changes are still in effect "
-				  "(transaction %lu): \"%s\" undoes them",
+				  "(transaction %lu): %s undoes them",
 				  t->txn, undo);
 		else
-			door_warn(d, "transaction %lu was interrupted: \"%s\" undoes it", t->txn,
-				  undo);
+			door_warn(d, "transaction %lu was interrupted: %s undoes it", t->txn, undo);
 		open = open || !holder;
 	}
 	return open;

@@ -84,7 +84,8 @@ struct listing;
 void list_demos(struct door *d, struct listing *out);
 /* Profiles, as a verb's answer. */
 int list_profiles(struct door *d, const void *ask, void *out);
-extern const struct verb_format list_formats[];
+struct doc *listing_page(struct arena *a, const void *ask, const void *answer,
+			 const struct page_view *view);
 /* Makes it, for a demo: 0, or as answers. */
 int door_demo_ready(struct door *d, const struct machine_ask *from);
 /* This machine or the captured one; host_close it. NULL: it was said why. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "look/settings/findings.h"
+#include "measure/doctor/doctor.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/change.h"
 #include "verbs/page_check.h"
@@ -86,6 +87,13 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 
 	if (is_search(out))
 		return EXIT_CLEAN;
+	DIAGNOSIS_FOR_EACH (g)
+		if (!s && strcmp(g->id, ask->id) == 0)
+			return door_refuse(d, EXIT_USAGE,
+					   "\"%s\" is a diagnosis, not a setting: \"gputune doctor "
+					   "%s%s%s\" looks for its causes",
+					   g->id, g->id, ask->machine.capture ? " --host " : "",
+					   ask->machine.capture ? ask->machine.capture : "");
 	if (!s)
 		return setting_check(&e, ask->id)
 			       ? door_fail(d, EXIT_USAGE, &e)
@@ -141,25 +149,17 @@ VERB_ANSWER(explain_answer_any, explain_answer, explain_ask, explain_verb_answer
 VERB_PAGE(explain_page_any, explain_page, explain_ask, explain_verb_answer)
 VERB_HEAD(explain_head, explain_verb_answer, m)
 
+/* clang-format off */
 const struct verb explain_verb = {
-	.name = "explain",
-	.group = VERB_LOOK,
-	.summary = "one setting: why, risk, sources, and its state here",
-	.about = "Prints why a setting matters, when it applies, and how it is read, written and "
-		 "undone. Also its risk, the value in each profile, its sources, and its state on "
-		 "this machine. A part of a name lists the matching settings.",
+	.name = "explain", .group = VERB_LOOK, .summary = "one setting: why, risk, sources, and its state here",
+	.about = "Prints why a setting matters, when it applies, and how it is read, written and undone. Also "
+	  "its risk, the value in each profile, its sources, and its state on this machine. A part of a name "
+	  "lists the matching settings.",
 	.words = "why describe docs about",
-	.examples = EXAMPLES(
-		{ "explain memory.swappiness", "one setting" },
+	.examples = EXAMPLES({ "explain memory.swappiness", "one setting" },
 		{ "explain dirty", "all settings that match in id or title" },
 		{ "explain cpu.governor --profile low-latency", "the value in another profile" }),
-	.ask = ASK_OF(explain_ask, NULL, explain_ask_rows),
-	.answer = explain_answer_any,
-	.result = &explain_result,
-	.answer_size = sizeof(struct explain_verb_answer),
-	.page = explain_page_any,
-	.other = explain_other,
-	.others = explain_others,
-	.head = explain_head,
-	.reads = READS_FILES,
+	.ask = ASK_OF(explain_ask, NULL, explain_ask_rows), .answer = explain_answer_any,
+	.result = &explain_result, .answer_size = sizeof(struct explain_verb_answer), .page = explain_page_any,
+	.other = explain_other, .others = explain_others, .head = explain_head, .reads = READS_FILES,
 };

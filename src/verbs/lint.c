@@ -323,24 +323,17 @@ static unsigned lint_confine(const void *ask)
 	return ((const struct lint_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0;
 }
 
+/* clang-format off */
 const struct verb lint_verb = {
-	.name = "lint",
-	.group = VERB_LOOK,
+	.name = "lint", .group = VERB_LOOK,
 	.summary = "find mistakes in NCCL and engine variables, scripts and command lines",
-	.about = "Reads environments, shell and Slurm scripts, compose files and the command after "
-		 "\"--\". Finds variables and options that the installed NCCL or engine ignores, "
-		 "or that do harm on this machine. Without FILE: this machine's own files. Runs "
-		 "nothing.",
-	.exits = "1: an error or a warning was found",
-	.words = "env environment variables validate nccl",
+	.about = "Reads environments, shell and Slurm scripts, compose files and the command after \"--\". "
+	  "Finds variables and options that the installed NCCL or engine ignores, or that do harm on this "
+	  "machine. Without FILE: this machine's own files. Runs nothing.",
+	.exits = "1: an error or a warning was found", .words = "env environment variables validate nccl",
 	.examples = EXAMPLES({ "lint", "this machine's own files and this shell" },
-			     { "lint run.sh -- torchrun --nproc-per-node 8 train.py",
-			       "a script and a command line" },
-			     { "lint --nccl 2.27 run.sh", "for another version of NCCL" }),
-	.ask = ASK_OF(lint_ask, NULL, lint_ask_rows),
-	.answer = lint_ask_any,
-	.result = &lint_result,
-	.page = lint_page,
-	.reads = READS_FILES,
-	.confine = lint_confine,
+		{ "lint run.sh -- torchrun --nproc-per-node 8 train.py", "a script and a command line" },
+		{ "lint --nccl 2.27 run.sh", "for another version of NCCL" }),
+	.ask = ASK_OF(lint_ask, NULL, lint_ask_rows), .answer = lint_ask_any, .result = &lint_result,
+	.page = lint_page, .reads = READS_FILES, .confine = lint_confine,
 };

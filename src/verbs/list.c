@@ -11,6 +11,7 @@
 #include "measure/bench/record.h"
 #include "models/inference/arch.h"
 #include "models/inference/fit.h"
+#include "render/doc.h"
 #include "verbs/door.h"
 
 enum listed {
@@ -174,30 +175,32 @@ static int list_answer(struct door *d, const struct list_ask *ask, struct listin
 	return EXIT_CLEAN;
 }
 
-static int list_lines(FILE *out, const void *ask, const void *answer, int code)
+struct doc *listing_page(struct arena *a, const void *ask, const void *answer,
+			 const struct page_view *view)
 {
 	const struct listing *all = answer;
+	struct doc *d = doc_new(a);
+	struct node *p = doc_pairs(d, NULL);
 
+	(void)view;
 	for (size_t i = 0; i < all->n_facts; i++) {
 		const struct listed_fact *f = &all->facts[i];
 
-		fprintf(out, "%-44s %s%s%s%s\n", f->path, f->title, f->unit ? " (" : "",
-			f->unit ? f->unit : "", f->unit ? ")" : "");
+		node_pairf(d, p, f->path, "%s%s%s%s", f->title, f->unit ? " (" : "",
+			   f->unit ? f->unit : "", f->unit ? ")" : "");
 	}
 	for (size_t i = 0; i < all->n_settings; i++)
-		fprintf(out, "%-32s %s\n", all->settings[i]->id, all->settings[i]->title);
+		node_pair(d, p, all->settings[i]->id, cell(all->settings[i]->title));
 	for (size_t i = 0; i < all->n_names; i++)
-		fprintf(out, "%-32s %s\n", all->names[i].name, all->names[i].what);
+		node_pair(d, p, all->names[i].name, cell(all->names[i].what));
 	if (!ask && strcmp(all->kind, "demos") == 0) /* the verb demo */
-		fputs("\nTry: gputune check --host demo:dgx-spark\nChanges to a demo are stored in "
-		      "your own folder and need no sudo; remove the folder to start again.\n",
-		      out);
-	return code;
+		doc_text(d, "Try: gputune check --host demo:dgx-spark. Changes to a demo are "
+			    "stored in your own folder and need no sudo; remove the folder to "
+			    "start again.");
+	return d;
 }
 
 VERB_ANSWER(list_answer_any, list_answer, list_ask, listing)
-
-const struct verb_format list_formats[] = { { "term", list_lines }, { NULL, NULL } };
 
 const struct verb list_verb = {
 	.name = "list",
@@ -216,5 +219,5 @@ const struct verb list_verb = {
 	.ask = ASK_OF(list_ask, NULL, list_ask_rows),
 	.answer = list_answer_any,
 	.result = &list_result,
-	.formats = list_formats,
+	.page = listing_page,
 };

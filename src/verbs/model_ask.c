@@ -64,7 +64,8 @@ const char *gpu_proposal(size_t i)
 
 static const struct ask_row target_ask_rows[] = {
 	{ "on", "machines by name: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
-	  ASK_TEXT(target_ask, on), .arg = "MACHINE", .proposal = gpu_proposal },
+	  ASK_TEXT(target_ask, on), .arg = "MACHINE", .proposal = gpu_proposal,
+	  .words = "gpu gpus device machine hardware hw node nodes system gpu-type num-gpus" },
 };
 const struct ask_shape target_ask_shape = ASK_SHAPE(target_ask, "Machine", target_ask_rows);
 
@@ -99,6 +100,8 @@ int door_place(struct door *d, const struct target_ask *named, const struct mach
 /* --- serving ---------------------------------------------------------------------------------- */
 
 /* clang-format off */
+#define TP_WORDS "tensor-parallel tensor-parallel-size tensor-parallelism shards"
+#define PP_WORDS "pipeline pipeline-parallel pipeline-parallel-size stages"
 #define MODEL_ROWS(type)                                                                                   \
 	MODEL_ROW(type, model),                                                                            \
 	{ "params", "total parameters, for a model that is not in the list: 8e9, 8B",                            \
@@ -110,21 +113,26 @@ const struct ask_shape infer_model_shape = ASK_SHAPE(infer_options, "Model", inf
 
 static const struct ask_row infer_format_rows[] = {
 	{ "weights", "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0 and others",
-	  ASK_TEXT(infer_options, weights), .arg = "FORMAT", .proposal = format_proposal },
+	  ASK_TEXT(infer_options, weights), .arg = "FORMAT", .proposal = format_proposal,
+	  .words = "quant quantization quantize dtype precision format bits weight-format load-format" },
 	{ "kv", "KV cache format: bf16, fp8, q8_0 and others",
-	  ASK_TEXT(infer_options, cache), .arg = "FORMAT" },
-	{ "tp", "tensor parallelism (default: all GPUs of a stage)", ASK_COUNT(infer_options, tp, 1, 4096) },
-	{ "pp", "pipeline stages", ASK_COUNT(infer_options, pp, 1, 4096) },
+	  ASK_TEXT(infer_options, cache), .arg = "FORMAT", .words = "kv-cache kv-cache-dtype kv-dtype cache" },
+	{ "tp", "tensor parallelism (default: all GPUs of a stage)", ASK_COUNT(infer_options, tp, 1, 4096),
+	  .words = TP_WORDS },
+	{ "pp", "pipeline stages", ASK_COUNT(infer_options, pp, 1, 4096), .words = PP_WORDS },
 };
 const struct ask_shape infer_format_shape = ASK_SHAPE(infer_options, "Model", infer_format_rows);
 
 static const struct ask_row infer_load_rows[] = {
-	{ "prompt", "prompt tokens", ASK_REAL(infer_options, prompt, 1, QUESTION_TOKENS) },
-	{ "output", "output tokens", ASK_REAL(infer_options, output, 1, QUESTION_TOKENS) },
+	{ "prompt", "prompt tokens", ASK_REAL(infer_options, prompt, 1, QUESTION_TOKENS),
+	  .words = "ctx context context-length max-model-len seqlen sequence input input-len isl in prompt-len" },
+	{ "output", "output tokens", ASK_REAL(infer_options, output, 1, QUESTION_TOKENS),
+	  .words = "max-tokens new-tokens max-new-tokens osl out generate tokens" },
 	{ "depth", "tokens in the cache before the prompt",
 	  ASK_REAL(infer_options, depth, 0, QUESTION_TOKENS), .fallback = "0" },
 	{ "batch", "concurrent requests", ASK_COUNT(infer_options, batch, 1, QUESTION_REQUESTS),
-	  .words = "users concurrency concurrent requests clients num-users max-concurrency" },
+	  .words = "users concurrency concurrent requests clients num-users max-concurrency batch-size bs "
+		   "streams max-num-seqs" },
 };
 const struct ask_shape infer_load_shape = ASK_SHAPE(infer_options, "Load", infer_load_rows);
 
@@ -184,30 +192,19 @@ int door_infer_options(struct door *d, struct infer_options *w, bool captured)
 
 /* --- training --------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct ask_unit byte_units[] = {
-	{ "B", 1 },
-	{ "b", 1 },
-	{ "kB", 1e3 },
-	{ "KB", 1e3 },
-	{ "kb", 1e3 },
-	{ "KiB", 1024 },
-	{ "kib", 1024 },
-	{ "MB", 1e6 },
-	{ "mb", 1e6 },
-	{ "MiB", 1048576 },
-	{ "mib", 1048576 },
-	{ "GB", 1e9 },
-	{ "gb", 1e9 },
-	{ "GiB", 1073741824 },
-	{ "gib", 1073741824 },
-	{ NULL, 0 },
+	{ "B", 1 }, { "b", 1 }, { "kB", 1e3 }, { "KB", 1e3 }, { "kb", 1e3 }, { "KiB", 1024 }, { "kib", 1024 },
+	{ "MB", 1e6 }, { "mb", 1e6 }, { "MiB", 1048576 }, { "mib", 1048576 },
+	{ "GB", 1e9 }, { "gb", 1e9 }, { "GiB", 1073741824 }, { "gib", 1073741824 }, { NULL, 0 },
 };
 
 /* Bits and bytes differ by one letter's case. */
 static const struct ask_unit rate_units[] = {
-	{ "GB/s", 1 },	     { "GBps", 1 },	{ "MB/s", 1e-3 }, { "Gb/s", 0.125 },
-	{ "Gbit/s", 0.125 }, { "Gbps", 0.125 }, { NULL, 0 },
+	{ "GB/s", 1 }, { "GBps", 1 }, { "MB/s", 1e-3 }, { "Gb/s", 0.125 }, { "Gbit/s", 0.125 }, { "Gbps", 0.125 },
+	{ NULL, 0 },
 };
+/* clang-format on */
 
 static int loader_check(const char *text, struct err *e)
 {
@@ -228,11 +225,13 @@ static const struct ask_row train_ask_rows[] = {
 	  ASK_TEXT(train_ask, w.way), .arg = "WAY", TRAIN_NAMES(train_way_names) },
 	{ "global-batch", "samples per step, over all GPUs", ASK_COUNT(train_ask, w.global_batch, 1, 1e8) },
 	{ "micro-batch", "samples per forward pass on one GPU (default: the most that fit)",
-	  ASK_COUNT(train_ask, w.micro_batch, 1, 1e6) },
+	  ASK_COUNT(train_ask, w.micro_batch, 1, 1e6), .words = "batch batch-size bs mbs" },
 	{ "accumulation", "micro-batches per step", ASK_COUNT(train_ask, w.accumulation, 1, 1e6) },
-	{ "sequence", "tokens per sample (default: 2048)", ASK_COUNT(train_ask, w.sequence, 1, 1e7) },
+	{ "sequence", "tokens per sample (default: 2048)", ASK_COUNT(train_ask, w.sequence, 1, 1e7),
+	  .words = "ctx context seq seqlen seq-len sequence-length context-length max-length" },
 	{ "precision", "fp32, tf32, bf16 (default), fp16 or fp8",
-	  ASK_TEXT(train_ask, w.precision), .arg = "FORMAT", TRAIN_NAMES(train_precision_names) },
+	  ASK_TEXT(train_ask, w.precision), .arg = "FORMAT", TRAIN_NAMES(train_precision_names),
+	  .words = "dtype quant quantization weights" },
 	{ "checkpointing", "recomputed activations: none, selective or full",
 	  ASK_TEXT(train_ask, w.recompute), .arg = "KIND", TRAIN_NAMES(train_recompute_names) },
 	{ "optimizer", "adamw, adamw-fused, adamw-bf16, adamw-8bit, adafactor, lion, sgd or muon",
@@ -241,8 +240,8 @@ static const struct ask_row train_ask_rows[] = {
 	  ASK_TEXT(train_ask, w.attention), .arg = "KERNEL", TRAIN_NAMES(train_attention_names) },
 	{ "compile", "with torch.compile or other fused kernels", ASK_FLAG(train_ask, compile) },
 	{ "no-overlap", "communication does not overlap computation", ASK_FLAG(train_ask, no_overlap) },
-	{ "tp", "tensor parallelism (default: 1)", ASK_COUNT(train_ask, w.tp, 1, 4096) },
-	{ "pp", "pipeline stages", ASK_COUNT(train_ask, w.pp, 1, 4096) },
+	{ "tp", "tensor parallelism (default: 1)", ASK_COUNT(train_ask, w.tp, 1, 4096), .words = TP_WORDS },
+	{ "pp", "pipeline stages", ASK_COUNT(train_ask, w.pp, 1, 4096), .words = PP_WORDS },
 	{ "shard", "ranks that share one replica, for hsdp (default: those of one machine)",
 	  ASK_COUNT(train_ask, w.shard, 1, 100000) },
 	{ "bucket", "gradient bucket size (default: 25 MiB for ddp, 500 MB for zero)",

@@ -118,25 +118,18 @@ static int normal_answer(struct door *d, const struct normal_ask *ask, struct no
 VERB_ANSWER(normal_ask_any, normal_answer, normal_ask, normal_page)
 VERB_PAGE_OF(normal_page_any, page_normal, normal_page)
 
+/* clang-format off */
 const struct verb normal_verb = {
-	.name = "normal",
-	.group = VERB_MEASURE,
+	.name = "normal", .group = VERB_MEASURE,
 	.summary = "judge whether another program's result is normal for this hardware",
-	.about = "Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, "
-		 "STREAM, MLPerf, GEMM loops, llama-benchy, GuideLLM, AIPerf and engines' "
-		 "benchmarks. Each figure is normal, slow, "
-		 "or impossible on this hardware. The GPU is that of --on, of the output, or of "
-		 "this machine.",
+	.about = "Reads output of nccl-tests, nvbandwidth, perftest, iperf3, fio, gpu-burn, STREAM, MLPerf, "
+	  "GEMM loops, llama-benchy, GuideLLM, AIPerf and engines' benchmarks. Each figure is normal, slow, or "
+	  "impossible on this hardware. The GPU is that of --on, of the output, or of this machine.",
 	.exits = "1: a figure is slow or impossible. 5: no figure could be judged",
-	.words = "usual expected baseline reference busbw nccl-tests nvbandwidth perftest fio "
-		 "iperf3",
-	.examples = EXAMPLES(
-		{ "normal nccl.log", "an output of all_reduce_perf" },
+	.words = "usual expected baseline reference busbw nccl-tests nvbandwidth perftest fio iperf3",
+	.examples = EXAMPLES({ "normal nccl.log", "an output of all_reduce_perf" },
 		{ "normal fio.json --on dgx-spark", "a drive of a DGX Spark" },
 		{ "normal vllm.txt --on h200 --model llama-3.1-8b", "a benchmark of vLLM" }),
-	.ask = ASK_OF(normal_ask, NULL, normal_ask_rows),
-	.answer = normal_ask_any,
-	.result = &normal_result,
-	.page = normal_page_any,
-	.reads = READS_FILES,
+	.ask = ASK_OF(normal_ask, NULL, normal_ask_rows), .answer = normal_ask_any, .result = &normal_result,
+	.page = normal_page_any, .reads = READS_FILES,
 };

@@ -344,7 +344,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 		return;
 	c.knob = setting_place(d->arena, s, f->items[0].objects[0]);
 	plan_owners(d->arena, m, &c);
-	t = DOC_TABLE(d, "Also set on this machine by", "~By", "To", "~At boot");
+	t = DOC_TABLE(d, "Also set by", "~By", "To", "~At boot");
 	for (size_t i = 0; i < c.n_owners; i++)
 		NODE_ROW(
 			d, t, cell(c.owners[i].what),
@@ -361,7 +361,7 @@ static void owners_table(struct doc *d, const struct setting *s, const struct ma
 static void recommendations_here(struct doc *d, const struct findings *by_profile)
 {
 	const struct findings *def = &by_profile[PROFILE_DEFAULT];
-	struct node *t = DOC_TABLE(d, "Other profiles, on this machine", "!Profile", "~Meaning",
+	struct node *t = DOC_TABLE(d, "Other profiles, on the machine", "!Profile", "~Meaning",
 				   "!~On", "Verdict", "~Wanted", "~Because");
 
 	for (int p = 0; p < PROFILES; p++)

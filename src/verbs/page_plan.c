@@ -213,9 +213,9 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 	fights(d, p);
 	by_hand(d, m, p);
 	if (how->apply && n_open)
-		doc_text(d, "\"%s\" makes %s, \"%s\" undoes %s.",
-			 machine_command(a, m, true, "%s", how->apply), changes_text(a, n_open),
-			 machine_command(a, m, true, "undo"), n_open == 1 ? "it" : "them");
+		doc_text(d, "%s makes %s, %s undoes %s.", machine_quoted(a, m, how->apply),
+			 changes_text(a, n_open), machine_quoted(a, m, "undo"),
+			 n_open == 1 ? "it" : "them");
 	if (n_open)
 		doc_text(d, "Only gains marked \"measured\" are measured.");
 	return d;

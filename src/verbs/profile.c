@@ -340,9 +340,9 @@ static int profile_recommend_answer(struct door *d, const struct profile_verb_as
 		.purpose = profile_purpose(slurm ? PROFILE_TRAINING : PROFILE_DEFAULT),
 		.why = slurm ? "a Slurm node with several GPUs probably trains; for a serving node "
 			       "use inference"
-		       : gpus ? "the use of this machine is unknown; choose inference or training "
+		       : gpus ? "the use of the machine is unknown; choose inference or training "
 				"if you know it"
-			      : "no GPU was found on this machine",
+			      : "no GPU was found",
 	};
 	return EXIT_CLEAN;
 }
@@ -360,7 +360,7 @@ static int profile_active_answer(struct door *d, const struct profile_verb_ask *
 	if (code == 0) {
 		txn_status(h, d->arena, &j, &rows, &n);
 		out->result.name = "none";
-		out->result.why = "no change of gputune is in effect on this machine";
+		out->result.why = "no change of gputune is in effect";
 		out->result.rows = arena_array(d->arena, n, sizeof(*out->result.rows));
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -486,7 +486,7 @@ static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
 	if (v->why)
 		doc_text(d, "%s", v->why);
 	if (v->other && !v->n)
-		doc_text(d, "Both have the same target values on this machine.");
+		doc_text(d, "Both have the same target values on the machine.");
 	if (!v->n)
 		return d;
 	t = v->other ? DOC_TABLE(d, NULL, "!Setting", "!On", "Now", v->name, v->other)
@@ -566,7 +566,7 @@ static const struct verb profile_list_verb = {
 			     { "profile list --format json", "for scripts" }),
 	.answer = list_profiles,
 	.result = &list_result,
-	.formats = list_formats,
+	.page = listing_page,
 };
 static const struct verb show_verb = {
 	PROFILE_ROWS("show", "target values of a profile on this machine",

@@ -220,40 +220,26 @@ VERB_ANSWER(propose_any, propose_answer, propose_ask, proposal_answer)
 VERB_ANSWER(approve_any, approve_answer, approve_ask, proposal_answer)
 VERB_PAGE_OF(proposal_page_any, proposal_page, proposal_answer)
 
+/* clang-format off */
 const struct verb propose_verb = {
-	.name = "propose",
-	.group = VERB_CHANGE,
-	.summary = "store a plan for a person to approve",
-	.about = "Makes a plan, like \"gputune plan\", and stores it for 10 minutes. \"gputune "
-		 "approve HASH\" approves it; \"gputune apply --approved HASH\" applies it once.",
+	.name = "propose", .group = VERB_CHANGE, .summary = "store a plan for a person to approve",
+	.about = "Makes a plan, like \"gputune plan\", and stores it for 10 minutes. \"gputune approve HASH\" "
+	  "approves it; \"gputune apply --approved HASH\" applies it once.",
 	.words = "request ask-for",
-	.examples = EXAMPLES(
-		{ "sudo propose memory", "a plan for one group of settings" },
+	.examples = EXAMPLES({ "sudo propose memory", "a plan for one group of settings" },
 		{ "propose --host demo:dgx-spark --overlay try", "for a captured machine" }),
-	.ask = ASK_OF(propose_ask, NULL, propose_ask_rows),
-	.answer = propose_any,
-	.result = &propose_result,
-	.page = proposal_page_any,
-	.changes = true,
+	.ask = ASK_OF(propose_ask, NULL, propose_ask_rows), .answer = propose_any, .result = &propose_result,
+	.page = proposal_page_any, .changes = true,
 };
 
 const struct verb approve_verb = {
-	.name = "approve",
-	.group = VERB_CHANGE,
-	.summary = "approve a proposed plan, as root at a terminal",
-	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this "
-		 "boot, until it expires. Approve in a terminal of your own, not in the terminal "
-		 "of the agent or its server.",
+	.name = "approve", .group = VERB_CHANGE, .summary = "approve a proposed plan, as root at a terminal",
+	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this boot, until "
+	  "it expires. Approve in a terminal of your own, not in the terminal of the agent or its server.",
 	.words = "confirm permit agree",
-	.examples = EXAMPLES(
-		{ "sudo approve 0123456789abcdef0123456789abcdef", "the plan with that hash" },
-		{ "sudo approve 0123456789abcdef0123456789abcdef --host demo:dgx-spark --overlay "
-		  "try",
+	.examples = EXAMPLES({ "sudo approve 0123456789abcdef0123456789abcdef", "the plan with that hash" },
+		{ "sudo approve 0123456789abcdef0123456789abcdef --host demo:dgx-spark --overlay try",
 		  "for a captured machine" }),
-	.ask = ASK_OF(approve_ask, NULL, approve_ask_rows),
-	.answer = approve_any,
-	.result = &propose_result,
-	.page = proposal_page_any,
-	.changes = true,
-	.own_process = true,
+	.ask = ASK_OF(approve_ask, NULL, approve_ask_rows), .answer = approve_any, .result = &propose_result,
+	.page = proposal_page_any, .changes = true, .own_process = true,
 };

@@ -90,23 +90,17 @@ static int qualify_answer(struct door *d, const struct qualify_ask *ask, struct 
 VERB_ANSWER(qualify_answer_any, qualify_answer, qualify_ask, qualify)
 VERB_PAGE_OF(qualify_page, page_qualify, qualify)
 
+/* clang-format off */
 const struct verb qualify_verb = {
-	.name = "qualify",
-	.group = VERB_MANY,
-	.summary = "find nodes and links that are unfit for a job",
-	.about = "Judges this node by its health and short benches. Started on several nodes by "
-		 "srun, mpirun or torchrun, it compares each node with its peers and tests the "
-		 "links between groups and pairs. Changes nothing.",
-	.exits = "1: a node should be drained, or a link is faulty; 5: some nodes or links could "
-		 "not be judged",
+	.name = "qualify", .group = VERB_MANY, .summary = "find nodes and links that are unfit for a job",
+	.about = "Judges this node by its health and short benches. Started on several nodes by srun, mpirun "
+	  "or torchrun, it compares each node with its peers and tests the links between groups and pairs. "
+	  "Changes nothing.",
+	.exits = "1: a node should be drained, or a link is faulty; 5: some nodes or links could not be judged",
 	.words = "burn-in acceptance preflight prolog drain sdc corruption straggler nodes",
 	.examples = EXAMPLES({ "qualify --no-bench", "this node's health, as in a prolog" },
-			     { "qualify --time-limit 2m", "with short benches" },
-			     { "qualify --time-limit 10m --format json -o qualify.json",
-			       "under srun: rank 0 writes one result" }),
-	.ask = ASK_OF(qualify_ask, NULL, qualify_ask_rows),
-	.answer = qualify_answer_any,
-	.result = &qualify_result,
-	.page = qualify_page,
-	.own_process = true,
+		{ "qualify --time-limit 2m", "with short benches" },
+		{ "qualify --time-limit 10m --format json -o qualify.json", "under srun: rank 0 writes one result" }),
+	.ask = ASK_OF(qualify_ask, NULL, qualify_ask_rows), .answer = qualify_answer_any,
+	.result = &qualify_result, .page = qualify_page, .own_process = true,
 };

@@ -351,22 +351,17 @@ static unsigned roofline_confine(const void *ask)
 	return CONFINE_CODE;
 }
 
+/* clang-format off */
 const struct verb roofline_verb = {
-	.name = "roofline",
-	.group = VERB_MEASURE,
+	.name = "roofline", .group = VERB_MEASURE,
 	.summary = "what limits GPU kernels: memory bandwidth, compute, or neither",
-	.about = "Places measured kernels under the roofline of this GPU, or of --on. Limits are "
-		 "those that bench measured, or the data sheet's. Kernels are those of gputune's "
-		 "benches, or of a profile: --nsys reads the SQLite export of nsys, --ncu the CSV "
-		 "of ncu.",
+	.about = "Places measured kernels under the roofline of this GPU, or of --on. Limits are those that "
+	  "bench measured, or the data sheet's. Kernels are those of gputune's benches, or of a profile: "
+	  "--nsys reads the SQLite export of nsys, --ncu the CSV of ncu.",
 	.words = "kernels flops intensity nsys ncu nsight",
-	.examples = EXAMPLES(
-		{ "roofline --from-bench", "benches of this machine" },
+	.examples = EXAMPLES({ "roofline --from-bench", "benches of this machine" },
 		{ "roofline --nsys report.sqlite --on h100", "kernels from a profile on an H100" }),
-	.ask = ASK_OF(roofline_ask, NULL, roofline_ask_rows),
-	.answer = roofline_ask_any,
-	.result = &roofline_result,
-	.page = roofline_page_any,
-	.reads = READS_FILES,
+	.ask = ASK_OF(roofline_ask, NULL, roofline_ask_rows), .answer = roofline_ask_any,
+	.result = &roofline_result, .page = roofline_page_any, .reads = READS_FILES,
 	.confine = roofline_confine,
 };

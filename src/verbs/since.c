@@ -315,54 +315,40 @@ static const struct verb add_verb = {
 	.writes = true,
 };
 
+/* clang-format off */
 static const struct verb compact_verb = {
-	.name = "compact",
-	.summary = "drop most old measurements and shrink the file",
-	.about = "Keeps all changes, but only the median of each week of measurements older than "
-		 "--keep days.",
+	.name = "compact", .summary = "drop most old measurements and shrink the file",
+	.about = "Keeps all changes, but only the median of each week of measurements older than --keep days.",
 	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
-			     { "since compact --keep 90 --db fleet.db", "keep 90 days" }),
-	.ask = ASK_OF(since_file_ask, NULL, file_rows),
-	.answer = since_compact_any,
-	.result = &since_stored_result,
-	.page = stored_page,
-	.writes = true,
+		{ "since compact --keep 90 --db fleet.db", "keep 90 days" }),
+	.ask = ASK_OF(since_file_ask, NULL, file_rows), .answer = since_compact_any,
+	.result = &since_stored_result, .page = stored_page, .writes = true,
 };
 
 static const struct verb export_verb = {
-	.name = "export",
-	.summary = "the history as CSV",
-	.about =
-		"Prints a row for every change and measurement: machine, kind, name, target, unit, "
-		"first, last, state, value, wanted.",
+	.name = "export", .summary = "the history as CSV",
+	.about = "Prints a row for every change and measurement: machine, kind, name, target, unit, first, "
+	  "last, state, value, wanted.",
 	.examples = EXAMPLES({ "since export csv", "to standard output" },
-			     { "since export csv -o history.csv", "to a file" }),
-	.ask = ASK_OF(since_export_ask, NULL, export_rows),
-	.answer = since_export_any,
-	.result = &since_stored_result,
-	.page = stored_page,
-	.formats = csv_formats,
-	.drawing = export_draws,
+		{ "since export csv -o history.csv", "to a file" }),
+	.ask = ASK_OF(since_export_ask, NULL, export_rows), .answer = since_export_any,
+	.result = &since_stored_result, .page = stored_page, .formats = csv_formats, .drawing = export_draws,
 };
+/* clang-format on */
 
 static const struct verb *const since_subs[] = { &add_verb, &export_verb, &compact_verb, NULL };
 
+/* clang-format off */
 const struct verb since_verb = {
-	.name = "since",
-	.group = VERB_MANY,
+	.name = "since", .group = VERB_MANY,
 	.summary = "what changed since a date or an upgrade, and how each change affected speed",
-	.about = "Compares measured figures before and after each change in the history. Machines "
-		 "that changed at different times separate the causes; changes that always "
-		 "occurred together are one row.",
-	.exits = "1: a change made a figure worse",
-	.words = "regression blame bisect database history upgrade",
+	.about = "Compares measured figures before and after each change in the history. Machines that changed "
+	  "at different times separate the causes; changes that always occurred together are one row.",
+	.exits = "1: a change made a figure worse", .words = "regression blame bisect database history upgrade",
 	.examples = EXAMPLES({ "since upgrade", "after the newest driver, kernel or package" },
-			     { "since 30 --machine node7", "the last 30 days of one machine" },
-			     { "since 2026-09-01 --db fleet.db", "a fleet since a date" },
-			     { "since add results/", "add results to the history" }),
-	.ask = ASK_OF(since_ask, "History", since_ask_rows),
-	.subs = since_subs,
-	.answer = since_any,
-	.result = &since_result,
-	.page = since_page,
+		{ "since 30 --machine node7", "the last 30 days of one machine" },
+		{ "since 2026-09-01 --db fleet.db", "a fleet since a date" },
+		{ "since add results/", "add results to the history" }),
+	.ask = ASK_OF(since_ask, "History", since_ask_rows), .subs = since_subs, .answer = since_any,
+	.result = &since_result, .page = since_page,
 };

@@ -112,8 +112,8 @@ static struct doc *status_page(struct arena *a, const struct status_verb_answer 
 	struct doc *d = page_status(a, s->m, s->result.rows, s->result.n, s->sure);
 
 	if (s->kept)
-		doc_text(d, "Set again at the next boot: %s. \"%s\" removes the files for that.",
-			 s->kept, machine_command(a, s->m, true, "persist remove"));
+		doc_text(d, "Set again at the next boot: %s. %s removes the files for that.",
+			 s->kept, machine_quoted(a, s->m, "persist remove"));
 	return d;
 }
 

@@ -135,11 +135,10 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 		persist_reload(&(struct persisting){ .d = d, .h = h });
 	if (files_stay(h, &out->report)) {
 		kept = persist_setting_ids(d, h, &out->report);
-		door_warn(d, "%s%s; \"%s\" removes %s",
+		door_warn(d, "%s%s; %s removes %s",
 			  kept ? "still set at the next boot: "
 			       : "files of persist install stay and set nothing",
-			  kept ? kept : "",
-			  machine_command(d->arena, out->m, true, "persist remove"),
+			  kept ? kept : "", machine_quoted(d->arena, out->m, "persist remove"),
 			  kept ? "the files that do it" : "them");
 	}
 	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
@@ -184,27 +183,20 @@ VERB_ANSWER(undo_answer_any, undo_answer, undo_ask, undo_verb_answer)
 VERB_PAGE_OF(undo_page_any, undo_page, undo_verb_answer)
 VERB_HEAD(undo_head, undo_verb_answer, m)
 
+/* clang-format off */
 const struct verb undo_verb = {
-	.name = "undo",
-	.group = VERB_CHANGE,
-	.common = true,
-	.summary = "restore the old values",
-	.about = "Undoes the newest transaction other than persist install, the one with the given "
-		 "number, the settings of --only, or all with --all. Only --all also removes the "
-		 "files of persist install. A value that was changed since is left unchanged "
-		 "unless --force. "
-		 "Changes on absent devices stay pending.",
+	.name = "undo", .group = VERB_CHANGE, .common = true, .summary = "restore the old values",
+	.about = "Undoes the newest transaction other than persist install, the one with the given number, the "
+	  "settings of --only, or all with --all. Only --all also removes the files of persist install. A "
+	  "value that was changed since is left unchanged unless --force. Changes on absent devices stay "
+	  "pending.",
 	.exits = "0: undone, or nothing to undo; 3: nothing could be undone; 4: changes remain",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },
-			     { "sudo undo", "the newest transaction of apply" },
-			     { "sudo undo --only memory", "settings of one group" },
-			     { "sudo undo --all --yes", "all changes and kept values, no prompt" }),
-	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows),
-	.answer = undo_answer_any,
-	.result = &undo_result,
-	.answer_size = sizeof(struct undo_verb_answer),
-	.page = undo_page_any,
-	.head = undo_head,
+		{ "sudo undo", "the newest transaction of apply" },
+		{ "sudo undo --only memory", "settings of one group" },
+		{ "sudo undo --all --yes", "all changes and kept values, no prompt" }),
+	.ask = ASK_OF(undo_ask, NULL, undo_ask_rows), .answer = undo_answer_any, .result = &undo_result,
+	.answer_size = sizeof(struct undo_verb_answer), .page = undo_page_any, .head = undo_head,
 	.changes = true,
 };

@@ -102,26 +102,18 @@ VERB_LOOKS(verify_answer_any, look, verify_ask, verify_verb_answer)
 VERB_PAGE_OF(verify_page_any, verify_page, verify_verb_answer)
 VERB_HEAD(verify_head, verify_verb_answer, m)
 
+/* clang-format off */
 const struct verb verify_verb = {
-	.name = "verify",
-	.group = VERB_CHANGE,
+	.name = "verify", .group = VERB_CHANGE,
 	.summary = "compare current values with a plan, or with what was applied",
-	.about = "Compares the values of PLAN, or of the journal, with the current ones, and lists "
-		 "those that wait for a reboot. --boot compares the values kept by persist. "
-		 "--reboot reboots and reports afterwards.",
-	.exits = "1: a value differs",
-	.words = "validate confirm",
+	.about = "Compares the values of PLAN, or of the journal, with the current ones, and lists those that "
+	  "wait for a reboot. --boot compares the values kept by persist. --reboot reboots and reports "
+	  "afterwards.",
+	.exits = "1: a value differs", .words = "validate confirm",
 	.examples = EXAMPLES({ "verify", "all applied changes" },
-			     { "verify plan.json", "the values of a plan" },
-			     { "verify --boot", "values that are set at every boot" }),
-	.ask = ASK_OF(verify_ask, NULL, verify_ask_rows),
-	.answer = verify_answer_any,
-	.result = &verify_result,
-	.answer_size = sizeof(struct verify_verb_answer),
-	.ranks = verify_ranks,
-	.page = verify_page_any,
-	.head = verify_head,
-	.asks = true,
-	.reads = READS_FILES,
-	.reads_now = verify_reads_now,
+		{ "verify plan.json", "the values of a plan" },
+		{ "verify --boot", "values that are set at every boot" }),
+	.ask = ASK_OF(verify_ask, NULL, verify_ask_rows), .answer = verify_answer_any, .result = &verify_result,
+	.answer_size = sizeof(struct verify_verb_answer), .ranks = verify_ranks, .page = verify_page_any,
+	.head = verify_head, .asks = true, .reads = READS_FILES, .reads_now = verify_reads_now,
 };

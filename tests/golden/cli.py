@@ -35,6 +35,14 @@ refuses("an option of nothing that is near", ["check", "--model=x"], 2, 'no opti
 refuses("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: --all=1")
 refuses("another name for an option", ["predict", "inference", "--users", "8"], 2, "--users; did you mean --batch?")
 refuses("the same, with a value", ["predict", "inference", "--concurrency=8"], 2, "did you mean --batch?")
+for part, names in (("inference", {"weights": "quant quantization dtype precision", "on": "gpu gpus device machine", "prompt": "ctx context input seqlen", "output": "max-tokens",
+                                   "batch": "batch-size bs", "tp": "tensor-parallel", "pp": "pipeline-parallel", "kv": "kv-cache"}),
+                    ("training", {"precision": "quant dtype", "on": "gpus", "micro-batch": "batch batch-size", "sequence": "seq-len context", "tp": "tensor-parallel-size"})):
+    for own, words in names.items():
+        for word in words.split():
+            refuses(f"predict {part} --{word}", ["predict", part, f"--{word}", "4"], 2, f"--{word}; did you mean --{own}?")
+for host in ([], ["--host", spark]):
+    refuses("a diagnosis is no setting", ["explain", "gpu.unsteady", *host], 2, f'"gpu.unsteady" is a diagnosis, not a setting: "{" ".join(["gputune doctor gpu.unsteady", *host])}"')
 refuses("a value for an option", ["check", "--json"], 2, "--json; did you mean --format json?")
 refuses("an option that is a verb's work", ["apply", "--keep"], 2, 'did you mean "gputune persist"?')
 refuses("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
@@ -224,6 +232,12 @@ for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(machines / "hg
             expect(f"{verb} in {width} columns", got in (0, 1, 5) and not wide, (got, err, wide[:3]))
             expect(f"{verb} in {width} columns leaves values whole", verb != ["plan"] or value in out, out[:2000])
             expect(f"{verb} in {width} columns ends lines", not any(line.endswith(" ") for line in out.split("\n")), out[:500])
+for names in (["list"], ["list", "facts"], ["list", "models"], ["list", "machines"], ["list", "profiles"], ["list", "demos"], ["demo"], ["profile", "list"]):
+    whole = run(*names)[1]
+    for width in (40, 60):
+        got, out, err = run(*names, "--width", str(width))
+        wide = [line for line in out.split("\n") if len(line) > width and len(line.split()) > 1]
+        expect(f"{names} in {width} columns", got == 0 and not wide and out.split() == whole.split(), (got, err, wide[:3]))
 bench = json.loads((root / "tests/fuzz/seeds/bench.json").read_text())
 # The fuzzer changes this file: what it lacks is seldom reached.
 try:
@@ -262,7 +276,12 @@ refuses("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/
 refuses("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
 refuses("a profile that is not there", ["check", "--profile", "inferense"], 2, '"inferense"', 'did you mean "inference"?', "gputune profile list")
 refuses("a wrong width", ["check", "--width", "3"], 2, "--width")
-refuses("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
+refuses("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "expected a folder or FILE.tar", "/no/such/x.tar.gz", "zstd FILE.tar")
+for form, mtu in (("term", r"^ *MTU +1500 B$"), ("md", r"1500 B")):
+    expect(f"an MTU is a number of bytes, {form}", re.search(mtu, run("show", "nic", "-v", "--host", str(machines / "igx-orin"), "--format", form, "--width", "60")[1], re.M))
+for names in (["--on", "dgx-spark"], ["--host", spark]):
+    out = run("predict", "llama-3.1-8b", *names)[1]
+    expect(f"where the memory is from, {names[0]}", re.search(r"available +\S+ GB \(" + ("usual for this GPU" if names[0] == "--on" else "the machine's MemTotal"), out), out[:2000])
 refuses("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
 refuses("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
 refuses("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")
@@ -414,7 +433,7 @@ asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "gener
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
 offers = dict(zip(asked, p.stdout.split("\n")))
-for a, want in zip(asked, ("term json md html", "term json csv", "term json prom openmetrics otlp", "term json", "term json md html shell systemd compose", "json junit", "", None,
+for a, want in zip(asked, ("term json md html", "term json md html csv", "term json prom openmetrics otlp", "term json", "term json md html shell systemd compose", "json junit", "", None,
                            "gemm collectives gds", "--help bash zsh fish man", None, None)):
     expect(f"bash offers for {a}", want is None or offers[a] == want, offers[a])
 expect("a bench to prove with", "gemm" in offers["prove --bench ''"].split() and not {"list", "serve", "all"} & set(offers["prove --bench ''"].split()), offers)

@@ -100,7 +100,7 @@ def cases():
     JOURNAL.unlink()
     stays("files for the next boot, without a journal", "net.tcp-slow-start-after-idle")
     for name, text in (("is not there", None), ("does not start", "#!/bin/sh\nexit 127\n"), ("is killed", "#!/bin/sh\nkill -9 $$\n"),
-                       ("says what it always said", "#!/bin/sh\necho No change of gputune is in effect on this machine.\nexit 1\n")):
+                       ("says what it always said", "#!/bin/sh\necho No change of gputune is in effect.\nexit 1\n")):
         applied()
         run("gputune", "undo", "--yes")
         PROGRAM.unlink()

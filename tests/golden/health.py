@@ -403,7 +403,7 @@ def tuned():
         _, j = n.check("--only", "service.tuners", "--all")
         expect(f"{profile}: {words}", words in j["findings"][0]["reason"], j["findings"])
         for setting, line in (("memory.swappiness", "vm.swappiness"), ("cpu.governor", "scaling_governor")):
-            out = run("explain", setting, *n.argv)[1].split("Also set on this machine by")[-1].split("\nHow\n")[0]
+            out = run("explain", setting, *n.argv)[1].split("Also set by")[-1].split("\nHow\n")[0]
             expect(f"{profile}: {setting} is set by it", not profile or f"profile {profile}" in out, out)
 
 

@@ -385,6 +385,8 @@ def partly(capture, folder):
     code, j = m.json("persist", "remove", "--only", "net.rmem-max", "--yes")
     expect(f"{name}: a file of several is written anew", code == 0 and {p: p.read_bytes() for p in first} == first,
            (code, sysctl.read_text()))
+    code, j = m.json("persist", "remove", "--dry-run")
+    expect(f"{name}: a dry run of all foresees that each goes", code == 0 and {o["outcome"] for o in j["outcomes"]} == {"restored"}, (code, j["outcomes"]))
     code, j = m.json("persist", "status")
     expect(f"{name}: the journal agrees", code == 0 and all(f["state"] == "same" for f in j["files"]), j["files"])
     code, out, err = m.run("persist", "remove", "--only", "net.rmem-max", "--yes")
@@ -749,7 +751,8 @@ def overwritten(capture, tmp):
     """One rule says who resets a value at boot: to install, status, persist status and doctor."""
     m, name = Machine(capture, f"{tmp}/overwritten"), f"{capture.name} overwritten"
     m.run("apply", "--only", "memory.swappiness,cpu.numa-balancing", "--yes")
-    for argv, want in ((["persist", "install", "--yes"], 1), (["persist", "status"], 1), (["status"], 0), (["doctor", "system.settings-lost"], 1)):
+    for argv, want in ((["persist", "install", "--yes"], 1), (["persist", "status"], 1), (["persist", "diff"], 0),
+                       (["status"], 0), (["doctor", "system.settings-lost"], 1)):
         code, out, err = m.run(*argv)
         flat = " ".join(out.split())
         expect(f"{name}: {argv[0]} {argv[1:]} names the daemon", code == want and "tuned.service" in flat and "tuned.conf:5 sets 60" in flat, (code, out, err))

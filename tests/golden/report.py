@@ -159,7 +159,7 @@ def one(tmp):
     expect("the drawing, wide and tall", len([a for _, a, _ in p.of("svg") if a.get("class") != "chart"]) == 2)
     expect("the same again", re.sub(r"Made [^.]*", "", run("report", *on)[1]) == re.sub(r"Made [^.]*", "", text))
     code, md, err = run("report", *on, "--format", "md")
-    expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "  - Fix: `on that machine: sudo gputune apply --only " in md and
+    expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "  - Fix: on that machine: `sudo gputune apply --only " in md and
         "<svg" not in md, md[:200])
     for verb in ("report", "check"):
         for end, begins in ((".md", "[^<{]"), (".json", "{"), (".html", "<!DOCTYPE html>")):
@@ -185,7 +185,7 @@ def empty(tmp):
     code, text, err = run("report", "--host", machines / "nothing")
     p = sound("nothing", text)
     said = " ".join("".join(p.text).split())
-    for want in ("No saved results for this machine", "No setting was tested on this machine",
+    for want in ("No saved results for this machine", "No setting was tested on the captured machine",
                  "gputune keeps nothing for the next boot", "gputune has changed nothing"):
         expect(f"of nothing it says {want!r}", want in said, said)
     expect("in one list", "Not in this report" in said, said)

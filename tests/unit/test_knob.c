@@ -107,7 +107,7 @@ static void test_file_refusals(void **state)
 	refuse(b, &k, "9999", -EACCES, "even to root");
 	memory_find(b->h, path)->refuses = -EBUSY;
 	refuse(b, &k, "9999", -EBUSY, "in use");
-	refuse(b, &absent, "1", -ENOENT, "not found on this machine");
+	refuse(b, &absent, "1", -ENOENT, "not found on the machine");
 	assert_int_equal(knob_get(b->h, &b->a, &absent, &value, &b->e), -ENOENT);
 	assert_string_equal(value, "kept");
 }

@@ -461,7 +461,7 @@ static void test_bus_errors(void **state)
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors",
 		      "{'net': {'spark_hotplug': 'present'}, " BELOW_PORT_OF("1") "}", NA,
-		      NEEDS_EARLIER, "this machine removes the adapter when no cable is plugged"),
+		      NEEDS_EARLIER, "the machine removes the adapter when no cable is plugged"),
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("0"), PASS, OK, NULL), .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("'!absent'"), PASS, OK, NULL),

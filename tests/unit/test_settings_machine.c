@@ -136,7 +136,7 @@ static void test_usb(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("disk.usb-transport", USB("") "/dev/sdb1'}]}}", FAIL, DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB("") "/dev/sda1'}]}}", NA, NO_EFFECT,
-		      "bulk-only transport; this machine does not use the disk") },
+		      "bulk-only transport; the machine does not use the disk") },
 		{ ROW("disk.usb-transport", USB(", 'content': 'zfs_member'") "/dev/sda1'}]}}", FAIL,
 		      DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB(", 'holders': 'dm-0'") "/dev/sda1'}]}}", FAIL,

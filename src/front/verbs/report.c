@@ -58,7 +58,7 @@ static void report_part_changes(struct reporting *g)
 	}
 	if (!all.n && !all.bad_lines) {
 		report_add(g, "changes", "What changed", NULL,
-			   cell("gputune has changed nothing on this machine."));
+			   cell("gputune has changed nothing."));
 		return;
 	}
 	txn_status(g->h, a, &now, &rows, &n);
@@ -169,9 +169,10 @@ static void report_part_proofs(struct reporting *g)
 		p->open = g->alone;
 	} else {
 		p = report_add(g, "proofs", "A/B tests: before and after", NULL,
-			       cell(g->p.m->reading ? "No setting was tested on this machine."
-						    : "No setting was tested on this machine: "
-						      "\"gputune prove ID\" tests one."));
+			       cell(g->p.m->reading
+					    ? "No setting was tested on the captured machine."
+					    : "No setting was tested on this machine: "
+					      "\"gputune prove ID\" tests one."));
 	}
 	for (size_t i = 0; l && i < l->n; i++)
 		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)

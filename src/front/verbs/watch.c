@@ -162,22 +162,17 @@ static int verb_watch(struct run *r)
 
 static const char *const watch_forms[] = { "term", "json", NULL };
 
+/* clang-format off */
 const struct verb watch_verb = {
-	.name = "watch",
-	.group = VERB_CHANGE,
-	.summary = "detect changes to applied settings and reapply them",
-	.about = "Watches every applied setting until SIGTERM and prints each change: values, how "
-		 "it was detected, and who made it. /etc/gputune/watch.conf or --policy chooses: "
-		 "report, re-apply, or back-off, which leaves changes made by a person. A setting "
-		 "that keeps being reverted is no longer reapplied.",
-	.exits = "1: with --once, a value changed since it was applied",
-	.words = "daemon guard enforce",
-	.examples = EXAMPLES(
-		{ "watch", "lines, until Ctrl-C" },
+	.name = "watch", .group = VERB_CHANGE, .summary = "detect changes to applied settings and reapply them",
+	.about = "Watches every applied setting until SIGTERM and prints each change: values, how it was "
+	  "detected, and who made it. /etc/gputune/watch.conf or --policy chooses: report, re-apply, or "
+	  "back-off, which leaves changes made by a person. A setting that keeps being reverted is no longer "
+	  "reapplied.",
+	.exits = "1: with --once, a value changed since it was applied", .words = "daemon guard enforce",
+	.examples = EXAMPLES({ "watch", "lines, until Ctrl-C" },
 		{ "watch --once", "one check, and its exit code" },
 		{ "watch --policy report --format json", "JSON lines; nothing is reapplied" }),
-	.run = verb_watch,
-	.ask = ASK_OF(watch_ask, NULL, watch_ask_rows),
-	.prints_as = watch_forms,
+	.run = verb_watch, .ask = ASK_OF(watch_ask, NULL, watch_ask_rows), .prints_as = watch_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_QUIET,
 };

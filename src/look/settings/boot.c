@@ -96,7 +96,7 @@ static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *f = &q->m->kernel.secure_boot;
 
-	if (!is_seen(q, v, &f->f, "this machine was not booted through UEFI Secure Boot"))
+	if (!is_seen(q, v, &f->f, "the machine was not booted through UEFI Secure Boot"))
 		return;
 	v->current = f->v ? "on" : "off";
 	if (f->v && is_locked_down(q->m))
@@ -310,7 +310,7 @@ static bool is_possible(const struct rule_ctx *q, const char *list)
 		(idset_contains(&c->present.v, &cpus) && !idset_contains(&cpus, &c->present.v)));
 }
 
-/* The first of the lists that this machine has the CPUs for. */
+/* The first of the lists that the machine has the CPUs for. */
 static void remediate_cpus(const struct rule_ctx *q, struct remediations *out)
 {
 	for (const char *p = q->wish->value; *p; p += strcspn(p, " ")) {
@@ -323,7 +323,7 @@ static void remediate_cpus(const struct rule_ctx *q, struct remediations *out)
 			return;
 		}
 	}
-	remediate_by_hand(out, "this machine lacks CPUs that the profile names");
+	remediate_by_hand(out, "the machine lacks CPUs that the profile names");
 }
 
 /* The CPUs of isolcpus where there is one already. What stands there and is not in force is no

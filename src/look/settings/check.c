@@ -220,7 +220,7 @@ static void no_object(struct run *r)
 
 	v.reason = r->s->none		      ? r->s->none
 		   : r->s->scope == SCOPE_GPU ? machine_no_gpu(r->by.a, r->by.m)
-					      : arena_printf(r->by.a, "this machine has no %s",
+					      : arena_printf(r->by.a, "the machine has no %s",
 							     scope_name(r->s->scope));
 	of_a_part(r->by.m, "", &v);
 	f = finding_for(r, &v);

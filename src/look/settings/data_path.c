@@ -77,7 +77,7 @@ static void nfs_connections(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "several connections to the server share the load");
 	else if (fastest < 25000)
 		verdict_na(v, CODE_NO_EFFECT,
-			   "no link of this machine is faster than one connection");
+			   "no link of the machine is faster than one connection");
 	else
 		verdict_fail(v, ">= 4",
 			     arena_printf(q->a,
@@ -315,9 +315,9 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 		verdict_unknown(v, CODE_NOT_CAPTURED, "interface addresses are unreadable");
 	else if (away)
 		verdict_fail(
-			v, "addresses of this machine",
+			v, "addresses of the machine",
 			arena_printf(q->a,
-				     "no interface of this machine has %s: RDMA to storage fails",
+				     "no interface of the machine has %s: RDMA to storage fails",
 				     away));
 	else if (!*addresses && remote)
 		verdict_fail(v, "addresses of the storage network's interfaces",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a defect is known of the driver, the kernel or the firmware that this machine has. Of
+/* Whether a defect is known of the driver, the kernel or the firmware that the machine has. Of
  * software "gputune defects check" speaks: to look for it takes longer than a check may. */
 #include "look/defects/rows.h"
 #include "look/defects/world.h"
@@ -30,7 +30,7 @@ static void known_defects(const struct rule_ctx *q, struct verdict *v)
 	else if (!seen_ok(&q->m->gpu.driver.f))
 		verdict_unseen(q, v, &q->m->gpu.driver.f, "there is no NVIDIA driver");
 	else
-		verdict_pass(v, "nothing on this machine has a known defect");
+		verdict_pass(v, "nothing on the machine has a known defect");
 }
 
 #include "look/settings_defects_rows.h"

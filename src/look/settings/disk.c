@@ -248,7 +248,7 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 	/* Sticks, card readers, what a management controller shows as a disk. */
 	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
 		verdict_na(v, CODE_NO_EFFECT,
-			   "bulk-only transport; this machine does not use the disk");
+			   "bulk-only transport; the machine does not use the disk");
 		return;
 	}
 	verdict_fail(v, "usb-uas",

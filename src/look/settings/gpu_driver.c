@@ -10,7 +10,7 @@
 #include "knowledge/health.h"
 #include "machine/host/nvml.h"
 
-/* Given to a virtual machine: no business of this machine's driver. */
+/* Given to a virtual machine: no business of the machine's driver. */
 static bool is_passed_through(const struct pci_function *p)
 {
 	return fact_is(&p->driver, "vfio-pci");
@@ -119,7 +119,7 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 	    !machine_bus_gpus(q->m, true)) {
 		v->current = "0";
 		verdict_fail(v, "1",
-			     "this machine type has a GPU, but none is on the PCI bus: it fell "
+			     "the machine type has a GPU, but none is on the PCI bus: it fell "
 			     "off, or firmware left it out. Power off, wait, and start again");
 		return;
 	}
@@ -463,7 +463,7 @@ static const char *fabric_trouble(long long mask)
 	return (mask >> 8 & 15) > 1 ? "the configuration is incorrect" : NULL;
 }
 
-/* Another GPU of this machine that is of another clique; NULL. */
+/* Another GPU of the machine that is of another clique; NULL. */
 static const struct gpu *in_another_clique(const struct machine *m, const struct gpu *g)
 {
 	LIST_FOR_EACH (struct gpu, other, &m->gpu.gpus)
@@ -550,7 +550,7 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 		fabric_health(q, v);
 }
 
-/* What the chips or their drivers never offer is no fault of this machine. */
+/* What the chips or their drivers never offer is no fault of the machine. */
 static bool is_by_design(const struct fact_str *p2p)
 {
 	return fact_is(p2p, "gpu-not-supported") || fact_is(p2p, "not-supported");

@@ -457,7 +457,7 @@ static void address(const struct rule_ctx *q, struct verdict *v)
 	} else if (is_published_example(n->ipv4.v) && q->profile != PROFILE_PUBLISHED) {
 		verdict_fail(v, "a private range, one /24 per path",
 			     "1.1.1.0/24 and 2.2.2.0/24 are public networks: the published example "
-			     "makes them unreachable from this machine");
+			     "makes them unreachable from the machine");
 	} else {
 		verdict_pass(v, "set");
 	}

@@ -216,7 +216,7 @@ static void judge_above(const struct rule_ctx *q, struct verdict *v, const struc
 	/* A link that goes away under its port is such an error. */
 	if (!q->m->earlier && is_connectx(q->object) && seen_ok(&q->m->net.spark_hotplug.f))
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "this machine removes the adapter when no cable is plugged in, which "
+			   "the machine removes the adapter when no cable is plugged in, which "
 			   "counts as an error; compare with an earlier reading (--since)");
 	else
 		verdict_fail(v, "0 fatal",
@@ -621,8 +621,8 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 		have += has_near_port(m, g);
 	if (have == 0 || fabric_ports(m) < m->gpu.gpus.n) {
 		verdict_na(v, is_virtual(m) ? CODE_VIRTUAL : CODE_NO_EFFECT,
-			   have ? "fewer fast ports than GPUs: this machine has no rails"
-				: "no GPU and NIC share a switch: this machine has no rails");
+			   have ? "fewer fast ports than GPUs: the machine has no rails"
+				: "no GPU and NIC share a switch: the machine has no rails");
 		return;
 	}
 	n = pcie_assign(m, own, &lacking);

@@ -105,7 +105,7 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 		fact_text(&p->rate_text, arena_printf(q->a, "%lld Gb/s", p->rate_mbps.v / 1000));
 	v->slight = same < 2;
 	if (p->rate_mbps.v >= best)
-		verdict_pass(v, same > 1 ? "as fast as the other ports of its model on this machine"
+		verdict_pass(v, same > 1 ? "as fast as the other ports of its model on the machine"
 					 : "no other active port of its model to compare with");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld Gb/s", best / 1000),

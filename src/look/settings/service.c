@@ -228,7 +228,7 @@ static void remediate_manager(const struct rule_ctx *q, struct remediations *out
 		remediate_start(q, out);
 }
 
-/* NULL: a Fabric Manager belongs on this machine. */
+/* NULL: a Fabric Manager belongs on the machine. */
 static const char *no_manager_here(const struct machine *m)
 {
 	switch (machine_fabric(m)) {
@@ -241,7 +241,7 @@ static const char *no_manager_here(const struct machine *m)
 		return "the NVSwitches are managed by the host of this virtual machine or "
 		       "container";
 	default:
-		return "no NVSwitch is visible on this machine";
+		return "no NVSwitch is visible on the machine";
 	}
 }
 
@@ -282,7 +282,7 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 
 	if (machine_fabric(q->m) != FABRIC_BRIDGED) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   "this machine has no fourth-generation NVSwitch to manage");
+			   "the machine has no fourth-generation NVSwitch to manage");
 		return;
 	}
 	v->current = arena_printf(q->a, "nvlsm %s, mlx5_ib %s, ib_umad %s",

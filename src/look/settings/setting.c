@@ -17,7 +17,7 @@
 static const struct {
 	const char *name, *purpose;
 } profiles[PROFILES] = {
-	[PROFILE_DEFAULT] = { "default", "settings supported by evidence on this machine" },
+	[PROFILE_DEFAULT] = { "default", "settings supported by evidence on the machine" },
 	[PROFILE_PUBLISHED] = { "published", "settings from published tuning guides, as listed" },
 	[PROFILE_MAX_PERFORMANCE] = { "max-performance", "maximum performance, at any power" },
 	[PROFILE_LOW_LATENCY] = { "low-latency", "stable, short response times" },
@@ -487,7 +487,7 @@ void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fa
 		verdict_na(v, CODE_NO_SUPPORT,
 			   absent_reason
 				   ? absent_reason
-				   : arena_printf(q->a, "not available on this machine (%s: %s)",
+				   : arena_printf(q->a, "not available on the machine (%s: %s)",
 						  from, err));
 		return;
 	case SEEN_DENIED:

@@ -18,27 +18,27 @@ static const struct {
 	const char *name, *file, *maker, *by_hand;
 } menus[BOOT_MENUS] = {
 	[BOOT_MENU_OTHER] = { "other", BOOT_DROP_IN, "update-grub",
-			      "the boot loader of this machine reads no drop-in files: add %s to "
+			      "the boot loader of the machine reads no drop-in files: add %s to "
 			      "its configuration" },
 	[BOOT_MENU_GRUB] = { "grub", BOOT_DROP_IN, "update-grub", NULL },
 	[BOOT_MENU_GRUBBY] = { "grubby", BOOT_DROP_IN, "grubby",
-			       "on this machine GRUB takes the arguments from its loader entries: "
+			       "on the machine GRUB takes the arguments from its loader entries: "
 			       "grubby --update-kernel=ALL --args=\"%s\"" },
 	[BOOT_MENU_KERNEL_INSTALL] = { "kernel-install", BOOT_CMDLINE, "kernel-install add-all",
 				       NULL },
 	[BOOT_MENU_NO_CMDLINE] = { "kernel-install-without-file", BOOT_DROP_IN,
 				   "kernel-install add-all",
-				   "on this machine kernel-install copies the arguments of the "
+				   "on the machine kernel-install copies the arguments of the "
 				   "running kernel: write the contents of /proc/cmdline and %s "
 				   "to " BOOT_CMDLINE ", then run kernel-install add-all" },
 	[BOOT_MENU_EXTLINUX] = { "extlinux", EXTLINUX_CONF, NULL, NULL },
 	[BOOT_MENU_UBOOT_UPDATE] = { "u-boot-update", BOOT_DROP_IN, "u-boot-update",
 				     "u-boot-update writes " EXTLINUX_CONF
-				     " on this machine: add %s to U_BOOT_PARAMETERS in "
+				     " on the machine: add %s to U_BOOT_PARAMETERS in "
 				     "/etc/default/u-boot, then run u-boot-update" },
 	[BOOT_MENU_UNCLEAR] = { "unclear", BOOT_DROP_IN, "update-grub",
 				"unclear whether GRUB or " EXTLINUX_CONF
-				" boots this machine: add %s to the one that does" },
+				" boots the machine: add %s to the one that does" },
 };
 
 const char *boot_menu_name(enum boot_menu m)

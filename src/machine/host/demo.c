@@ -46,7 +46,7 @@ const char *host_demo_about(const char *name)
 		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
 		{ "gx10", "a GB10 whose NIC has too few lanes; a peer for dgx-spark" },
 		{ "hgx-b200", "DGX B200: eight GPUs and NVSwitch" },
-		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
+		{ "igx-orin", "IGX Orin with a discrete GPU (RTX 6000 Ada), ConnectX-7" },
 		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },

@@ -121,7 +121,7 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 	if (menu == BOOT_MENU_GRUB)
 		return 0;
 	err_set(e, -EOPNOTSUPP,
-		"could not %s the kernel argument %s: the boot loader of this machine reads no "
+		"could not %s the kernel argument %s: the boot loader of the machine reads no "
 		"drop-in files (%s)",
 		verb, k->name, FOLDER);
 	err_hint(e, "%s", boot_menu_by_hand(&a, menu, k->name));

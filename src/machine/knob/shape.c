@@ -131,7 +131,7 @@ static const char *knob_shape_reason(int r)
 		return "permission denied";
 	case -ENOENT:
 	case -ENOTDIR:
-		return "not found on this machine";
+		return "not found on the machine";
 	case -ENODEV:
 	case -ENXIO:
 		return "the device is gone";

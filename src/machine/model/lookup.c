@@ -42,8 +42,16 @@ const char *machine_command(struct arena *a, const struct machine *m, bool root,
 	said = arena_vprintf(a, words, args);
 	va_end(args);
 	return arena_printf(a, "%s%sgputune %s%s",
-			    m && m->reading && (!options || !*options) ? "on that machine: " : "",
+			    m && m->reading && (!options || !*options) ? MACHINE_THERE : "",
 			    root && !options ? "sudo " : "", said, options ? options : "");
+}
+
+const char *machine_quoted(struct arena *a, const struct machine *m, const char *words)
+{
+	const char *said = machine_command(a, m, true, "%s", words);
+	size_t n = str_starts(said, MACHINE_THERE) ? strlen(MACHINE_THERE) : 0;
+
+	return arena_printf(a, "\"%s\"%s", said + n, n ? " on that machine" : "");
 }
 
 const char *machine_sentence(struct arena *a, const struct machine *m, const char *said)
@@ -53,7 +61,7 @@ const char *machine_sentence(struct arena *a, const struct machine *m, const cha
 	if (!said || !m || !m->reading)
 		return said;
 	if (!m->options || !*m->options)
-		return arena_printf(a, "on that machine: %s", said);
+		return arena_printf(a, MACHINE_THERE "%s", said);
 	root = strstr(said, "\"sudo gputune ");
 	at = root ? root + strlen("\"sudo ") : strstr(said, "\"gputune ");
 	at = at && !root ? at + 1 : at;

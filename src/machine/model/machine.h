@@ -101,9 +101,12 @@ struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct gpu *machine_gpu_at(const struct machine *m, const char *address); /* on PCI */
 /* What a person types about this machine (NULL: the one that runs): "sudo gputune WORDS", where it
  * needs root; of a captured one with --host, and without sudo where changes go to an overlay. What
- * cannot be done to the capture begins with "on that machine: ". */
+ * cannot be done to the capture begins with MACHINE_THERE. */
 const char *machine_command(struct arena *a, const struct machine *m, bool root, const char *words,
 			    ...) __attribute__((format(printf, 4, 5)));
+#define MACHINE_THERE "on that machine: "
+/* The same of what needs root, in a sentence: "\"sudo gputune WORDS\" on that machine". */
+const char *machine_quoted(struct arena *a, const struct machine *m, const char *words);
 /* Advice for this machine; of a demo the first command in quotes has the demo's options. */
 const char *machine_sentence(struct arena *a, const struct machine *m, const char *said);
 /* What the link of a function could be. twin: the same function of the adapter's other half, whose

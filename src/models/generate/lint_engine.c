@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Command lines that start an engine: which one, which options, and whether what they ask for can
- * be on this machine. What an engine is told by a file of its own is not seen here.
+ * be on the machine. What an engine is told by a file of its own is not seen here.
  */
 #include <math.h>
 #include <string.h>
@@ -286,7 +286,7 @@ static void judge_flags(struct engine_options *t)
 	}
 	if (t->layers_told && t->layers < 1 && l->on->node && l->on->node->gpus)
 		lint_add(l, LINT_WARNING, "no-layers", t->line, "--n-gpu-layers", "999", NULL,
-			 "no layer is on this machine's GPU");
+			 "no layer is on the machine's GPU");
 }
 
 static void judge_gpus(struct engine_options *t)
@@ -304,7 +304,7 @@ static void judge_gpus(struct engine_options *t)
 		 PLURAL(t->nodes), t->nodes > 1 ? "ve" : "s", have);
 }
 
-/* A fraction by itself: of what this machine has, can so much be had? */
+/* A fraction by itself: of what the machine has, can so much be had? */
 static void judge_fraction(struct engine_options *t)
 {
 	const struct gen_node *n = t->l->on->node;
@@ -332,14 +332,14 @@ static void judge_fraction(struct engine_options *t)
 	if (t->memory * total > can)
 		lint_add(t->l, LINT_ERROR, "memory", t->line_memory, t->name_memory,
 			 arena_printf(t->l->a, "%.2f", floor(most / total * 100) / 100),
-			 "this machine's facts",
+			 "the machine's facts",
 			 "%g of %.1f GB is %.1f GB, but only %.1f GB is free: the engine will not "
 			 "start",
 			 t->memory, total / 1e9, t->memory * total / 1e9, can / 1e9);
 	else if (t->memory * total > most)
 		lint_add(t->l, LINT_WARNING, "memory", t->line_memory, t->name_memory,
 			 arena_printf(t->l->a, "%.2f", floor(most / total * 100) / 100),
-			 "this machine's facts; users report 0.82 to 0.87",
+			 "the machine's facts; users report 0.82 to 0.87",
 			 "%g of %.1f GB leaves the system too little: machines with shared CPU and "
 			 "GPU memory have frozen this way",
 			 t->memory, total / 1e9);

@@ -204,7 +204,7 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 				 "%s=%.60s: \"%.40s\" is not a GPU%s: only the GPUs before it are "
 				 "visible",
 				 v->name, v->value, one,
-				 have ? arena_printf(l->a, " of this machine, which has %zu", have)
+				 have ? arena_printf(l->a, " of the machine, which has %zu", have)
 				      : "");
 			return;
 		}
@@ -364,11 +364,11 @@ static void judge_own(struct lint *l, const struct lint_var *v, const char *list
 	if (k.named && !k.known)
 		lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "hca-unknown", v->line, v->name,
 			 "run ibv_devices where the program runs", NULL,
-			 "%s=%.80s matches no device of this machine (%s)%s", v->name, v->value,
+			 "%s=%.80s matches no device of the machine (%s)%s", v->name, v->value,
 			 own_devices(l), l->on->image ? "; names may differ in a container" : "");
 	else if (k.none)
 		lint_add(l, LINT_WARNING, "hca-unknown", v->line, v->name, NULL, NULL,
-			 "%s: not a device of this machine (%s)", k.none, own_devices(l));
+			 "%s: not a device of the machine (%s)", k.none, own_devices(l));
 	if (k.more)
 		lint_add(l, LINT_ERROR, "hca-prefix", v->line, v->name,
 			 arena_printf(l->a, "=%s", v->value), NULL,
@@ -451,7 +451,7 @@ void lint_interface(struct lint *l, const struct lint_var *v)
 		else if (!lint_torch_there(n, name, len, exact))
 			lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "interface-unknown",
 				 v->line, v->name, "ip -br link", NULL,
-				 "%s=%.60s: no interface %.*s on this machine", v->name, v->value,
+				 "%s=%.60s: no interface %.*s on the machine", v->name, v->value,
 				 (int)len, name);
 		k = link_of(n, name, len, exact);
 		if (k && k->wireless)
@@ -492,7 +492,7 @@ void lint_ucx_devices(struct lint *l, const struct lint_var *v)
 		else if (!lint_torch_there(n, name, len, true))
 			lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "interface-unknown",
 				 v->line, v->name, "ucx_info -d", known_var(v->name)->source,
-				 "%s=%.60s: no RDMA device or interface %.*s on this machine",
+				 "%s=%.60s: no RDMA device or interface %.*s on the machine",
 				 v->name, v->value, (int)len, name);
 	}
 }
@@ -721,7 +721,7 @@ static void lint_torch_threads(struct lint *l, const struct lint_word *w)
 	lint_add(l, LINT_WARNING, "too-many-threads", w->line, "OMP_NUM_THREADS",
 		 arena_printf(l->a, "%lld", cpus / gpus > 1 ? cpus / gpus : 1), NULL,
 		 v > cpus ? "%lld threads in each of %lld processes, one per GPU: a single process "
-			    "exceeds this machine's %lld CPUs"
+			    "exceeds the machine's %lld CPUs"
 			  : "%lld threads in each of %lld processes, one per GPU, share %lld CPUs",
 		 v, gpus, cpus);
 }

@@ -37,7 +37,7 @@ static void lint_deepspeed_batches(const struct train_doc *d)
 	world = all / (micro * steps);
 	if (gpus && fmod(world, (double)gpus) != 0 && fmod((double)gpus, world) != 0)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "train_batch_size", NULL, source,
-			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, but this machine "
+			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, but the machine "
 			      "has %zu GPU%s: DeepSpeed fails if they differ",
 			      all, micro, steps, world, gpus, PLURAL(gpus));
 }

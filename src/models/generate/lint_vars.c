@@ -146,7 +146,7 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 	if (infiniband && !roce)
 		lint_add(l, LINT_WARNING, "gid-pinned", v->line, v->name, "remove it",
 			 known_var(v->name)->source,
-			 "%s=%.20s: the fast ports of this machine are InfiniBand, where it is "
+			 "%s=%.20s: the fast ports of the machine are InfiniBand, where it is "
 			 "ignored",
 			 v->name, v->value);
 	else

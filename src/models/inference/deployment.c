@@ -220,10 +220,10 @@ static void memory_of(struct arena *a, const struct machine *m, const struct gpu
 
 	if (p->gpu->unified && kb > 0) {
 		p->memory = (double)kb * 1024;
-		p->memory_from = arena_strdup(a, "read: MemTotal");
+		p->memory_from = arena_strdup(a, "the machine's MemTotal");
 	} else if (!p->gpu->unified && card > 0) {
 		p->memory = (double)card;
-		p->memory_from = arena_strdup(a, "from the driver: total");
+		p->memory_from = arena_strdup(a, "the GPU's, from the driver");
 	}
 }
 

@@ -91,8 +91,8 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 		      { "CUDA graphs", m->graphs },
 		      { "libraries and context", m->framework },
 		      { unified ? "reserved for system, page cache" : "kept free", m->reserve },
-		      { "total", m->total },
-		      { "available", m->limit } };
+		      { "total", m->total } };
+	const char *from = p->q.ask.place.memory_from;
 	const int trained = p->q.arch.trained;
 	const char *limit = trained && trained < m->most_context
 				    ? arena_printf(a, "; the model's own limit is %d", trained)
@@ -102,6 +102,8 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
+	node_pairf(d, n, "available", "%s (%s)", gb(a, m->limit),
+		   from ? from : "usual for this GPU; --host uses that of a capture");
 	node_pairf(
 		d, n, "requests that fit", "%.0f of this length%s", m->whole_requests,
 		m->whole_requests < m->most_requests

@@ -97,41 +97,51 @@ static void files_table(struct doc *d, const struct persist_view *v)
 static void page_of_none(struct doc *d, const struct machine *m, const struct persist_view *v)
 {
 	bool status = strcmp(v->action, "status") == 0;
-	const char *next = machine_command(d->arena, m, true, "persist install%s",
-					   v->n_unkept ? "" : " --only ID");
+	const char *next = machine_quoted(
+		d->arena, m, v->n_unkept ? "persist install" : "persist install --only ID");
 
 	doc_text(d, status ? "gputune keeps nothing for the next boot." : "Nothing to install.");
 	if (v->n_unkept)
-		doc_text(d, "%s applied but not kept for the next boot: %s. \"%s\" keeps %s.",
+		doc_text(d, "%s applied but not kept for the next boot: %s. %s keeps %s.",
 			 changes_text(d->arena, v->n_unkept), v->unkept, next,
 			 v->n_unkept == 1 ? "it" : "them");
 	else if (v->unkept)
 		doc_text(d,
-			 "No change is applied. \"%s\" keeps a setting whether it is applied or "
+			 "No change is applied. %s keeps a setting whether it is applied or "
 			 "not.",
 			 next);
 	else if (!status)
 		doc_text(d, "None of the selected settings is applied or needs a change.");
 }
 
+/* Files alone, and the rows that they keep in vain. */
+static struct doc *page_persist_diff(struct doc *d, const struct machine *m,
+				     const struct persist_view *v)
+{
+	struct persist_entry *lost = arena_array(d->arena, v->n, sizeof(*lost));
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_files; i++)
+		if (v->files[i].diff)
+			doc_code(d, v->files[i].diff);
+	if (!d->n && (v->n || v->n_skipped))
+		doc_text(d, "The installed files match what install would write.");
+	else if (!d->n)
+		page_of_none(d, m, v);
+	for (size_t i = 0; i < v->n; i++)
+		if (v->rows[i].loses || v->rows[i].contested)
+			lost[n++] = v->rows[i];
+	settings_table(d, m, lost, n, "Overwritten by others");
+	return d;
+}
+
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
 {
 	struct doc *d = doc_new(a);
 	struct node *notes;
-	bool any = false;
 
-	if (strcmp(v->action, "diff") == 0) {
-		for (size_t i = 0; i < v->n_files; i++)
-			if (v->files[i].diff) {
-				doc_code(d, v->files[i].diff);
-				any = true;
-			}
-		if (!any && (v->n || v->n_skipped))
-			doc_text(d, "The installed files match what install would write.");
-		else if (!any)
-			page_of_none(d, m, v);
-		return d;
-	}
+	if (strcmp(v->action, "diff") == 0)
+		return page_persist_diff(d, m, v);
 	if (!v->n && !v->n_skipped && !v->n_files)
 		page_of_none(d, m, v);
 	settings_table(d, m, v->rows, v->n, NULL);
@@ -230,9 +240,8 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 		doc_text(d, "gputune keeps nothing for the next boot.");
 	in_effect(d, m, v);
 	if (v->n_unkept)
-		doc_text(d,
-			 "Applied, and in effect until undone or until reboot: %s. Undo: \"%s\".",
-			 v->unkept, machine_command(a, m, true, "undo"));
+		doc_text(d, "Applied, and in effect until undone or until reboot: %s. Undo: %s.",
+			 v->unkept, machine_quoted(a, m, "undo"));
 	return d;
 }
 

@@ -117,7 +117,7 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 	size_t n_batches;
 
 	if (!n) {
-		doc_text(d, sure ? "No change of gputune is in effect on this machine."
+		doc_text(d, sure ? "No change of gputune is in effect."
 				 : "Which changes of gputune are in effect is unknown.");
 		return d;
 	}
@@ -276,7 +276,7 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 	struct node *p;
 
 	if (!f->format) {
-		doc_text(d, "No journal: gputune has changed nothing on this machine.");
+		doc_text(d, "No journal: gputune has changed nothing.");
 		return d;
 	}
 	p = doc_pairs(d, NULL);

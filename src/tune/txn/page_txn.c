@@ -448,7 +448,7 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 	else if (j->n)
 		overview(d, j);
 	else if (!j->bad_lines)
-		doc_text(d, "gputune has changed nothing on this machine.");
+		doc_text(d, "gputune has changed nothing.");
 	if (j->n && m && fact_or(&m->captured, 0))
 		doc_text(
 			d,

@@ -523,6 +523,19 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 		r->who->version ? r->who->version : "unknown", version ? version : "unknown");
 }
 
+/* In a dry run: what taking back a later change would have left by now. */
+static const char *value_by_now(const struct txn_run *r, const struct outcome_row *row,
+				const char *now)
+{
+	for (size_t i = r->dry ? r->report->n : 0; i-- > 0;) {
+		const struct outcome_row *o = &r->report->rows[i];
+
+		if (o != row && o->outcome == OUTCOME_RESTORED && knob_equal(&o->knob, &row->knob))
+			return o->from;
+	}
+	return now;
+}
+
 /* run_revert without what lies beside the files. */
 static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 			    struct outcome_row *row)
@@ -547,7 +560,7 @@ static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
 	/* The value last: what is read after it gives another program time to set it. */
 	elsewhere = is_elsewhere(r, e, &unknown);
 	code = knob_get(r->h, r->a, &e->knob, &now, &why);
-	row->found = code ? NULL : now;
+	row->found = now = code ? NULL : value_by_now(r, row, now);
 	if (code == -ENODATA) {
 		revert_unseen(r, e, row);
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {

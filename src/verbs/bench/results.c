@@ -96,18 +96,12 @@ struct doc *bench_page(struct arena *a, const void *ask, const void *answer,
 
 VERB_ANSWER(bench_show_any, bench_show_answer, bench_show_ask, bench_answer)
 
+/* clang-format off */
 const struct verb bench_show_verb = {
-	.name = "show",
-	.summary = "a saved result",
-	.about = "Shows a saved result or a result file.",
+	.name = "show", .summary = "a saved result", .about = "Shows a saved result or a result file.",
 	.examples = EXAMPLES({ "bench show before.json", "a result file" },
-			     { "bench show before.json --verbose", "with samples and conditions" }),
-	.ask = ASK_OF(bench_show_ask, NULL, bench_show_rows),
-	.answer = bench_show_any,
-	.result = &bench_result,
-	.answer_size = sizeof(struct bench_answer),
-	.json = bench_show_json,
-	.json_name = "bench",
-	.page = bench_page,
-	.reads = READS_FILES,
+		{ "bench show before.json --verbose", "with samples and conditions" }),
+	.ask = ASK_OF(bench_show_ask, NULL, bench_show_rows), .answer = bench_show_any, .result = &bench_result,
+	.answer_size = sizeof(struct bench_answer), .json = bench_show_json, .json_name = "bench",
+	.page = bench_page, .reads = READS_FILES,
 };

@@ -107,21 +107,16 @@ static void cluster_check_head(const void *answer, const void **host, long long 
 VERB_ANSWER(cluster_check_answer_any, cluster_check_answer, cluster_check_ask, cluster_check_view)
 VERB_PAGE_OF(cluster_check_page, page_cluster_check, cluster_check_view)
 
+/* clang-format off */
 const struct verb cluster_check_verb = {
-	.name = "check",
-	.summary = "check the wiring, then find slow nodes and links",
-	.about = "Discovers the wiring. Then, like qualify, checks the health of each node and "
-		 "exchanges data over each network. Names the bad node, port or path. Changes "
-		 "nothing.",
+	.name = "check", .summary = "check the wiring, then find slow nodes and links",
+	.about = "Discovers the wiring. Then, like qualify, checks the health of each node and exchanges data "
+	  "over each network. Names the bad node, port or path. Changes nothing.",
 	.exits = "1: a fault was found; 5: not everything could be measured",
-	.examples = EXAMPLES(
-		{ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },
+	.examples = EXAMPLES({ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },
 		{ "cluster check --nodes spark-1,spark-2 --bench", "with benches on each node" },
 		{ "cluster check --from demo:two-sparks", "the wiring of a captured pair" }),
-	.ask = ASK_OF(cluster_check_ask, NULL, cluster_check_ask_rows),
-	.answer = cluster_check_answer_any,
-	.result = &cluster_check_result,
-	.page = cluster_check_page,
-	.head = cluster_check_head,
+	.ask = ASK_OF(cluster_check_ask, NULL, cluster_check_ask_rows), .answer = cluster_check_answer_any,
+	.result = &cluster_check_result, .page = cluster_check_page, .head = cluster_check_head,
 	.own_process = true,
 };

@@ -70,27 +70,22 @@ static int discover_svg(FILE *out, const void *ask, const void *answer, int code
 VERB_ANSWER(discover_answer_any, discover_answer, discover_ask, discover_answer)
 VERB_PAGE(discover_page_any, discover_page, discover_ask, discover_answer)
 
+/* clang-format off */
 static const struct verb discover_verb = {
-	.name = "discover",
-	.summary = "find which ports are connected, and faults in the wiring",
-	.about = "Each port of --nodes sends an announcement. Reports which ports receive it, by "
-		 "cable or switch, with speed, MTU, addresses and RDMA. --against compares with an "
-		 "earlier result. Nothing is changed. Without root on the nodes, less is visible.",
+	.name = "discover", .summary = "find which ports are connected, and faults in the wiring",
+	.about = "Each port of --nodes sends an announcement. Reports which ports receive it, by cable or "
+	  "switch, with speed, MTU, addresses and RDMA. --against compares with an earlier result. Nothing is "
+	  "changed. Without root on the nodes, less is visible.",
 	.exits = "1: a fault was found; 5: no node answered",
-	.examples = EXAMPLES(
-		{ "cluster discover --nodes spark-1,spark-2", "two machines" },
+	.examples = EXAMPLES({ "cluster discover --nodes spark-1,spark-2", "two machines" },
 		{ "cluster discover --nodes-file nodes -f json -o before.json", "save the result" },
-		{ "cluster discover --from before.json -f svg -o cluster.svg",
-		  "draw a saved result" },
+		{ "cluster discover --from before.json -f svg -o cluster.svg", "draw a saved result" },
 		{ "cluster discover --from demo:two-sparks", "a captured pair" }),
-	.ask = ASK_OF(discover_ask, NULL, discover_ask_rows),
-	.answer = discover_answer_any,
-	.result = &cluster_discover_result,
-	.answer_size = sizeof(struct discover_answer),
-	.page = discover_page_any,
-	.formats = FORMATS({ "svg", discover_svg }),
-	.own_process = true,
+	.ask = ASK_OF(discover_ask, NULL, discover_ask_rows), .answer = discover_answer_any,
+	.result = &cluster_discover_result, .answer_size = sizeof(struct discover_answer),
+	.page = discover_page_any, .formats = FORMATS({ "svg", discover_svg }), .own_process = true,
 };
+/* clang-format on */
 
 static const struct verb *const cluster_subs[] = { &discover_verb, &cluster_check_verb,
 						   &cluster_plan_verb, &cluster_undo_verb, NULL };

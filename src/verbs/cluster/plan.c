@@ -228,24 +228,19 @@ static struct doc *cluster_plan_page(struct arena *a, const struct cluster_plan_
 VERB_ANSWER(cluster_plan_answer_any, cluster_plan_answer, cluster_plan_ask, cluster_plan_view)
 VERB_PAGE_OF(cluster_plan_page_any, cluster_plan_page, cluster_plan_view)
 
+/* clang-format off */
 const struct verb cluster_plan_verb = {
-	.name = "plan",
-	.summary = "plan addresses, MTU and names for each node; --apply sets them",
-	.about = "Shows the addresses, MTU, names and files that each node needs for its cables, "
-		 "and any obstacles. --apply changes all nodes at once and tests the links; a node "
-		 "that is not confirmed in time restores its old configuration.",
+	.name = "plan", .summary = "plan addresses, MTU and names for each node; --apply sets them",
+	.about = "Shows the addresses, MTU, names and files that each node needs for its cables, and any "
+	  "obstacles. --apply changes all nodes at once and tests the links; a node that is not confirmed in "
+	  "time restores its old configuration.",
 	.exits = "1: changes are needed",
-	.examples = EXAMPLES(
-		{ "cluster plan --nodes spark-1,spark-2", "what would change on each node" },
-		{ "cluster plan --topology ring --nodes a,b,c --apply --yes",
-		  "change all nodes, or none" }),
-	.ask = ASK_OF(cluster_plan_ask, NULL, cluster_plan_ask_rows),
-	.answer = cluster_plan_answer_any,
-	.result = &cluster_plan_result,
-	.page = cluster_plan_page_any,
-	.changes = true,
-	.own_process = true,
+	.examples = EXAMPLES({ "cluster plan --nodes spark-1,spark-2", "what would change on each node" },
+		{ "cluster plan --topology ring --nodes a,b,c --apply --yes", "change all nodes, or none" }),
+	.ask = ASK_OF(cluster_plan_ask, NULL, cluster_plan_ask_rows), .answer = cluster_plan_answer_any,
+	.result = &cluster_plan_result, .page = cluster_plan_page_any, .changes = true, .own_process = true,
 };
+/* clang-format on */
 
 /* --- undo ------------------------------------------------------------------------------------- */
 
@@ -306,18 +301,14 @@ static int cluster_undo_answer(struct door *d, const struct cluster_undo_ask *as
 VERB_ANSWER(cluster_undo_answer_any, cluster_undo_answer, cluster_undo_ask, apply)
 VERB_PAGE_OF(cluster_undo_page, page_cluster_undo, apply)
 
+/* clang-format off */
 const struct verb cluster_undo_verb = {
-	.name = "undo",
-	.summary = "undo plan --apply on all nodes",
-	.about = "Restores what plan --apply changed on all nodes, byte for byte. Values changed "
-		 "since are left unchanged unless --force.",
+	.name = "undo", .summary = "undo plan --apply on all nodes",
+	.about = "Restores what plan --apply changed on all nodes, byte for byte. Values changed since are "
+	  "left unchanged unless --force.",
 	.exits = "4: not everything could be undone",
-	.examples =
-		EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows the changes and asks" },
-			 { "cluster undo --nodes spark-1,spark-2 --yes", "without a prompt" }),
-	.ask = ASK_OF(cluster_undo_ask, NULL, cluster_undo_ask_rows),
-	.answer = cluster_undo_answer_any,
-	.result = &cluster_undo_result,
-	.page = cluster_undo_page,
-	.changes = true,
+	.examples = EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows the changes and asks" },
+		{ "cluster undo --nodes spark-1,spark-2 --yes", "without a prompt" }),
+	.ask = ASK_OF(cluster_undo_ask, NULL, cluster_undo_ask_rows), .answer = cluster_undo_answer_any,
+	.result = &cluster_undo_result, .page = cluster_undo_page, .changes = true,
 };

@@ -62,6 +62,19 @@ static int write_files(struct persist_verb_answer *out)
 	return update_boot(s);
 }
 
+/* "4 files and 1 folder": the table before it lists the files alone. */
+static const char *files_text(struct arena *a, const struct plan *p)
+{
+	size_t folders = 0, files;
+
+	for (size_t i = 0; i < p->n; i++)
+		folders += str_ends(p->changes[i].knob.name, "/");
+	files = p->n - folders;
+	return arena_printf(
+		a, "%zu file%s%s", files, PLURAL(files),
+		!folders ? "" : arena_printf(a, " and %zu folder%s", folders, PLURAL(folders)));
+}
+
 static int install(struct persist_verb_answer *out)
 {
 	struct persisting *s = &out->s;
@@ -84,7 +97,7 @@ static int install(struct persist_verb_answer *out)
 		return update_boot(s);
 	code = door_agreed(
 		s->d, page_persist(s->d->arena, s->m, &s->view),
-		arena_printf(s->d->arena, "Make %s?", changes_text(s->d->arena, s->plan.n)));
+		arena_printf(s->d->arena, "Write %s?", files_text(s->d->arena, &s->plan)));
 	return code ? code : write_files(out);
 }
 
@@ -201,8 +214,8 @@ static struct doc *persist_page_of(struct arena *a, const struct persist_verb_an
 		return page_persist(a, p->s.m, &p->s.view);
 	d = doc_new(a);
 	if (!*p->error.text)
-		doc_text(d, "Transaction %lu: %s made. \"%s\" undoes all of it.", p->report.txn,
-			 changes_text(a, p->s.plan.n),
+		doc_text(d, "Transaction %lu: wrote %s. \"%s\" undoes all of it.", p->report.txn,
+			 files_text(a, &p->s.plan),
 			 machine_command(a, p->s.m, false, "persist remove"));
 	for (size_t i = 0; i < p->s.p.n; i++)
 		if (p->s.p.rows[i].loses)
@@ -252,25 +265,20 @@ static const struct ask_row remove_ask_rows[] = {
 	UPDATE_GRUB,
 	{ ASK_PART(persist_ask, change, change_ask) },
 };
-/* clang-format on */
 
 static const struct verb install_verb = {
-	.name = "install",
-	.summary = "write files that set values at boot",
-	.about = "Keeps what apply changed, or what --profile and --only select. Writes gputune's "
-		 "own files: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link files, a "
-		 "boot unit. Other files are not touched.",
+	.name = "install", .summary = "write files that set values at boot",
+	.about = "Keeps what apply changed, or what --profile and --only select. Writes gputune's own files: "
+	  "sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link files, a boot unit. Other files are "
+	  "not touched.",
 	.exits = "1: a value is not kept: no file can hold it, or another program sets it later",
 	.examples = EXAMPLES({ "persist install --dry-run", "preview first" },
-			     { "sudo persist install", "the applied settings" },
-			     { "sudo persist install --only memory --yes",
-			       "a group of settings, applied or not" }),
-	.ask = ASK_OF(persist_ask, NULL, install_ask_rows),
-	.answer = install_answer,
-	.changes = true,
-	OF_ALL,
+		{ "sudo persist install", "the applied settings" },
+		{ "sudo persist install --only memory --yes", "a group of settings, applied or not" }),
+	.ask = ASK_OF(persist_ask, NULL, install_ask_rows), .answer = install_answer, .changes = true, OF_ALL,
 	.own_process = true,
 };
+/* clang-format on */
 
 static const struct verb status_verb = {
 	.name = "status",
@@ -295,21 +303,18 @@ static const struct verb diff_verb = {
 	OF_ALL,
 };
 
+/* clang-format off */
 static const struct verb remove_verb = {
-	.name = "remove",
-	.summary = "remove everything, or what --only selects",
-	.about = "Removes what install wrote. A file edited since is kept unless --force. Values "
-		 "set by the files at this boot stay in effect until a reboot, or are undone with "
-		 "--now.",
-	.examples = EXAMPLES(
-		{ "persist remove --dry-run", "preview first" },
+	.name = "remove", .summary = "remove everything, or what --only selects",
+	.about = "Removes what install wrote. A file edited since is kept unless --force. Values set by the "
+	  "files at this boot stay in effect until a reboot, or are undone with --now.",
+	.examples = EXAMPLES({ "persist remove --dry-run", "preview first" },
 		{ "sudo persist remove", "remove everything kept for the next boot" },
 		{ "sudo persist remove --only memory --now", "remove a group and undo it now" }),
-	.ask = ASK_OF(persist_ask, NULL, remove_ask_rows),
-	.answer = persist_remove_answer,
-	.changes = true,
+	.ask = ASK_OF(persist_ask, NULL, remove_ask_rows), .answer = persist_remove_answer, .changes = true,
 	OF_ALL,
 };
+/* clang-format on */
 
 static const struct verb *const persist_subs[] = { &install_verb, &status_verb, &diff_verb,
 						   &remove_verb, NULL };
