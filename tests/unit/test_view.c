@@ -247,6 +247,9 @@ static void figures(void **state)
 	} rows[] = {
 		{ "bytes", 137438953472, "128 GiB" },
 		{ "bytes", 1536, "1.5 KiB" },
+		{ "bytes", 1500, "1500 B" },
+		{ "bytes", 9194, "9194 B" },
+		{ "bytes", 12289, "12 KiB" },
 		{ "bytes", 0, "0 B" },
 		{ "bytes", 3840755982336, "3.49 TiB" },
 		{ "KiB", 125829120, "120 GiB" },
