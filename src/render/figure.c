@@ -55,7 +55,7 @@ const char *figure(struct arena *a, const char *unit, long long v)
 		return arena_printf(a, "%lld", v);
 	if (strcmp(unit, "bytes") == 0)
 		return v % 512 && v > 0 && v < BYTES_SHOWN ? arena_printf(a, "%lld B", v)
-							    : figure_bytes(a, (double)v);
+							   : figure_bytes(a, (double)v);
 	if (strcmp(unit, "KiB") == 0)
 		return v < (1ll << 50) && v > -(1ll << 50) ? figure_bytes(a, (double)v * 1024)
 							   : "too large";
