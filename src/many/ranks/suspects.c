@@ -262,13 +262,16 @@ static void rotate(struct search *s)
 	expect_from(s, 0);
 }
 
-/* Until the row is good. False: the tests are spent. */
-static bool search_row(struct search *s)
+/* Until the row is good. hidden: the share of what is expected of its untested part that can still
+ * be. False: the tests are spent. */
+static bool search_row(struct search *s, double hidden)
 {
 	unsigned turns = s->n / 2;
 
 	memset(s->p, 0, s->good * sizeof(*s->p));
 	expect_from(s, s->good);
+	for (unsigned i = s->good; i < s->n; i++)
+		s->p[i] *= hidden;
 	for (;;) {
 		int t = s->n > 1 ? first_bad(s, 1e-3) : (int)s->n, why;
 
@@ -282,6 +285,9 @@ static bool search_row(struct search *s)
 			continue;
 		}
 		why = reason_of(s, (unsigned)t);
+		/* Its tests tell that no later one is the first. */
+		for (unsigned i = (unsigned)t + 1; why >= 0 && why <= t && i <= s->n; i++)
+			s->p[i] *= DOUBT;
 		/* A pair's other end could be what is bad before. */
 		if (why < 0 || (why < t && t != first_bad(s, DOUBT))) {
 			if (why < 0 || spent(s))
@@ -362,16 +368,18 @@ struct suspects suspects_find(struct arena *a, const struct suspects_ask *ask)
 			    .gone = arena_array(a, n + 1, sizeof(bool)),
 			    .covered = arena_array(a, (size_t)n * n + 1, 1) };
 	bool *left_out = arena_array(a, n + 1, sizeof(bool));
+	double hidden = 1, fault;
 
 	for (unsigned i = 0; i < n; i++)
 		s.row[s.n++] = i;
 	for (int row = 0; row < ROWS_MAX && out.whole; row++) {
-		out.whole = search_row(&s);
+		out.whole = search_row(&s, hidden);
 		out.pairs_untested = next_row(&s, left_out);
-		if (2 * ask->expected * (double)out.pairs_untested / ((double)n * n) < LEFT_DOUBT)
+		fault = 2 * ask->expected * (double)out.pairs_untested / ((double)n * n);
+		if (fault < LEFT_DOUBT || s.good == s.n)
 			break;
-		if (s.good == s.n)
-			break;
+		/* Only pairs were in no test yet: the nodes themselves were. */
+		hidden = fmin(1, fault / (1 - without(&s, s.n) / without(&s, s.good)));
 	}
 	return out;
 }
