@@ -191,9 +191,10 @@ const struct verb fleet_verb = {
 	.name = "fleet",
 	.group = VERB_MANY,
 	.summary = "compare many machines and find differences and outliers",
-	.about = "Reads results of check, status, verify, stack check, defects, doctor and bench, "
-		 "and captures, of many machines. Reports groups of equal machines, their "
-		 "differences, outliers, and with --golden the differences from that machine.",
+	.about = "Reads results of check, status, verify, stack check, defects, doctor, show, "
+		 "diagnose hang and bench, and captures, of many machines. Reports groups of equal "
+		 "machines, their differences, outliers, and with --golden the differences from "
+		 "that machine.",
 	.exits = "1: a difference was found; 5: a file could not be read",
 	.words = "outliers hosts ansible",
 	.examples = EXAMPLES(

@@ -9,17 +9,20 @@
 #include "measure/bench/net/socket.h"
 #include "models/hang/hang.h"
 #include "verbs/model_files.h"
+#include "verbs/ranks.h"
 
 enum { DUMP_BYTES_MAX = 64 << 20, BETWEEN_MS = 400, RAS_BYTES_MAX = 1 << 20 };
 
 struct hang_ask {
 	struct ask_texts what;
+	struct ranks_ask ranks;
 };
 
 static const struct ask_row hang_ask_rows[] = {
 	{ "PID|FILE",
 	  "processes, with their children, and dumps of PyTorch's flight recorder (one per rank)",
 	  ASK_TEXTS(hang_ask, what), .argument = true, .files = true },
+	{ ASK_PART(hang_ask, ranks, ranks_ask) },
 };
 
 /* A process that is looked at twice. */
@@ -153,6 +156,7 @@ static struct doc *hang_page(struct arena *a, const struct hang_ask *ask, const 
 
 VERB_ANSWER(hang_ask_any, hang_answer, hang_ask, hang_view)
 VERB_PAGE(hang_page_any, hang_page, hang_ask, hang_view)
+VERB_RANKS(hang_ranks, hang_ask, true)
 
 const struct verb diagnose_hang_verb = {
 	.name = "hang",
@@ -168,5 +172,6 @@ const struct verb diagnose_hang_verb = {
 	.answer = hang_ask_any,
 	.result = &hang_result,
 	.page = hang_page_any,
+	.ranks = hang_ranks,
 	.own_process = true,
 };

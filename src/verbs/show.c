@@ -5,7 +5,7 @@
 #include "look/probe/probe.h"
 #include "look/show/page.h"
 #include "render/topology.h"
-#include "verbs/door.h"
+#include "verbs/ranks.h"
 
 enum drawing { DRAW_MATRIX, DRAW_TREE, DRAW_SVG, DRAW_SVG_TALL, DRAWINGS };
 
@@ -14,6 +14,7 @@ struct show_ask {
 	struct machine_ask machine;
 	enum drawing as;
 	bool deep;
+	struct ranks_ask ranks;
 };
 
 /* All but the first, which has no name. */
@@ -41,6 +42,7 @@ static const struct ask_row show_ask_rows[] = {
 	{ "as", "format of the topology; svg-tall is 360 pixels wide (default: matrix)",
 	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
 	{ DEEP_ROW(show_ask) },
+	{ ASK_PART(show_ask, ranks, ranks_ask) },
 };
 /* clang-format on */
 static const struct ask_shape show_ask_shape = ASK_SHAPE(show_ask, NULL, show_ask_rows);
@@ -99,6 +101,7 @@ static const struct verb_format *show_drawing(const void *ask)
 VERB_ANSWER(show_answer_any, show_answer, show_ask, show_answer)
 VERB_PAGE(show_page_any, show_page, show_ask, show_answer)
 VERB_HEAD(show_head, show_answer, m)
+VERB_RANKS(show_ranks, show_ask, !x->machine.capture && x->as == DRAWINGS)
 
 const struct verb show_verb = {
 	.name = "show",
@@ -119,5 +122,6 @@ const struct verb show_verb = {
 	.page = show_page_any,
 	.drawing = show_drawing,
 	.head = show_head,
+	.ranks = show_ranks,
 	.reads = READS_CAPTURE,
 };

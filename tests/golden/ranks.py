@@ -157,6 +157,27 @@ for verb in (["status"], ["verify"], ["stack", "check"], ["defects"], ["doctor",
     expect(f"{verb}: the odd one is named", j and [g["hosts"] for g in j["groups"]] == ["n[1,3-4]", "n2"] and
            [(d["id"], d["from"]) for d in j["differences"]] == [("odd-one", verb[0])] and
            ("a-cause" in j["differences"][0]["answers"][0]["text"]) == (key == "diagnoses"), j and (j["groups"], j["differences"]))
+# What is installed, and what a job waits in: one node that differs is named.
+job = subprocess.Popen(["python3", "-c", "input()"], stdin=subprocess.PIPE)
+for verb, name, edit in (
+        (["show"], "show", lambda j: j["facts"]["kernel"]["release"].update(value="9.9.9")),
+        (["diagnose", "hang", str(job.pid)], "hang", lambda j: j["processes"][0].update(kind="collective", operation="all_reduce"))):
+    codes, j, err = look(f"{name} over TCP", with_token, verb=verb, seconds=60)
+    expect(f"{name}: three answers", j and j["summary"]["results"] == 3 and not j["unreadable"], (codes, j and j["summary"], err))
+    code, out, err = finish(start([gputune, *verb, "--ranks", "1", "--format", "json"], with_token[1]), 60)
+    fits(f"{name} --ranks 1 is this machine alone", out, name, (code, err))
+    lines = [json.loads(out) for i in range(4)]
+    for i, line in enumerate(lines if name == "show" else [], 1):
+        line["host"]["nodename"] = f"n{i}"
+    edit(lines[1])
+    (tmp / "nodes").write_text("".join(f"n{i}: {json.dumps(line)}\n" for i, line in enumerate(lines, 1)))
+    with open(tmp / "nodes", encoding="utf-8") as nodes:
+        p = subprocess.run([gputune, "fleet", "-", "--format", "json"], stdin=nodes, capture_output=True, text=True, check=False)
+    j = fits(f"{name} of four nodes by pdsh", p.stdout, "fleet", (p.returncode, p.stderr))
+    expect(f"{name}: n2 is named", j and not j["unreadable"] and [o["name"] for o in j["outliers"]] == ["n2"] and
+           {d["from"] for d in j["differences"]} == {name}, j and (j["unreadable"], j["outliers"], j["differences"]))
+job.kill()
+job.wait()
 codes, j, err = look("bench over TCP", with_token, verb=("bench", "memory-latency/16KiB", *QUICK), seconds=60)
 expect("bench: a figure of each", j and j["summary"]["results"] == 3 and j["summary"]["figures"] >= 1 and not j["unreadable"], (codes, j and j["summary"], err))
 code, out, err = finish(start([gputune, "bench", "memory-latency/16KiB", *QUICK, "--ranks", "1", "--format", "json"], with_token[1]), 60)

@@ -41,9 +41,9 @@ void fleet_refuse(struct fleet *f, const char *file, const char *why)
 	*r = (struct fleet_refused){ arena_strdup(f->arena, file), arena_strdup(f->arena, why) };
 }
 
-const char *const fleet_kinds[FLEET_SCHEMAS] = { "check",	"status",  "verify",
-						 "stack-check", "defects", "doctor",
-						 "host",	"bench",   "ledger" };
+const char *const fleet_kinds[FLEET_SCHEMAS] = { "check",   "status", "verify", "stack-check",
+						 "defects", "doctor", "show",	"hang",
+						 "host",    "bench",  "ledger" };
 
 static int fleet_kind_of(const char *schema)
 {
@@ -125,7 +125,7 @@ static int read_frame(struct fleet *f, struct split *s, json_t **frame, struct e
 	else if (kind >= FLEET_HOST)
 		err_set(e, -EINVAL,
 			"schema %.64s cannot be compared; supported are results of check, status, "
-			"verify, stack check, defects, doctor and bench",
+			"verify, stack check, defects, doctor, show, diagnose hang and bench",
 			schema);
 	else if (kind != (int)st->kind)
 		err_set(e, -EINVAL, "the first key must be \"schema\"");
@@ -164,6 +164,28 @@ static int take_result(struct fleet *f, const struct read_from *from, const char
 	return m ? 0 : -EINVAL;
 }
 
+/* What is no item of a list yet becomes one. */
+static int take_items(struct fleet *f, const struct read_from *from, const char **at,
+		      const char *end, struct err *e)
+{
+	json_error_t why;
+	json_auto_t *j = json_loadb(*at, (size_t)(end - *at),
+				    JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	const char *p;
+	char *text;
+	int code;
+
+	if (!j)
+		return err_set(e, -EINVAL, "invalid JSON: %s", why.text);
+	read_items(&f->store->scratch, j, false);
+	p = text = json_dumps(j, JSON_COMPACT);
+	code = text ? take_result(f, from, &p, text + strlen(text), e) : -ENOMEM;
+	*at += code ? 0 : why.position;
+	free(text);
+	arena_free(&f->store->scratch);
+	return code;
+}
+
 static int take_document(void *ctx, const struct read_from *from, const char **at, const char *end,
 			 struct err *e)
 {
@@ -178,7 +200,8 @@ static int take_document(void *ctx, const struct read_from *from, const char **a
 		return kind;
 	}
 	f->store->kind = kind < FLEET_HOST ? (enum fleet_kind)kind : FLEET_CHECK;
-	return take_result(f, from, at, end, e);
+	return kind == FLEET_SHOW || kind == FLEET_HANG ? take_items(f, from, at, end, e)
+							: take_result(f, from, at, end, e);
 }
 
 static void refuse_text(void *ctx, const char *file, const char *why)

@@ -35,6 +35,8 @@ enum fleet_kind {
 	FLEET_STACK,
 	FLEET_DEFECTS,
 	FLEET_DOCTOR,
+	FLEET_SHOW,
+	FLEET_HANG,
 	FLEET_HOST, /* what every result says of its machine: kernel, platform, versions */
 	FLEET_KINDS,
 	FLEET_BENCH = FLEET_KINDS, /* figures, and rows of ledgers: compared in their own ways */
@@ -48,6 +50,8 @@ enum fleet_mark { FLEET_GOOD, FLEET_NEUTRAL, FLEET_UNKNOWN, FLEET_BAD };
 struct fleet_kind_row {
 	const char *list, *target, *state, *now, *wanted;
 	const char *states[FLEET_BAD]; /* words by mark; all others are bad */
+	enum fleet_mark all;	       /* or all have this one; FLEET_GOOD: they do not */
+	const char *id;		       /* of those without one; NULL: each has one */
 };
 extern const struct fleet_kind_row fleet_kind_rows[FLEET_HOST];
 extern const char *const fleet_kinds[FLEET_SCHEMAS]; /* as in their schemas */

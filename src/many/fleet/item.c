@@ -92,14 +92,17 @@ static const struct fleet_part *store_part(struct fleet *f, const struct fleet_p
 
 /* clang-format off */
 const struct fleet_kind_row fleet_kind_rows[FLEET_HOST] = {
-	[FLEET_CHECK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
+	[FLEET_CHECK] = { "findings", "target", "verdict", "current", "wanted", .states = { "pass", "na", "unknown" } },
 	[FLEET_STATUS] = { "rows", "target", "state", "now", "after",
-		{ "ours in-force", "waits waits-for-reboot", "unknown" } },
+		.states = { "ours in-force", "waits waits-for-reboot", "unknown" } },
 	[FLEET_VERIFY] = { "rows", "target", "state", "now", "wanted",
-		{ "ours in-force", "waits waits-for-reboot", "unknown" } },
-	[FLEET_STACK] = { "findings", "target", "verdict", "current", "wanted", { "pass", "na", "unknown" } },
-	[FLEET_DEFECTS] = { "defects", "place", "state", NULL, "fix", { "mitigated", "exposed", "possible" } },
-	[FLEET_DOCTOR] = { "diagnoses", NULL, "state", NULL, NULL, { "fine", "not-here", "not-tested" } },
+		.states = { "ours in-force", "waits waits-for-reboot", "unknown" } },
+	[FLEET_STACK] = { "findings", "target", "verdict", "current", "wanted", .states = { "pass", "na", "unknown" } },
+	[FLEET_DEFECTS] = { "defects", "place", "state", NULL, "fix", .states = { "mitigated", "exposed", "possible" } },
+	[FLEET_DOCTOR] = { "diagnoses", NULL, "state", NULL, NULL, .states = { "fine", "not-here", "not-tested" } },
+	[FLEET_SHOW] = { "rows", NULL, "state", NULL, NULL, .states = { NULL }, .all = FLEET_NEUTRAL },
+	[FLEET_HANG] = { "processes", NULL, "kind", "operation", NULL,
+		.states = { "moving running", "child", "unknown" }, .id = "process" },
 };
 /* clang-format on */
 
@@ -157,8 +160,11 @@ static bool item_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 	if (!p->state ||
 	    (is_judged(kind) && !words_have("pass na unknown fail", p->state, strlen(p->state))))
 		return false;
-	while (p->mark < FLEET_BAD && !words_have(row->states[p->mark], p->state, strlen(p->state)))
+	p->mark = row->all;
+	while (!row->all && p->mark < FLEET_BAD &&
+	       !words_have(row->states[p->mark], p->state, strlen(p->state)))
 		p->mark++;
+	p->mark = json_is_true(json_object_get(j, "moves")) ? FLEET_GOOD : p->mark;
 	p->now = row->now ? read_string(j, row->now) : NULL;
 	p->wanted = row->wanted ? read_string(j, row->wanted) : NULL;
 	if (is_judged(kind))
@@ -170,7 +176,7 @@ static bool item_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 
 static bool is_id(const char *id)
 {
-	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-");
 
 	return n && n <= 128 && !id[n];
 }
@@ -204,7 +210,7 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 	const struct fleet_part *part = NULL;
 	json_error_t why;
 	json_t *j = json_loadb(raw, len, JSON_REJECT_DUPLICATES, &why);
-	const char *id = j ? read_string(j, "id") : NULL;
+	const char *own = read_string(j, "id"), *id = own ? own : fleet_kind_rows[kind].id;
 
 	if (!j) {
 		err_set(e, -EINVAL, "%s", why.text);

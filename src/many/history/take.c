@@ -11,8 +11,6 @@
 #include "many/history/history.h"
 #include "many/read/read.h"
 
-enum { SHOWN_DEPTH = 4 };
-
 struct take {
 	struct history *h;
 	struct history_sum *sum;
@@ -103,48 +101,17 @@ static void take_bench(struct take *k, const json_t *j)
 	}
 }
 
-/* Of all facts those that name what is built in and installed. */
-static bool is_version(const char *key)
-{
-	static const char *const ends[] = { "version", "firmware", "vbios", "driver",
-					    "release", "product",  "serial" };
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (str_ends(key, ends[i]))
-			return true;
-	return false;
-}
-
-static void take_shown(struct take *k, const json_t *j, const char *name, const char *target,
-		       int depth)
-{
-	const json_t *v;
-	const char *key;
-	size_t i;
-
-	if (depth == SHOWN_DEPTH)
-		return;
-	json_array_foreach(j, i, v)
-	{
-		take_shown(k, v, name,
-			   arena_printf(k->h->a, "%s%s%zu", target, *target ? "." : "", i),
-			   depth + 1);
-	}
-	json_object_foreach((json_t *)j, key, v)
-	{
-		const char *value = read_string(v, "value");
-		const char *full = arena_printf(k->h->a, "%s%s%.100s", name, *name ? "." : "", key);
-
-		if (value && is_version(key))
-			version(k, full, target, value);
-		else if (!value)
-			take_shown(k, v, full, target, depth + 1);
-	}
-}
-
 static void take_show(struct take *k, const json_t *j)
 {
-	take_shown(k, json_object_get(j, "facts"), "", "", 0);
+	const json_t *it;
+	size_t i;
+
+	read_items(k->h->a, (json_t *)j, true);
+	json_array_foreach(json_object_get(j, "rows"), i, it)
+	{
+		version(k, read_string(it, "id"), read_string(it, "target"),
+			read_string(it, "state"));
+	}
 }
 
 static void take_ledger(struct take *k, const json_t *j)

@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "many/read/read.h"
 #include "measure/bench/net/wire.h"
 
 enum { MARK = 0x31525447, ITEM_MAX = 1 << 20, ITEMS_MAX = 1 << 14 };
 
 /* Of check, status and others: the first that a result has. */
-static const char *const lists[] = { "findings", "rows", "diagnoses", "defects" };
+static const char *const lists[] = { "findings", "rows", "diagnoses", "defects", "processes" };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct bundle bundle_new(struct arena *a, unsigned ranks)
@@ -45,6 +46,7 @@ void bundle_own(struct bundle *b, unsigned rank, const char *host, json_t *resul
 	size_t i;
 	char *text;
 
+	read_items(b->a, result, false);
 	for (i = 0; i < LISTS && !json_is_array(list); i++)
 		list = json_object_get(result, lists[i]);
 	items = arena_array(b->a, json_array_size(list), sizeof(*items));

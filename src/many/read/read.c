@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-enum { NODE_NAME_MAX = 253, FOLDERS_DEEP = 8 };
+enum { NODE_NAME_MAX = 253, FOLDERS_DEEP = 8, SHOWN_DEPTH = 4 };
 
 /* --- whose ------------------------------------------------------------------------------------ */
 
@@ -79,6 +79,67 @@ const char *read_machine(const json_t *document, const struct read_from *from, s
 	else
 		err_set(e, -EINVAL, "the result's machine has no name; give --machine NAME");
 	return NULL;
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* Of all facts those that name what is built in and installed. */
+static bool is_version(const char *key, bool own)
+{
+	static const char *const ends[] = { "version", "firmware", "vbios", "driver",
+					    "release", "product",  "serial" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) - !own; i++)
+		if (str_ends(key, ends[i]))
+			return true;
+	return false;
+}
+
+static void shown_rows(struct arena *a, const json_t *j, const char *name, const char *target,
+		       int depth, bool own, json_t *rows)
+{
+	const json_t *v;
+	const char *key;
+	size_t i;
+
+	if (depth == SHOWN_DEPTH)
+		return;
+	json_array_foreach(j, i, v)
+	{
+		shown_rows(a, v, name, arena_printf(a, "%s%s%zu", target, *target ? "." : "", i),
+			   depth + 1, own, rows);
+	}
+	json_object_foreach((json_t *)j, key, v)
+	{
+		const char *value = read_string(v, "value");
+		const char *full = arena_printf(a, "%s%s%.100s", name, *name ? "." : "", key);
+
+		if (value && is_version(key, own))
+			json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "id", full,
+							      "target", target, "state", value));
+		else if (!value)
+			shown_rows(a, v, full, target, depth + 1, own, rows);
+	}
+}
+
+void read_items(struct arena *a, json_t *document, bool own)
+{
+	const json_t *facts = json_object_get(document, "facts");
+	json_t *rows = json_array(), *processes = json_object_get(document, "processes");
+
+	if (facts) {
+		shown_rows(a, facts, "", "", 0, own, rows);
+		json_object_set(document, "rows", rows);
+		json_object_del(document, "facts");
+	}
+	json_decref(rows);
+	if (!processes)
+		return;
+	json_array_append_new(processes, json_pack("{s:s, s:s?, s:s?}", "id", "job", "kind",
+						   read_string(document, "kind"), "operation",
+						   read_string(document, "operation")));
+	if (!json_object_get(document, "host"))
+		json_object_set_new(document, "host", json_object());
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */

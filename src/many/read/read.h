@@ -68,6 +68,15 @@ static inline const char *read_string(const json_t *j, const char *key)
 	return json_string_value(json_object_get(j, key));
 }
 
+/*
+ * What of a result is compared, as items of its list. In the place of the facts of show, "rows" of
+ * those that name what is built in and installed: id, target, state; others are readings, which
+ * differ between any two looks. own: also what no other machine has (serial numbers). The verdict
+ * of diagnose hang is one more of its processes, "job"; its host is who sent it. Other results stay
+ * as they are.
+ */
+void read_items(struct arena *a, json_t *document, bool own);
+
 /* A measured median of a result of bench. */
 struct read_figure {
 	const char *bench, *name, *key; /* "copy", "h2d", "rate" */
