@@ -144,6 +144,14 @@ struct result_shape {
 	int version;		  /* of its schema; 0: 1 */
 };
 
+/* A function of what x, the struct, gives and no member of it holds: for rows and their .when. */
+#define SHAPE_GIVES(result, name, type, is)                                                        \
+	static result name(const void *object)                                                     \
+	{                                                                                          \
+		const struct type *x = object;                                                     \
+		return is;                                                                         \
+	}
+
 /* The shape of a struct by the rows NAME_rows. */
 #define SHAPE(type, of)                                                                            \
 	{                                                                                          \

@@ -36,17 +36,15 @@ struct data_view {
 };
 
 /* clang-format off */
-static const struct shape_row state_rows[] = {
+static const struct shape data_state_shape = SHAPE_OF(data_state, state,
 	{ "path", NULL, SHAPE_TEXT(data_state, path), .unknown = SHAPE_NULL },
 	{ "date", NULL, SHAPE_TEXT(data_state, date), .unknown = SHAPE_NULL },
 	{ "serial", NULL, SHAPE_COUNT(data_state, serial), .unknown = SHAPE_ZERO },
 	{ "age_days", NULL, SHAPE_COUNT(data_state, age_days), .unknown = SHAPE_NEGATIVE },
 	{ "files", NULL, SHAPE_COUNT(data_state, files) },
-	{ "defects", "Rows of known defects.", SHAPE_COUNT(data_state, defects) },
-};
-static const struct shape data_state_shape = SHAPE(data_state, state);
+	{ "defects", "Rows of known defects.", SHAPE_COUNT(data_state, defects) });
 
-static const struct shape_row data_rows[] = {
+static const struct shape data_shape = SHAPE_OF(data_view, data,
 	{ "done", NULL, SHAPE_TEXT(data_view, done), .unknown = SHAPE_NULL },
 	{ "key", "Key that signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
 	{ "used", "Data package in use; without a path, no package is used.",
@@ -56,9 +54,7 @@ static const struct shape_row data_rows[] = {
 	{ "rows_age_days", "Days since the data in use was collected.", SHAPE_COUNT(data_view, rows_age_days),
 	  .unknown = SHAPE_NEGATIVE },
 	{ "stale", NULL, SHAPE_FLAG(data_view, stale) },
-	{ "key_built_in", "true: this build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) },
-};
-static const struct shape data_shape = SHAPE(data_view, data);
+	{ "key_built_in", "true: this build contains a trusted key.", SHAPE_FLAG(data_view, key_built_in) });
 
 static const struct result_shape data_result = {
 	.name = "data", .title = "gputune data",

@@ -280,12 +280,7 @@ static int defects_lint_answer(struct door *d, const struct defects_lint_ask *as
 
 /* clang-format off */
 
-static bool check_reads(const void *ask)
-{
-	const struct defects_ask *x = ask;
-
-	return x->rootfs || x->machine.capture || x->firmware.n;
-}
+SHAPE_GIVES(bool, check_reads, defects_ask, x->rootfs || x->machine.capture || x->firmware.n)
 
 static unsigned check_confine(const void *ask)
 {

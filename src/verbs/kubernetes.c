@@ -75,16 +75,14 @@ struct kubernetes_answer {
 };
 
 /* clang-format off */
-static const struct shape_row kubernetes_rows[] = {
+static const struct shape kubernetes_shape = SHAPE_OF(kubernetes_answer, kubernetes,
 	{ "node", NULL, SHAPE_TEXT(kubernetes_answer, node) },
 	{ "status", "Status of the condition " CONDITION ": True, False or Unknown.",
 	  SHAPE_TEXT(kubernetes_answer, status) },
 	{ "message", NULL, SHAPE_TEXT(kubernetes_answer, message) },
 	{ "looks", NULL, SHAPE_COUNT(kubernetes_answer, looks) },
 	{ "writes", "Number of requests that changed something.", SHAPE_COUNT(kubernetes_answer, writes) },
-	{ "failures", "Number of failed requests.", SHAPE_COUNT(kubernetes_answer, failures) },
-};
-static const struct shape kubernetes_shape = SHAPE(kubernetes_answer, kubernetes);
+	{ "failures", "Number of failed requests.", SHAPE_COUNT(kubernetes_answer, failures) });
 
 static const struct result_shape kubernetes_result = {
 	.name = "kubernetes", .title = "gputune kubernetes node",

@@ -318,10 +318,7 @@ VERB_ANSWER(lint_ask_any, lint_answer, lint_ask, lint_view)
 VERB_PAGE_OF(lint_page, page_lint, lint_view)
 
 /* Links of an image are kept inside of it by openat2 alone. */
-static unsigned lint_confine(const void *ask)
-{
-	return ((const struct lint_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0;
-}
+SHAPE_GIVES(unsigned, lint_confine, lint_ask, x->rootfs ? CONFINE_OPENAT2 : 0)
 
 /* clang-format off */
 const struct verb lint_verb = {

@@ -32,16 +32,14 @@ static const struct ask_row model_add_ask_rows[] = {
 	{ "dry-run", "show the entry and write nothing", ASK_FLAG(model_add_ask, dry_run) },
 };
 
-static const struct shape_row added_rows[] = {
+static const struct shape model_added_shape = SHAPE_OF(model_added, added,
 	{ "name", "Name of the model.", SHAPE_TEXT(model_added, name) },
 	{ "path", "Path of your models.rows.", SHAPE_TEXT(model_added, path), .unknown = SHAPE_NULL },
 	{ "row", "The entry, in the form of models.rows.", SHAPE_TEXT(model_added, row) },
 	{ "taken", "Values read and values assumed.", SHAPE_TEXT(model_added, taken) },
 	{ "written", NULL, SHAPE_FLAG(model_added, written) },
 	{ "replaced", "true: an earlier entry with that name was replaced.", SHAPE_FLAG(model_added, replaced) },
-	{ "uncertain", "true: some figures were assumed.", SHAPE_FLAG(model_added, guessed) },
-};
-static const struct shape model_added_shape = SHAPE(model_added, added);
+	{ "uncertain", "true: some figures were assumed.", SHAPE_FLAG(model_added, guessed) });
 
 static const struct result_shape model_result = {
 	.name = "model", .title = "gputune model add",

@@ -376,10 +376,7 @@ static json_t *monitor_json(const void *answer)
 }
 
 /* A recording is somebody's file. */
-static bool plays(const void *ask)
-{
-	return ((const struct monitor_ask *)ask)->recording != NULL;
-}
+SHAPE_GIVES(bool, plays, monitor_ask, x->recording != NULL)
 
 static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", "otlp", NULL };
 

@@ -99,13 +99,11 @@ struct since_stored {
 };
 
 /* clang-format off */
-static const struct shape_row refused_rows[] = {
+static const struct shape since_refused_shape = SHAPE_OF(since_refused, refused,
 	{ "file", NULL, SHAPE_TEXT(since_refused, file), .title = "File" },
-	{ "why", NULL, SHAPE_TEXT(since_refused, why), .title = "~Why" },
-};
-static const struct shape since_refused_shape = SHAPE(since_refused, refused);
+	{ "why", NULL, SHAPE_TEXT(since_refused, why), .title = "~Why" });
 
-static const struct shape_row stored_rows[] = {
+static const struct shape since_stored_shape = SHAPE_OF(since_stored, stored,
 	{ "path", "The history.", SHAPE_TEXT(since_stored, path), .title = "history" },
 	{ "documents", "Number of added results.", SHAPE_COUNT(since_stored, sum.documents), .title = "documents" },
 	{ "facts", "Number of facts in the results.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
@@ -114,9 +112,7 @@ static const struct shape_row stored_rows[] = {
 	{ "figures", "Measured.", SHAPE_COUNT(since_stored, sum.figures), .title = "figures" },
 	{ "size_bytes", NULL, SHAPE_COUNT(since_stored, bytes), .title = "size", .unit = "MB" },
 	{ "refused", "Results that were not added; their files are unchanged.",
-	  SHAPE_LIST(since_stored, refused, n_refused, since_refused) },
-};
-static const struct shape since_stored_shape = SHAPE(since_stored, stored);
+	  SHAPE_LIST(since_stored, refused, n_refused, since_refused) });
 
 static const struct result_shape since_stored_result = {
 	.name = "since-stored", .title = "gputune since add",

@@ -90,12 +90,7 @@ static struct doc *verify_page(struct arena *a, const struct verify_verb_answer 
 }
 
 /* The report of a boot is ours. */
-static bool verify_reads_now(const void *ask)
-{
-	const struct verify_ask *v = ask;
-
-	return !v->boot && !v->reboot;
-}
+SHAPE_GIVES(bool, verify_reads_now, verify_ask, !x->boot && !x->reboot)
 
 VERB_RANKS(verify_ranks, verify_ask, !x->machine.capture && !x->plan && !x->reboot)
 VERB_LOOKS(verify_answer_any, look, verify_ask, verify_verb_answer)

@@ -27,13 +27,11 @@ static const char report_machines_schema[] =
 	RESULTS_OF("given", A_RESULT("{\"pattern\":\"^gputune[.](check|prove|doctor|stack-check|compare|predict|train|"
 				     "advise|diagnose)/1$\"}")) "}}}";
 
-static const struct shape_row report_rows[] = {
+static const struct shape report_shape = SHAPE_OF(report_answer, report,
 	{ "time_s", "Time of creation, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
 	{ "exit_code", NULL, SHAPE_COUNT(report_answer, exit_code) },
 	{ "machines", "Results of each verb, unchanged: facts as in show; benches and A/B tests, oldest first.",
-	  SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
-};
-static const struct shape report_shape = SHAPE(report_answer, report);
+	  SHAPE_JSON(report_answer, machines), .word = report_machines_schema });
 const struct result_shape report_result = {
 	.name = "report", .title = "gputune report", .shape = &report_shape, .no_time = true,
 	.meaning = "Everything that a report shows about each machine, as the results of each verb. A key "

@@ -331,10 +331,7 @@ static int verb_top(struct run *r)
 	return code;
 }
 
-static bool top_plays(const void *ask)
-{
-	return ((const struct monitor_ask *)ask)->recording != NULL;
-}
+SHAPE_GIVES(bool, top_plays, monitor_ask, x->recording != NULL)
 
 const struct verb top_verb = {
 	.name = "top",

@@ -232,10 +232,7 @@ static const struct shape contrast_row_shape = SHAPE_OF(contrast_row, contrast_r
 	{ "verdict", NULL, SHAPE_CHOICE(contrast_row, verdict, contrast_verdict_names) },
 	{ "reason", "Reason for not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL });
 
-static double contrast_seconds(const void *object)
-{
-	return 1e-3 * (double)((const struct contrast_side *)object)->rec.ms;
-}
+SHAPE_GIVES(double, contrast_seconds, contrast_side, 1e-3 * (double)x->rec.ms)
 
 static const struct shape contrast_side_shape = SHAPE_OF(contrast_side, contrast_side,
 	{ "file", NULL, SHAPE_TEXT(contrast_side, path) },

@@ -7,30 +7,11 @@
 #include "base/text.h"
 #include "render/display_text.h"
 
-static const char *host_nodename(const void *m)
-{
-	return fact_text(&((const struct machine *)m)->nodename, NULL);
-}
-
-static const char *host_platform(const void *m)
-{
-	return fact_text(&((const struct machine *)m)->platform.kind, NULL);
-}
-
-static const char *host_kernel(const void *m)
-{
-	return fact_text(&((const struct machine *)m)->kernel.release, NULL);
-}
-
-static const char *host_arch(const void *m)
-{
-	return fact_text(&((const struct machine *)m)->kernel.arch, NULL);
-}
-
-static bool host_captured(const void *m)
-{
-	return fact_or(&((const struct machine *)m)->captured, 0);
-}
+SHAPE_GIVES(const char *, host_nodename, machine, fact_text(&x->nodename, NULL))
+SHAPE_GIVES(const char *, host_platform, machine, fact_text(&x->platform.kind, NULL))
+SHAPE_GIVES(const char *, host_kernel, machine, fact_text(&x->kernel.release, NULL))
+SHAPE_GIVES(const char *, host_arch, machine, fact_text(&x->kernel.arch, NULL))
+SHAPE_GIVES(bool, host_captured, machine, fact_or(&x->captured, 0))
 
 static const struct shape_row host_rows[] = {
 	{ "nodename", NULL, SHAPE_TEXT_OF(host_nodename), .unknown = SHAPE_NULL },
@@ -315,12 +296,7 @@ static const struct shape list_names_shape = SHAPE_OF(listing, list_names,
 static const struct shape *const list_forms[] = { &list_settings_shape, &list_facts_shape,
 						  &list_names_shape };
 
-static unsigned list_form(const void *object)
-{
-	const struct listing *l = object;
-
-	return l->kind ? 2 : l->n_facts > 0;
-}
+SHAPE_GIVES(unsigned, list_form, listing, x->kind ? 2 : x->n_facts > 0)
 
 static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, list_form);
 

@@ -319,10 +319,7 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 
 /* The facts of a machine, or of one of its parts. */
 
-static bool has_rate(const void *narrow)
-{
-	return ((const struct narrow *)narrow)->could > 0;
-}
+SHAPE_GIVES(bool, has_rate, narrow, x->could > 0)
 
 /* A capture may claim any rate. */
 static double whole(double v)
@@ -330,20 +327,9 @@ static double whole(double v)
 	return v < 1e15 ? (double)(long long)(v + 0.5) : v;
 }
 
-static double rate_now(const void *narrow)
-{
-	return whole(((const struct narrow *)narrow)->now);
-}
-
-static double rate_could(const void *narrow)
-{
-	return whole(((const struct narrow *)narrow)->could);
-}
-
-static const char *rate_unit(const void *narrow)
-{
-	return ((const struct narrow *)narrow)->kind == NARROW_NVLINK ? "links" : "MB/s";
-}
+SHAPE_GIVES(double, rate_now, narrow, whole(x->now))
+SHAPE_GIVES(double, rate_could, narrow, whole(x->could))
+SHAPE_GIVES(const char *, rate_unit, narrow, x->kind == NARROW_NVLINK ? "links" : "MB/s")
 
 static const char *const narrow_kinds[] = { "lanes",  "speed", "nvlink", "far",
 					    "uplink", "port",  "slot" };
@@ -394,10 +380,7 @@ static const struct shape *const show_shapes[] = {
 	&show_software_shape, &show_topology_shape,
 };
 
-static unsigned show_form(const void *answer)
-{
-	return ((const struct show_answer *)answer)->page;
-}
+SHAPE_GIVES(unsigned, show_form, show_answer, x->page)
 
 static const struct shape shown_shape = SHAPE_FORMS(show_answer, shown, show_shapes, show_form);
 

@@ -153,8 +153,8 @@ static const void *target_name(struct arena *a, const void *object, size_t *n)
 	return arena_printf(a, "sm_%u", ((const struct gpu_target *)object)->sm);
 }
 
-static const struct shape_row gpu_target_rows[] = { { NULL, NULL, SHAPE_TEXT_MADE(target_name) } };
-static const struct shape gpu_target_shape = SHAPE(gpu_target, gpu_target);
+static const struct shape gpu_target_shape = SHAPE_OF(gpu_target, gpu_target,
+	{ NULL, NULL, SHAPE_TEXT_MADE(target_name) });
 
 static const void *gpu_code_name(struct arena *a, const void *object, size_t *n)
 {
@@ -162,8 +162,8 @@ static const void *gpu_code_name(struct arena *a, const void *object, size_t *n)
 }
 
 /* By its name alone. */
-static const struct shape_row code_name_rows[] = { { NULL, NULL, SHAPE_TEXT_MADE(gpu_code_name) } };
-static const struct shape code_name_shape = SHAPE(gpu_code, code_name);
+static const struct shape code_name_shape = SHAPE_OF(gpu_code, code_name,
+	{ NULL, NULL, SHAPE_TEXT_MADE(gpu_code_name) });
 
 /* --- stack arch --- */
 
@@ -219,10 +219,7 @@ static const char *scan_machine(const void *object)
 	return machine ? machines[machine == ELF_X86_64 ? 0 : machine == ELF_AARCH64 ? 1 : 2] : NULL;
 }
 
-static bool scan_has_parts(const void *object)
-{
-	return ((const struct scan *)object)->n_parts > 0;
-}
+SHAPE_GIVES(bool, scan_has_parts, scan, x->n_parts > 0)
 
 static const struct shape scan_shape;
 static const struct shape scan_shape = SHAPE_OF(scan, scan,
@@ -271,12 +268,7 @@ const struct result_shape stack_arch_result = {
 
 /* --- stack check --- */
 
-static bool finding_serious(const void *object)
-{
-	const struct stack_finding *f = object;
-
-	return f->verdict == VERDICT_FAIL && f->serious;
-}
+SHAPE_GIVES(bool, finding_serious, stack_finding, x->verdict == VERDICT_FAIL && x->serious)
 
 static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
 
@@ -309,10 +301,7 @@ static const struct shape stack_place_shape = SHAPE_OF(stack_place, stack_place,
 	{ "torch_cuda", "CUDA version that its PyTorch is built for; empty: none.",
 	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL });
 
-static const char *item_component(const void *object)
-{
-	return components[((const struct stack_item *)object)->c].id;
-}
+SHAPE_GIVES(const char *, item_component, stack_item, components[x->c].id)
 
 static const struct shape stack_item_shape = SHAPE_OF(stack_item, stack_item,
 	{ "component", NULL, SHAPE_TEXT_OF(item_component) },

@@ -13,32 +13,25 @@ enum { FILE_MAX = 64 << 20 };
 
 /* --- a discovery ------------------------------------------------------------------------------ */
 
-static long long cage_wire(const void *object)
-{
-	return (long long)((const struct cluster_cage *)object)->wire;
-}
+SHAPE_GIVES(long long, cage_wire, cluster_cage, (long long)x->wire)
 
 /* clang-format off */
 
 #define OF_NODE(type) SHAPE_TEXT(cluster_node, name), SHAPE_VIA(type, of, cluster_node)
 #define OF_PORT SHAPE_VIA(cluster_place, at, cluster_port)
-static const struct shape_row cluster_place_rows[] = {
+static const struct shape cluster_place_shape = SHAPE_OF(cluster_place, cluster_place,
 	{ "node", NULL, OF_NODE(cluster_place) },
 	{ "port", NULL, SHAPE_TEXT(cluster_port, name), OF_PORT },
-	{ "pci", NULL, SHAPE_TEXT(cluster_port, pci), OF_PORT },
-};
-static const struct shape cluster_place_shape = SHAPE(cluster_place, cluster_place);
+	{ "pci", NULL, SHAPE_TEXT(cluster_port, pci), OF_PORT });
 
-static const struct shape_row cluster_link_rows[] = {
+static const struct shape cluster_link_shape = SHAPE_OF(cluster_link, cluster_link,
 	{ "a", NULL, SHAPE_OBJECT(cluster_link, at_a, cluster_place) },
 	{ "b", NULL, SHAPE_OBJECT(cluster_link, at_b, cluster_place) },
 	{ "way", NULL, SHAPE_CHOICE_BY(cluster_link, way, cluster_way_name, CLUSTER_WAYS) },
 	{ "a_hears", NULL, SHAPE_FLAG(cluster_link, a_hears) },
-	{ "b_hears", NULL, SHAPE_FLAG(cluster_link, b_hears) },
-};
-static const struct shape cluster_link_shape = SHAPE(cluster_link, cluster_link);
+	{ "b_hears", NULL, SHAPE_FLAG(cluster_link, b_hears) });
 
-static const struct shape_row cluster_cage_rows[] = {
+static const struct shape cluster_cage_shape = SHAPE_OF(cluster_cage, cluster_cage,
 	{ "node", NULL, OF_NODE(cluster_cage) },
 	{ "name", NULL, SHAPE_TEXT(cluster_cage, name) },
 	{ "ports", "Interfaces of this physical port, by PCI address.", SHAPE_TEXT_LIST(cluster_cage,
@@ -46,31 +39,23 @@ static const struct shape_row cluster_cage_rows[] = {
 	{ "twins_by", "How interfaces are paired.", SHAPE_TEXT(cluster_cage, twins_by), .unknown = SHAPE_NULL },
 	{ "neighbour", "System name of the other end by LLDP.", SHAPE_TEXT(cluster_cage, neighbour),
 	  .unknown = SHAPE_NULL },
-	{ "wire", "Index in wires, from 0.", SHAPE_COUNT_OF(cage_wire), .unknown = SHAPE_NEGATIVE },
-};
-static const struct shape cluster_cage_shape = SHAPE(cluster_cage, cluster_cage);
+	{ "wire", "Index in wires, from 0.", SHAPE_COUNT_OF(cage_wire), .unknown = SHAPE_NEGATIVE });
 
-static const struct shape_row cage_name_rows[] = {
+static const struct shape cage_name_shape = SHAPE_OF(cluster_cage, cage_name,
 	{ "node", NULL, OF_NODE(cluster_cage) },
-	{ "cage", NULL, SHAPE_TEXT(cluster_cage, name) },
-};
-static const struct shape cage_name_shape = SHAPE(cluster_cage, cage_name);
+	{ "cage", NULL, SHAPE_TEXT(cluster_cage, name) });
 
-static const struct shape_row cluster_path_rows[] = {
+static const struct shape cluster_path_shape = SHAPE_OF(cluster_path, cluster_path,
 	{ "ends", NULL, SHAPE_LIST(cluster_path, places, n_ends, cluster_place) },
-	{ "speed_mbps", "Speed of the slowest end.", SHAPE_COUNT(cluster_path, speed_mbps), .unknown = SHAPE_ZERO },
-};
-static const struct shape cluster_path_shape = SHAPE(cluster_path, cluster_path);
+	{ "speed_mbps", "Speed of the slowest end.", SHAPE_COUNT(cluster_path, speed_mbps), .unknown = SHAPE_ZERO });
 
-static const struct shape_row cluster_wire_rows[] = {
+static const struct shape cluster_wire_shape = SHAPE_OF(cluster_wire, cluster_wire,
 	{ "way", NULL, SHAPE_CHOICE_BY(cluster_wire, way, cluster_way_name, CLUSTER_WAYS) },
 	{ "data", "true: a data port, not a management port.", SHAPE_FLAG(cluster_wire, data) },
 	{ "cages", NULL, SHAPE_POINTERS_AS(cluster_wire, joined, n_cages, cluster_cage, cage_name_shape) },
-	{ "paths", NULL, SHAPE_LIST(cluster_wire, paths, n_paths, cluster_path) },
-};
-static const struct shape cluster_wire_shape = SHAPE(cluster_wire, cluster_wire);
+	{ "paths", NULL, SHAPE_LIST(cluster_wire, paths, n_paths, cluster_path) });
 
-static const struct shape_row cluster_finding_rows[] = {
+static const struct shape cluster_finding_shape = SHAPE_OF(cluster_finding, cluster_finding,
 	{ "code", NULL, SHAPE_TEXT(cluster_finding, code) },
 	{ "severity", NULL,
 	  SHAPE_CHOICE_BY(cluster_finding, severity, cluster_severity_name, CLUSTER_FAULT + 1) },
@@ -78,9 +63,7 @@ static const struct shape_row cluster_finding_rows[] = {
 	{ "port", "\"\" for the node.", SHAPE_TEXT(cluster_finding, port) },
 	{ "text", "The fault.", SHAPE_TEXT(cluster_finding, text) },
 	{ "evidence", "Evidence and its source.", SHAPE_TEXT(cluster_finding, evidence) },
-	{ "fix", "Manual fix.", SHAPE_TEXT(cluster_finding, fix) },
-};
-static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster_finding);
+	{ "fix", "Manual fix.", SHAPE_TEXT(cluster_finding, fix) });
 
 #define CLUSTER_ROWS(...)                                                                           \
 	{ "topology", NULL, __VA_ARGS__,                                                            \
@@ -96,8 +79,8 @@ static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster
 	{ "findings", "Worst first.",                                                           \
 	  SHAPE_LIST(cluster, findings, n_findings, cluster_finding), __VA_ARGS__ }
 
-static const struct shape_row cluster_rows[] = { CLUSTER_ROWS(.via = 0), FINDINGS_ROW(.via = 0) };
-static const struct shape cluster_shape = SHAPE(cluster, cluster);
+static const struct shape cluster_shape = SHAPE_OF(cluster, cluster,
+	CLUSTER_ROWS(.via = 0), FINDINGS_ROW(.via = 0));
 
 #define DISCOVER "cluster-discover"
 #define DISCOVER_SCHEMA "gputune." DISCOVER "/1"
@@ -154,23 +137,19 @@ int cluster_load(struct arena *a, const char *path, struct cluster *out, struct 
 
 /* clang-format off */
 #define OF_CLUSTER SHAPE_VIA(cluster_check_view, cluster, cluster)
-static const struct shape_row checked_cluster_rows[] = {
+static const struct shape checked_cluster_shape = SHAPE_OF(cluster_check_view, checked_cluster,
 	{ "schema", NULL, SHAPE_WORD(DISCOVER_SCHEMA) },
 	{ "tool_version", NULL, SHAPE_TEXT(cluster_check_view, version) },
 	{ "time", NULL, SHAPE_TIME(cluster_check_view, time_s) },
 	{ "exit_code", NULL, SHAPE_COUNT(cluster_check_view, exit_code) },
-	CLUSTER_ROWS(OF_CLUSTER),
-};
-static const struct shape checked_cluster_shape = SHAPE(cluster_check_view, checked_cluster);
+	CLUSTER_ROWS(OF_CLUSTER));
 
-static const struct shape_row check_view_rows[] = {
+static const struct shape check_view_shape = SHAPE_OF(cluster_check_view, check_view,
 	{ "discovery_seconds", NULL, SHAPE_REAL(cluster_check_view, discover_seconds) },
 	{ "qualify", "The result of gputune qualify.", SHAPE_POINTER(cluster_check_view, q, qualify) },
 	FINDINGS_ROW(OF_CLUSTER),
 	{ "cluster", "The result of gputune cluster discover, without its findings.",
-	  SHAPE_PART(checked_cluster_shape) },
-};
-static const struct shape check_view_shape = SHAPE(cluster_check_view, check_view);
+	  SHAPE_PART(checked_cluster_shape) });
 
 const struct result_shape cluster_check_result = {
 	.name = "cluster-check", .title = "gputune cluster check", .version = 2,

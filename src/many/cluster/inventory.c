@@ -574,8 +574,8 @@ void look_end(struct ask_node *n)
 }
 
 /* clang-format off */
-static const struct shape_row node_answer_rows[] = { { "node", NULL, SHAPE_PART(cluster_node_shape) } };
-static const struct shape node_answer_shape = SHAPE(cluster_node, node_answer);
+static const struct shape node_answer_shape = SHAPE_OF(cluster_node, node_answer,
+	{ "node", NULL, SHAPE_PART(cluster_node_shape) });
 
 const struct request ask_look[] = {
 	{ "inventory", &look_ask_shape, &node_answer_shape, inventory, NULL },

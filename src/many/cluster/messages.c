@@ -5,37 +5,26 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/node.h"
 
-static unsigned line_form(const void *object)
-{
-	const struct node_line *l = object;
-
-	return l->ask ? 0 : l->ok ? 1 : 2;
-}
+SHAPE_GIVES(unsigned, line_form, node_line, x->ask ? 0 : x->ok ? 1 : 2)
 
 /* clang-format off */
 #define OBJECT SHAPE_JSON(node_line, body), .word = "{\"type\":\"object\"}"
 
-static const struct shape_row node_request_rows[] = {
+static const struct shape node_request_shape = SHAPE_OF(node_line, node_request,
 	{ "id", "From 1.", SHAPE_COUNT(node_line, id) },
 	{ "ask", NULL, SHAPE_TEXT(node_line, ask) },
-	{ "with", NULL, OBJECT, .later = true },
-};
-static const struct shape node_request_shape = SHAPE(node_line, node_request);
+	{ "with", NULL, OBJECT, .later = true });
 
-static const struct shape_row node_answer_rows[] = {
+static const struct shape node_answer_shape = SHAPE_OF(node_line, node_answer,
 	{ "id", "Number of the request; 0: the greeting.", SHAPE_COUNT(node_line, id) },
 	{ "ok", "True: the request was answered.", SHAPE_FLAG(node_line, ok) },
-	{ "answer", NULL, OBJECT },
-};
-static const struct shape node_answer_shape = SHAPE(node_line, node_answer);
+	{ "answer", NULL, OBJECT });
 
-static const struct shape_row node_refusal_rows[] = {
+static const struct shape node_refusal_shape = SHAPE_OF(node_line, node_refusal,
 	{ "id", "Number of the request; 0: the line was not a request.", SHAPE_COUNT(node_line, id) },
 	{ "ok", "False: the request was refused.", SHAPE_FLAG(node_line, ok) },
 	{ "error", NULL, SHAPE_TEXT(node_line, error) },
-	{ "hint", NULL, SHAPE_TEXT(node_line, hint) },
-};
-static const struct shape node_refusal_shape = SHAPE(node_line, node_refusal);
+	{ "hint", NULL, SHAPE_TEXT(node_line, hint) });
 
 static const struct shape *const line_forms[] = { &node_request_shape, &node_answer_shape, &node_refusal_shape };
 static const struct shape node_line_shape = SHAPE_FORMS(node_line, node_line, line_forms, line_form);
@@ -72,60 +61,42 @@ bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *
 
 /* clang-format off */
 
-static const struct shape_row look_ask_rows[] = {
+const struct shape look_ask_shape = SHAPE_OF(look_ask, look_ask,
 	{ "token", NULL, SHAPE_TEXT(look_ask, token), .unknown = SHAPE_NULL, .absent = true },
 	{ "number", NULL, SHAPE_COUNT(look_ask, number), .absent = true },
 	{ "name", NULL, SHAPE_TEXT(look_ask, name), .unknown = SHAPE_NULL, .absent = true },
 	{ "all_links", NULL, SHAPE_FLAG(look_ask, all_links), .absent = true },
 	{ "for_ms", NULL, SHAPE_COUNT(look_ask, for_ms), .absent = true },
-	{ "to", NULL, SHAPE_TEXT_LIST(look_ask, to, n), .max = CLUSTER_ROUTES_MAX, .absent = true },
-};
-const struct shape look_ask_shape = SHAPE(look_ask, look_ask);
+	{ "to", NULL, SHAPE_TEXT_LIST(look_ask, to, n), .max = CLUSTER_ROUTES_MAX, .absent = true });
 
-static const struct shape_row ping_target_rows[] = {
+static const struct shape ping_target_shape = SHAPE_OF(ping_target, ping_target,
 	{ "from", NULL, SHAPE_TEXT(ping_target, from) },
 	{ "to", NULL, SHAPE_TEXT(ping_target, to) },
-	{ "bytes", NULL, SHAPE_COUNT(ping_target, bytes) },
-};
-static const struct shape ping_target_shape = SHAPE(ping_target, ping_target);
+	{ "bytes", NULL, SHAPE_COUNT(ping_target, bytes) });
 
-static const struct shape_row ping_ask_rows[] = {
+const struct shape ping_ask_shape = SHAPE_OF(ping_ask, ping_ask,
 	{ "targets", NULL, SHAPE_LIST(ping_ask, targets, n, ping_target), .max = MEASURE_TARGETS_MAX },
 	{ "tries", NULL, SHAPE_COUNT(ping_ask, tries) },
-	{ "limit_ms", NULL, SHAPE_COUNT(ping_ask, limit_ms) },
-};
-const struct shape ping_ask_shape = SHAPE(ping_ask, ping_ask);
+	{ "limit_ms", NULL, SHAPE_COUNT(ping_ask, limit_ms) });
 
-static const struct shape_row ping_echo_rows[] = {
+static const struct shape ping_echo_shape = SHAPE_OF(ping_echo, ping_echo,
 	{ "got", NULL, SHAPE_COUNT(ping_echo, got) },
 	{ "us", NULL, SHAPE_REAL(ping_echo, us), .unknown = SHAPE_NULL },
-	{ "error", NULL, SHAPE_TEXT(ping_echo, error), .unknown = SHAPE_NULL },
-};
-static const struct shape ping_echo_shape = SHAPE(ping_echo, ping_echo);
+	{ "error", NULL, SHAPE_TEXT(ping_echo, error), .unknown = SHAPE_NULL });
 
-static const struct shape_row ping_answer_rows[] = {
-	{ "echoes", NULL, SHAPE_LIST(ping_answer, echoes, n, ping_echo), .max = MEASURE_TARGETS_MAX },
-};
-const struct shape ping_answer_shape = SHAPE(ping_answer, ping_answer);
+const struct shape ping_answer_shape = SHAPE_OF(ping_answer, ping_answer,
+	{ "echoes", NULL, SHAPE_LIST(ping_answer, echoes, n, ping_echo), .max = MEASURE_TARGETS_MAX });
 
-static const struct shape_row armed_answer_rows[] = {
-	{ "dead_man", NULL, SHAPE_TEXT(armed_answer, dead_man) },
-};
-const struct shape armed_answer_shape = SHAPE(armed_answer, armed_answer);
+const struct shape armed_answer_shape = SHAPE_OF(armed_answer, armed_answer,
+	{ "dead_man", NULL, SHAPE_TEXT(armed_answer, dead_man) });
 
-static const struct shape_row undo_ask_rows[] = {
+const struct shape undo_ask_shape = SHAPE_OF(undo_ask, undo_ask,
 	{ "dry", NULL, SHAPE_FLAG(undo_ask, dry) },
-	{ "force", NULL, SHAPE_FLAG(undo_ask, force) },
-};
-const struct shape undo_ask_shape = SHAPE(undo_ask, undo_ask);
+	{ "force", NULL, SHAPE_FLAG(undo_ask, force) });
 
-static const struct shape_row settled_port_rows[] = {
+static const struct shape settled_port_shape = SHAPE_OF(settled_port, settled_port,
 	{ "port", NULL, SHAPE_TEXT(settled_port, port) },
-	{ "trouble", NULL, SHAPE_TEXT(settled_port, trouble), .unknown = SHAPE_NULL },
-};
-static const struct shape settled_port_shape = SHAPE(settled_port, settled_port);
+	{ "trouble", NULL, SHAPE_TEXT(settled_port, trouble), .unknown = SHAPE_NULL });
 
-static const struct shape_row settled_answer_rows[] = {
-	{ "ports", NULL, SHAPE_LIST(settled_answer, ports, n, settled_port) },
-};
-const struct shape settled_answer_shape = SHAPE(settled_answer, settled_answer);
+const struct shape settled_answer_shape = SHAPE_OF(settled_answer, settled_answer,
+	{ "ports", NULL, SHAPE_LIST(settled_answer, ports, n, settled_port) });

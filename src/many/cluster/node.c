@@ -10,14 +10,12 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct shape_row cluster_address_rows[] = {
+static const struct shape cluster_address_shape = SHAPE_OF(cluster_address, cluster_address,
 	{ "address", NULL, "Address", NULL,
-	  SHAPE_TEXT(cluster_address, name), .unknown = SHAPE_BLANK },
-};
-static const struct shape cluster_address_shape = SHAPE(cluster_address, cluster_address);
+	  SHAPE_TEXT(cluster_address, name), .unknown = SHAPE_BLANK });
 
 #define OF(key, m, title, unit) { key, NULL, title, unit, SHAPE_FACT(cluster_port, m) }
-static const struct shape_row cluster_port_rows[] = {
+const struct shape cluster_port_shape = SHAPE_OF(cluster_port, cluster_port,
 	FACT_NAME(cluster_port, name, "Name"),
 	FACT_NAME(cluster_port, pci, "PCI"),
 	OF("port_name", nic.port, "Port", NULL),
@@ -56,11 +54,9 @@ static const struct shape_row cluster_port_rows[] = {
 	OF("link_downed", rdma.link_downed, "Link downed", NULL),
 	OF("rcv_errors", rdma.rcv_errors, "Receive errors", NULL),
 	OF("out_of_sequence", rdma.out_of_sequence, "Out of sequence", NULL),
-	FACT(cluster_port, listened, "Listened", NULL),
-};
-const struct shape cluster_port_shape = SHAPE(cluster_port, cluster_port);
+	FACT(cluster_port, listened, "Listened", NULL));
 
-static const struct shape_row cluster_neighbor_rows[] = {
+static const struct shape cluster_neighbor_shape = SHAPE_OF(cluster_neighbor, cluster_neighbor,
 	FACT_NAME(cluster_neighbor, name, "Port"),
 	FACT_NAME(cluster_neighbor, way, "Way"),
 	FACT(cluster_neighbor, node, "Node", NULL),
@@ -71,17 +67,13 @@ static const struct shape_row cluster_neighbor_rows[] = {
 	FACT(cluster_neighbor, switch_id, "Switch id", NULL),
 	{ "mtu_bytes", NULL, "MTU", "bytes", SHAPE_FACT(cluster_neighbor, mtu) },
 	FACT(cluster_neighbor, speed_mbps, "Speed", "Mb/s"),
-	FACT(cluster_neighbor, count, "Times", NULL),
-};
-static const struct shape cluster_neighbor_shape = SHAPE(cluster_neighbor, cluster_neighbor);
+	FACT(cluster_neighbor, count, "Times", NULL));
 
-static const struct shape_row cluster_route_rows[] = {
+static const struct shape cluster_route_shape = SHAPE_OF(cluster_route, cluster_route,
 	{ "to", NULL, "To", NULL, SHAPE_TEXT(cluster_route, name), .unknown = SHAPE_BLANK },
-	FACT(cluster_route, port, "Outgoing port", NULL),
-};
-static const struct shape cluster_route_shape = SHAPE(cluster_route, cluster_route);
+	FACT(cluster_route, port, "Outgoing port", NULL));
 
-static const struct shape_row cluster_node_rows[] = {
+const struct shape cluster_node_shape = SHAPE_OF(cluster_node, cluster_node,
 	FACT_NAME(cluster_node, name, "Name"),
 	FACT_NAME(cluster_node, address, "Reached as"),
 	FACT_NAME(cluster_node, failure, "Failure"),
@@ -110,9 +102,7 @@ static const struct shape_row cluster_node_rows[] = {
 	FACT(cluster_node, default_route, "Default route", NULL),
 	FACT_LIST(cluster_node, ports, "Ports", cluster_port),
 	FACT_LIST(cluster_node, heard, "Heard", cluster_neighbor),
-	FACT_LIST(cluster_node, routes, "Routes", cluster_route),
-};
-const struct shape cluster_node_shape = SHAPE(cluster_node, cluster_node);
+	FACT_LIST(cluster_node, routes, "Routes", cluster_route));
 /* clang-format on */
 
 struct cluster_port *cluster_port_find(const struct cluster_node *n, const char *name)

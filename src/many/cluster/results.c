@@ -16,21 +16,10 @@ static const char *apply_state_name(enum apply_state s)
 	return names[s];
 }
 
-static unsigned trouble_style(const void *object)
-{
-	return ((const struct wiring_trouble *)object)->stops ? STYLE_BAD : STYLE_WARN;
-}
-
-static unsigned echo_style(const void *object)
-{
-	return ((const struct apply_echo *)object)->good ? STYLE_GOOD : STYLE_BAD;
-}
-
-static unsigned outcome_style(const void *object)
-{
-	return ((const struct outcome_row *)object)->outcome == OUTCOME_STUCK ? STYLE_BAD
-									      : STYLE_GOOD;
-}
+SHAPE_GIVES(unsigned, trouble_style, wiring_trouble, x->stops ? STYLE_BAD : STYLE_WARN)
+SHAPE_GIVES(unsigned, echo_style, apply_echo, x->good ? STYLE_GOOD : STYLE_BAD)
+SHAPE_GIVES(unsigned, outcome_style, outcome_row,
+	    x->outcome == OUTCOME_STUCK ? STYLE_BAD : STYLE_GOOD)
 
 /* clang-format off */
 
@@ -38,30 +27,24 @@ static unsigned outcome_style(const void *object)
 
 static const char *const setup_steps[] = { "trial", "keep" };
 
-static const struct shape_row setup_change_rows[] = {
+static const struct shape setup_change_shape = SHAPE_OF(setup_change, setup_change,
 	{ "kind", NULL, SHAPE_CHOICE_BY(setup_change, knob.kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(setup_change, knob.name) },
 	{ "object", NULL, SHAPE_TEXT(setup_change, knob.object), .unknown = SHAPE_BLANK },
 	{ "before", NULL, SHAPE_TEXT(setup_change, before), .unknown = SHAPE_NULL },
 	{ "after", NULL, SHAPE_TEXT(setup_change, after), .unknown = SHAPE_NULL },
 	{ "step", "When the file is written: immediately, or on confirmation.", SHAPE_EITHER(setup_change, keep,
-	  setup_steps) },
-};
-static const struct shape setup_change_shape = SHAPE(setup_change, setup_change);
+	  setup_steps) });
 
-static const struct shape_row setup_file_rows[] = {
+static const struct shape setup_file_shape = SHAPE_OF(setup_file, setup_file,
 	{ "path", NULL, SHAPE_TEXT(setup_file, path) },
-	{ "text", NULL, SHAPE_TEXT(setup_file, text) },
-};
-static const struct shape setup_file_shape = SHAPE(setup_file, setup_file);
+	{ "text", NULL, SHAPE_TEXT(setup_file, text) });
 
-static const struct shape_row setup_refusal_rows[] = {
+static const struct shape setup_refusal_shape = SHAPE_OF(setup_refusal, setup_refusal,
 	{ "code", NULL, SHAPE_TEXT(setup_refusal, code) },
 	{ "port", NULL, SHAPE_TEXT(setup_refusal, port) },
 	{ "text", NULL, SHAPE_TEXT(setup_refusal, text) },
-	{ "fix", NULL, SHAPE_TEXT(setup_refusal, fix) },
-};
-static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refusal);
+	{ "fix", NULL, SHAPE_TEXT(setup_refusal, fix) });
 
 /* What a node would change, where m is the struct setup_answer in type. */
 #define SETUP_ANSWER_ROWS(type, m)                                                                          \
@@ -72,69 +55,55 @@ static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refus
 	{ "owners", "Owners of the ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
 	{ "commands", "Programs that the node runs after the change.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
 
-static const struct shape_row setup_answer_rows[] = {
+const struct shape setup_answer_shape = SHAPE_OF(setup_answer, setup_answer,
 	SETUP_ANSWER_ROWS(setup_answer, ),
-	{ "digest", NULL, SHAPE_TEXT(setup_answer, digest) },
-};
-const struct shape setup_answer_shape = SHAPE(setup_answer, setup_answer);
+	{ "digest", NULL, SHAPE_TEXT(setup_answer, digest) });
 
-static const struct shape_row wiring_key_rows[] = {
+static const struct shape wiring_key_shape = SHAPE_OF(wiring_key, wiring_key,
 	{ "file", NULL, SHAPE_TEXT(wiring_key, file) },
-	{ "digest", NULL, SHAPE_TEXT(wiring_key, digest) },
-};
-static const struct shape wiring_key_shape = SHAPE(wiring_key, wiring_key);
+	{ "digest", NULL, SHAPE_TEXT(wiring_key, digest) });
 
-static const struct shape_row wiring_node_rows[] = {
+const struct shape wiring_node_shape = SHAPE_OF(wiring_node, wiring_node,
 	{ "user", NULL, SHAPE_TEXT(wiring_node, user) },
 	{ "euid", NULL, SHAPE_COUNT(wiring_node, euid) },
 	{ "time_ms", NULL, SHAPE_COUNT(wiring_node, time_ms) },
 	{ "version", NULL, SHAPE_TEXT(wiring_node, version) },
 	{ "networks", NULL, SHAPE_TEXT_LIST(wiring_node, network_texts, n_network_texts), .max = WIRING_NETWORKS_MAX },
 	{ "keys", NULL, SHAPE_LIST(wiring_node, keys, n_keys, wiring_key), .max = WIRING_KEYS_MAX },
-	{ "host_keys", NULL, SHAPE_TEXT_LIST(wiring_node, host_keys, n_host_keys), .max = WIRING_KEYS_MAX },
-};
-const struct shape wiring_node_shape = SHAPE(wiring_node, wiring_node);
+	{ "host_keys", NULL, SHAPE_TEXT_LIST(wiring_node, host_keys, n_host_keys), .max = WIRING_KEYS_MAX });
 
-static const struct shape_row wiring_port_rows[] = {
+static const struct shape wiring_port_shape = SHAPE_OF(wiring_port, wiring_port,
 	{ "node", NULL, SHAPE_TEXT(wiring_port, node) },
 	{ "port", NULL, SHAPE_TEXT(wiring_port, port) },
 	{ "address", NULL, SHAPE_TEXT(wiring_port, address) },
 	{ "there", "true: the port has that address now.", SHAPE_FLAG(wiring_port, there) },
-	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE },
-};
-static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
+	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE });
 
-static const struct shape_row wiring_path_rows[] = {
+static const struct shape wiring_path_shape = SHAPE_OF(wiring_path, wiring_path,
 	{ "subnet", NULL, SHAPE_TEXT(wiring_path, subnet) },
 	{ "way", NULL, SHAPE_CHOICE_BY(wiring_path, way, cluster_way_name, CLUSTER_WAYS) },
 	{ "kept", "true: the path exists now, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
 	{ "mtu_bytes", NULL, SHAPE_COUNT(wiring_path, mtu) },
 	{ "speed_mbps", NULL, SHAPE_COUNT(wiring_path, speed_mbps), .unknown = SHAPE_ZERO },
-	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) },
-};
-static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
+	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) });
 
-static const struct shape_row wiring_trouble_rows[] = {
+static const struct shape wiring_trouble_shape = SHAPE_OF(wiring_trouble, wiring_trouble,
 	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
 	{ "stops", "true: this finding prevents applying the plan.", "Blocks", NULL,
 	  SHAPE_FLAG(wiring_trouble, stops), .style_of = trouble_style },
 	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
 	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
 	{ "text", NULL, "~What", NULL, SHAPE_TEXT(wiring_trouble, text) },
-	{ "fix", NULL, "~Fix", NULL, SHAPE_TEXT(wiring_trouble, fix) },
-};
-static const struct shape wiring_trouble_shape = SHAPE(wiring_trouble, wiring_trouble);
+	{ "fix", NULL, "~Fix", NULL, SHAPE_TEXT(wiring_trouble, fix) });
 
-static const struct shape_row wiring_switch_rows[] = {
+static const struct shape wiring_switch_shape = SHAPE_OF(wiring_switch, wiring_switch,
 	{ "node", NULL, SHAPE_TEXT(wiring_switch, name) },
 	{ "pci", NULL, SHAPE_TEXT(wiring_switch, pci) },
-	{ "port", "Port of the adapter, from 1.", SHAPE_COUNT(wiring_switch, port) },
-};
-static const struct shape wiring_switch_shape = SHAPE(wiring_switch, wiring_switch);
+	{ "port", "Port of the adapter, from 1.", SHAPE_COUNT(wiring_switch, port) });
 
 #define FROM SHAPE_VIA(apply_echo, from, wiring_port)
 #define TO SHAPE_VIA(apply_echo, to, wiring_port)
-static const struct shape_row apply_echo_rows[] = {
+static const struct shape apply_echo_shape = SHAPE_OF(apply_echo, apply_echo,
 	{ "from_node", NULL, "From", NULL, SHAPE_TEXT(wiring_port, node), FROM },
 	{ "from", NULL, "Node address", NULL, SHAPE_TEXT(wiring_port, address), FROM },
 	{ "to_node", NULL, "To", NULL, SHAPE_TEXT(wiring_port, node), TO },
@@ -143,12 +112,10 @@ static const struct shape_row apply_echo_rows[] = {
 	{ "good", "true: the ping was answered.", "Answered", NULL, SHAPE_FLAG(apply_echo, good),
 	  .style_of = echo_style },
 	{ "us", "Round trip.", "Round trip", "us", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
-	{ "trouble", NULL, "~Trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
-};
-static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
+	{ "trouble", NULL, "~Trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL });
 
 #define BEFORE SHAPE_VIA(apply_node, before, wiring_node)
-static const struct shape_row plan_node_rows[] = {
+static const struct shape plan_node_shape = SHAPE_OF(apply_node, plan_node,
 	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
 	{ "label", "Name of this node in the files of other nodes.", SHAPE_TEXT(apply_node, label) },
 	{ "user", "User that runs the program there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
@@ -163,14 +130,12 @@ static const struct shape_row plan_node_rows[] = {
 	{ "sentence", NULL, SHAPE_TEXT(apply_node, sentence), .unknown = SHAPE_NULL },
 	{ "dead_man", "Rollback timer that undoes an unconfirmed change.",
 	  SHAPE_TEXT(apply_node, dead_man), .unknown = SHAPE_NULL },
-	SETUP_ANSWER_ROWS(apply_node, plan.),
-};
-static const struct shape plan_node_shape = SHAPE(apply_node, plan_node);
+	SETUP_ANSWER_ROWS(apply_node, plan.));
 
 #define OF_CLUSTER SHAPE_VIA(cluster_plan_view, c, cluster)
 #define OF_WIRING SHAPE_VIA(cluster_plan_view, w, wiring)
 #define OF_APPLY SHAPE_VIA(cluster_plan_view, apply, apply)
-static const struct shape_row cluster_plan_rows[] = {
+static const struct shape cluster_plan_shape = SHAPE_OF(cluster_plan_view, cluster_plan,
 	{ "topology", NULL,
 	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES), OF_CLUSTER },
 	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), OF_CLUSTER },
@@ -186,9 +151,7 @@ static const struct shape_row cluster_plan_rows[] = {
 	{ "seconds", "Time from the first write to the last confirmation.",
 	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
 	{ "limit_s", "Time after which an unconfirmed node undoes all changes.",
-	  SHAPE_COUNT(apply, limit_s), OF_APPLY, .unknown = SHAPE_ZERO },
-};
-static const struct shape cluster_plan_shape = SHAPE(cluster_plan_view, cluster_plan);
+	  SHAPE_COUNT(apply, limit_s), OF_APPLY, .unknown = SHAPE_ZERO });
 
 const struct result_shape cluster_plan_result = {
 	.name = "cluster-plan", .title = "gputune cluster plan",
@@ -198,7 +161,7 @@ const struct result_shape cluster_plan_result = {
 
 /* --- undo ------------------------------------------------------------------------------------- */
 
-static const struct shape_row outcome_row_rows[] = {
+static const struct shape outcome_row_shape = SHAPE_OF(outcome_row, outcome_row,
 	{ "kind", NULL, SHAPE_CHOICE_BY(outcome_row, knob.kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, "~What", NULL, SHAPE_TEXT(outcome_row, knob.name), .style_of = shape_code },
 	{ "object", NULL, "Of", NULL, SHAPE_TEXT(outcome_row, knob.object), .unknown = SHAPE_BLANK },
@@ -208,27 +171,19 @@ static const struct shape_row outcome_row_rows[] = {
 	  SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
 	{ "sentence", "Result.", "~Why", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
 	{ "command", "Command to run by hand if the undo failed.", "~Manual fix", NULL,
-	  SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
-};
-static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
+	  SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL });
 
-static const struct shape_row apply_undone_rows[] = {
-	{ "changes", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row) },
-};
-const struct shape apply_undone_shape = SHAPE(txn_report, apply_undone);
+const struct shape apply_undone_shape = SHAPE_OF(txn_report, apply_undone,
+	{ "changes", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row) });
 
-static const struct shape_row undone_node_rows[] = {
+static const struct shape undone_node_shape = SHAPE_OF(apply_node, undone_node,
 	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
 	{ "state", NULL, SHAPE_CHOICE_BY(apply_node, state, apply_state_name, APPLY_STATES) },
 	{ "sentence", NULL, SHAPE_TEXT(apply_node, sentence), .unknown = SHAPE_NULL },
-	{ "changes", NULL, SHAPE_LIST(apply_node, undone.rows, undone.n, outcome_row) },
-};
-static const struct shape undone_node_shape = SHAPE(apply_node, undone_node);
+	{ "changes", NULL, SHAPE_LIST(apply_node, undone.rows, undone.n, outcome_row) });
 
-static const struct shape_row cluster_undo_rows[] = {
-	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, undone_node_shape) },
-};
-static const struct shape cluster_undo_shape = SHAPE(apply, cluster_undo);
+static const struct shape cluster_undo_shape = SHAPE_OF(apply, cluster_undo,
+	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, undone_node_shape) });
 
 const struct result_shape cluster_undo_result = {
 	.name = "cluster-undo", .title = "gputune cluster undo",

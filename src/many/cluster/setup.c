@@ -37,28 +37,22 @@ struct making {
 /* --- the configuration ------------------------------------------------------------------------ */
 
 /* clang-format off */
-static const struct shape_row setup_port_rows[] = {
+static const struct shape setup_port_shape = SHAPE_OF(setup_port, setup_port,
 	{ "name", NULL, SHAPE_TEXT(setup_port, name) },
 	{ "address", NULL, SHAPE_TEXT(setup_port, address) },
-	{ "mtu", NULL, SHAPE_COUNT(setup_port, mtu) },
-};
-static const struct shape setup_port_shape = SHAPE(setup_port, setup_port);
+	{ "mtu", NULL, SHAPE_COUNT(setup_port, mtu) });
 
-static const struct shape_row setup_type_rows[] = {
+static const struct shape setup_type_shape = SHAPE_OF(setup_type, setup_type,
 	{ "pci", NULL, SHAPE_TEXT(setup_type, pci) },
-	{ "port", NULL, SHAPE_COUNT(setup_type, port) },
-};
-static const struct shape setup_type_shape = SHAPE(setup_type, setup_type);
+	{ "port", NULL, SHAPE_COUNT(setup_type, port) });
 
-static const struct shape_row setup_want_rows[] = {
+const struct shape setup_want_shape = SHAPE_OF(setup_want, setup_want,
 	{ "ports", NULL, SHAPE_ARRAY(setup_want, ports, n, setup_port) },
 	{ "link_types", NULL, SHAPE_ARRAY(setup_want, types, n_types, setup_type), .absent = true },
 	{ "hosts", NULL, SHAPE_TEXT(setup_want, hosts), .unknown = SHAPE_NULL, .absent = true },
 	{ "known_hosts", NULL, SHAPE_TEXT(setup_want, known_hosts), .unknown = SHAPE_NULL, .absent = true },
 	{ "digest", NULL, SHAPE_TEXT(setup_want, digest), .unknown = SHAPE_NULL, .absent = true },
-	{ "limit_s", NULL, SHAPE_COUNT(setup_want, limit_s), .unknown = SHAPE_ZERO, .absent = true },
-};
-const struct shape setup_want_shape = SHAPE(setup_want, setup_want);
+	{ "limit_s", NULL, SHAPE_COUNT(setup_want, limit_s), .unknown = SHAPE_ZERO, .absent = true });
 /* clang-format on */
 
 static int setup_check_port(const struct setup_want *want, size_t i, struct err *e)

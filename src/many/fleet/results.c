@@ -17,16 +17,10 @@ MADE(answer_hosts, fleet_answer, fleet_hosts(a, x->by, x->n_by, 0))
 MADE(state_hosts, fleet_state, fleet_hosts(a, x->machines, x->n, 0))
 MADE(value_unusual, fleet_value, fleet_unusual(a, x->bench, x->machine))
 
-#define TEXT_OF(name, type, text)                                                              \
-	static const char *name(const void *object)                                            \
-	{                                                                                      \
-		const struct type *x = object;                                                 \
-		return text;                                                                   \
-	}
-TEXT_OF(rare_id, fleet_rare, x->answer->subject->id)
-TEXT_OF(rare_from, fleet_rare, fleet_kinds[x->answer->subject->kind])
-TEXT_OF(proof_bench, fleet_proof, x->command ? NULL : x->on)
-TEXT_OF(proof_command, fleet_proof, x->command ? x->on : NULL)
+SHAPE_GIVES(const char *, rare_id, fleet_rare, x->answer->subject->id)
+SHAPE_GIVES(const char *, rare_from, fleet_rare, fleet_kinds[x->answer->subject->kind])
+SHAPE_GIVES(const char *, proof_bench, fleet_proof, x->command ? NULL : x->on)
+SHAPE_GIVES(const char *, proof_command, fleet_proof, x->command ? x->on : NULL)
 
 #define KEEPS(name, type, when)                                                                \
 	static bool name(const void *item, const void *object)                                 \
@@ -40,17 +34,8 @@ KEEPS(machine_is_rare, fleet_machine, x->n_rare > 0)
 KEEPS(value_is_outlier, fleet_value, x->outlier)
 /* clang-format on */
 
-static long long group_unknown(const void *object)
-{
-	const struct fleet_group *g = object;
-
-	return (long long)(g->n_answers - g->n_bad);
-}
-
-static bool has_golden(const void *object)
-{
-	return ((const struct fleet *)object)->golden;
-}
+SHAPE_GIVES(long long, group_unknown, fleet_group, (long long)(x->n_answers - x->n_bad))
+SHAPE_GIVES(bool, has_golden, fleet, x->golden)
 
 const void *fleet_drifts(struct arena *a, const void *object, size_t *n)
 {
@@ -92,39 +77,33 @@ static const char *const fleet_better[] = { "higher", "lower" };
 	{ "id", NULL, SHAPE_TEXT(fleet_subject, id), __VA_ARGS__ },                            \
 	{ "from", "Kind of the result.", SHAPE_CHOICE_OF(fleet_subject, kind, fleet_kinds, FLEET_KINDS), __VA_ARGS__ }
 
-static const struct shape_row fleet_part_rows[] = {
+static const struct shape fleet_part_shape = SHAPE_OF(fleet_part, fleet_part,
 	{ "target", "\"\" for the machine.", SHAPE_TEXT(fleet_part, target) },
 	{ "state", NULL, SHAPE_TEXT(fleet_part, state) },
 	{ "now", NULL, SHAPE_TEXT(fleet_part, now), .unknown = SHAPE_NULL },
-	{ "wanted", NULL, SHAPE_TEXT(fleet_part, wanted), .unknown = SHAPE_NULL },
-};
-static const struct shape fleet_part_shape = SHAPE(fleet_part, fleet_part);
+	{ "wanted", NULL, SHAPE_TEXT(fleet_part, wanted), .unknown = SHAPE_NULL });
 
 #define ANSWER_ROWS                                                                            \
 	{ "mark", "The worst state of all parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
 	{ "text", NULL, SHAPE_TEXT(fleet_answer, text) },                                      \
 	{ "parts", "By target.", SHAPE_POINTERS(fleet_answer, parts, n_parts, fleet_part) }
 
-static const struct shape_row fleet_answer_rows[] = { ANSWER_ROWS };
-static const struct shape fleet_answer_shape = SHAPE(fleet_answer, fleet_answer);
+static const struct shape fleet_answer_shape = SHAPE_OF(fleet_answer, fleet_answer,
+	ANSWER_ROWS);
 
-static const struct shape_row fleet_shared_rows[] = {
+static const struct shape fleet_shared_shape = SHAPE_OF(fleet_answer, fleet_shared,
 	ANSWER_ROWS,
 	{ "machines", "Machines with this value.", SHAPE_COUNT(fleet_answer, n_by) },
-	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(answer_hosts) },
-};
-static const struct shape fleet_shared_shape = SHAPE(fleet_answer, fleet_shared);
+	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(answer_hosts) });
 
-static const struct shape_row fleet_finding_rows[] = {
+static const struct shape fleet_finding_shape = SHAPE_OF(fleet_answer, fleet_finding,
 	SUBJECT_ROWS(SHAPE_VIA(fleet_answer, subject, fleet_subject)),
-	{ "answer", NULL, SHAPE_PART(fleet_answer_shape) },
-};
-static const struct shape fleet_finding_shape = SHAPE(fleet_answer, fleet_finding);
+	{ "answer", NULL, SHAPE_PART(fleet_answer_shape) });
 
-static const struct shape_row fleet_name_rows[] = { { NULL, NULL, SHAPE_TEXT(fleet_machine, name) } };
-static const struct shape fleet_name_shape = SHAPE(fleet_machine, fleet_name);
+static const struct shape fleet_name_shape = SHAPE_OF(fleet_machine, fleet_name,
+	{ NULL, NULL, SHAPE_TEXT(fleet_machine, name) });
 
-static const struct shape_row fleet_group_rows[] = {
+static const struct shape fleet_group_shape = SHAPE_OF(fleet_group, fleet_group,
 	{ "group", "Group number; 1 is the largest group.", SHAPE_COUNT(fleet_group, number) },
 	{ "machines", NULL, SHAPE_COUNT(fleet_group, n) },
 	{ "bad", NULL, SHAPE_COUNT(fleet_group, n_bad) },
@@ -132,56 +111,44 @@ static const struct shape_row fleet_group_rows[] = {
 	{ "hosts", "Host names in Slurm's folded form.", SHAPE_TEXT_MADE(group_hosts) },
 	{ "names", NULL, SHAPE_POINTERS_AS(fleet_group, machines, n, fleet_machine, fleet_name_shape) },
 	{ "findings", "Failed settings first, then unknown ones.",
-	  SHAPE_POINTERS_AS(fleet_group, answers, n_answers, fleet_answer, fleet_finding_shape) },
-};
-static const struct shape fleet_group_shape = SHAPE(fleet_group, fleet_group);
+	  SHAPE_POINTERS_AS(fleet_group, answers, n_answers, fleet_answer, fleet_finding_shape) });
 
-static const struct shape_row fleet_subject_rows[] = {
+static const struct shape fleet_subject_shape = SHAPE_OF(fleet_subject, fleet_subject,
 	SUBJECT_ROWS(.via = 0),
 	{ "within_platform", "true: the machines also differ within a platform.", SHAPE_FLAG(fleet_subject, differs) },
 	{ "silent", "Machines without a value.", SHAPE_COUNT(fleet_subject, silent) },
 	{ "answers", "Values, the most frequent first.", .keeps = answer_is_there,
-	  SHAPE_POINTERS_AS(fleet_subject, answers, n_answers, fleet_answer, fleet_shared_shape) },
-};
-static const struct shape fleet_subject_shape = SHAPE(fleet_subject, fleet_subject);
+	  SHAPE_POINTERS_AS(fleet_subject, answers, n_answers, fleet_answer, fleet_shared_shape) });
 
-static const struct shape_row fleet_rare_rows[] = {
+static const struct shape fleet_rare_shape = SHAPE_OF(fleet_rare, fleet_rare,
 	{ "id", NULL, SHAPE_TEXT_OF(rare_id) },
 	{ "from", "Kind of the result.", SHAPE_TEXT_OF(rare_from), .names = fleet_kinds, .n_names = FLEET_KINDS },
 	{ "here", NULL, SHAPE_POINTER(fleet_rare, answer, fleet_answer) },
 	{ "usual", NULL, SHAPE_POINTER(fleet_rare, usual, fleet_answer) },
 	{ "shared_by", "Machines with this answer.",
 	  SHAPE_COUNT(fleet_answer, count), SHAPE_VIA(fleet_rare, answer, fleet_answer) },
-	{ "peers", "Machines of the same class.", SHAPE_COUNT(fleet_rare, peers) },
-};
-static const struct shape fleet_rare_shape = SHAPE(fleet_rare, fleet_rare);
+	{ "peers", "Machines of the same class.", SHAPE_COUNT(fleet_rare, peers) });
 
-static const struct shape_row fleet_outlier_rows[] = {
+static const struct shape fleet_outlier_shape = SHAPE_OF(fleet_machine, fleet_outlier,
 	{ "name", NULL, SHAPE_TEXT(fleet_machine, name) },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file) },
 	{ "group", NULL, SHAPE_COUNT(fleet_group, number), SHAPE_VIA(fleet_machine, group, fleet_group) },
 	{ "rare", "Values of this machine that few of its peers have.", SHAPE_LIST(fleet_machine, rare, n_rare,
-	  fleet_rare) },
-};
-static const struct shape fleet_outlier_shape = SHAPE(fleet_machine, fleet_outlier);
+	  fleet_rare) });
 
-static const struct shape_row fleet_drift_rows[] = {
+static const struct shape fleet_drift_shape = SHAPE_OF(fleet_drift, fleet_drift,
 	SUBJECT_ROWS(SHAPE_VIA(fleet_drift, subject, fleet_subject)),
 	{ "golden", NULL, SHAPE_POINTER(fleet_drift, golden, fleet_answer), .unknown = SHAPE_NULL },
-	{ "here", NULL, SHAPE_POINTER_AS(fleet_drift, here, fleet_answer, fleet_shared_shape) },
-};
-static const struct shape fleet_drift_shape = SHAPE(fleet_drift, fleet_drift);
+	{ "here", NULL, SHAPE_POINTER_AS(fleet_drift, here, fleet_answer, fleet_shared_shape) });
 
 #define OF_GOLDEN SHAPE_VIA(fleet, golden, fleet_machine)
-static const struct shape_row golden_rows[] = {
+static const struct shape golden_shape = SHAPE_OF(fleet, golden,
 	{ "golden", "The reference machine.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file), OF_GOLDEN },
 	{ "machines", "Machines that differ from the reference machine.", SHAPE_COUNT(fleet, n_drifted) },
-	{ "rows", NULL, SHAPE_LIST_MADE(fleet_drifts, fleet_drift) },
-};
-static const struct shape golden_shape = SHAPE(fleet, golden);
+	{ "rows", NULL, SHAPE_LIST_MADE(fleet_drifts, fleet_drift) });
 
-static const struct shape_row fleet_verdict_rows[] = {
+static const struct shape fleet_verdict_shape = SHAPE_OF(fleet_verdict, fleet_verdict,
 	{ "name", NULL, SHAPE_TEXT(fleet_verdict, name) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(fleet_verdict, kind, ruling_verdict, RULING_UNDECIDED + 1) },
 	{ "ratio", "Machines on which the setting helps.", SHAPE_REAL(fleet_verdict, ratio) },
@@ -189,11 +156,9 @@ static const struct shape_row fleet_verdict_rows[] = {
 	{ "high", NULL, SHAPE_REAL(fleet_verdict, high), .unknown = SHAPE_NULL },
 	{ "kernel", NULL, SHAPE_TEXT(fleet_verdict, kernel) },
 	{ "driver", NULL, SHAPE_TEXT(fleet_verdict, driver) },
-	{ "time", NULL, SHAPE_TIME(fleet_verdict, time_s) },
-};
-static const struct shape fleet_verdict_shape = SHAPE(fleet_verdict, fleet_verdict);
+	{ "time", NULL, SHAPE_TIME(fleet_verdict, time_s) });
 
-static const struct shape_row fleet_proof_rows[] = {
+static const struct shape fleet_proof_shape = SHAPE_OF(fleet_proof, fleet_proof,
 	{ "setting", NULL, SHAPE_TEXT(fleet_proof, setting) },
 	{ "bench", NULL, SHAPE_TEXT_OF(proof_bench), .unknown = SHAPE_NULL },
 	{ "command", NULL, SHAPE_TEXT_OF(proof_command), .unknown = SHAPE_NULL },
@@ -201,31 +166,25 @@ static const struct shape_row fleet_proof_rows[] = {
 	{ "hurts", NULL, SHAPE_COUNT(fleet_proof, count[1]) },
 	{ "no_difference", NULL, SHAPE_COUNT(fleet_proof, count[2]) },
 	{ "undecided", NULL, SHAPE_COUNT(fleet_proof, count[3]) },
-	{ "verdicts", NULL, SHAPE_POINTERS(fleet_proof, by, n, fleet_verdict) },
-};
-static const struct shape fleet_proof_shape = SHAPE(fleet_proof, fleet_proof);
+	{ "verdicts", NULL, SHAPE_POINTERS(fleet_proof, by, n, fleet_verdict) });
 
-static const struct shape_row fleet_value_rows[] = {
+static const struct shape fleet_value_shape = SHAPE_OF(fleet_value, fleet_value,
 	{ "name", NULL, SHAPE_TEXT(fleet_machine, name), SHAPE_VIA(fleet_value, machine, fleet_machine) },
 	{ "value", NULL, SHAPE_REAL(fleet_value, value) },
 	{ "robust_z", NULL, SHAPE_REAL(fleet_value, z) },
 	{ "worse", NULL, SHAPE_FLAG(fleet_value, worse) },
 	{ "unlike_most", "Versions (driver, kernel, firmware, VBIOS) of this machine that more than "
 	  "half of its peers do not have.",
-	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL },
-};
-static const struct shape fleet_value_shape = SHAPE(fleet_value, fleet_value);
+	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL });
 
-static const struct shape_row fleet_state_rows[] = {
+static const struct shape fleet_state_shape = SHAPE_OF(fleet_state, fleet_state,
 	{ "machines", NULL, SHAPE_COUNT(fleet_state, n) },
 	{ "median", NULL, SHAPE_REAL(fleet_state, median) },
 	{ "worse", NULL, SHAPE_FLAG(fleet_state, worse) },
-	{ "hosts", NULL, SHAPE_TEXT_MADE(state_hosts) },
-};
-static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
+	{ "hosts", NULL, SHAPE_TEXT_MADE(state_hosts) });
 
 #define STATE_MEANING "Machines that differ in this direction; they are too many to be outliers."
-static const struct shape_row fleet_bench_rows[] = {
+static const struct shape fleet_bench_shape = SHAPE_OF(fleet_bench, fleet_bench,
 	{ "figure", NULL, "Measured", NULL, SHAPE_TEXT(fleet_bench, name), .style_of = shape_strong },
 	{ "unit", NULL, "Unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
 	{ "hardware", NULL, "~Hardware", NULL, SHAPE_TEXT(fleet_bench, hardware), .style_of = shape_muted },
@@ -235,17 +194,13 @@ static const struct shape_row fleet_bench_rows[] = {
 	{ "mad", "Median absolute deviation, not scaled.", "MAD", NULL, SHAPE_REAL(fleet_bench, mad) },
 	{ "outliers", NULL, SHAPE_POINTERS(fleet_bench, by, n, fleet_value), .keeps = value_is_outlier },
 	{ "state_below", STATE_MEANING, SHAPE_OBJECT(fleet_bench, below, fleet_state), .unknown = SHAPE_ZERO },
-	{ "state_above", STATE_MEANING, SHAPE_OBJECT(fleet_bench, above, fleet_state), .unknown = SHAPE_ZERO },
-};
-static const struct shape fleet_bench_shape = SHAPE(fleet_bench, fleet_bench);
+	{ "state_above", STATE_MEANING, SHAPE_OBJECT(fleet_bench, above, fleet_state), .unknown = SHAPE_ZERO });
 
-static const struct shape_row fleet_refused_rows[] = {
+static const struct shape fleet_refused_shape = SHAPE_OF(fleet_refused, fleet_refused,
 	{ "file", NULL, SHAPE_TEXT(fleet_refused, file) },
-	{ "why", NULL, SHAPE_TEXT(fleet_refused, why) },
-};
-static const struct shape fleet_refused_shape = SHAPE(fleet_refused, fleet_refused);
+	{ "why", NULL, SHAPE_TEXT(fleet_refused, why) });
 
-static const struct shape_row fleet_summary_rows[] = {
+static const struct shape fleet_summary_shape = SHAPE_OF(fleet, fleet_summary,
 	{ "files", NULL, SHAPE_COUNT(fleet, files) },
 	{ "results", NULL, SHAPE_COUNT(fleet, documents) },
 	{ "older_results", "Results superseded by newer ones of the same machine.", SHAPE_COUNT(fleet, replaced) },
@@ -257,11 +212,9 @@ static const struct shape_row fleet_summary_rows[] = {
 	{ "figures", NULL, SHAPE_COUNT(fleet, n_benches) },
 	{ "bench_outliers", NULL, SHAPE_COUNT(fleet, n_bench_outliers) },
 	{ "verdicts", NULL, SHAPE_COUNT(fleet, verdicts) },
-	{ "unreadable", NULL, SHAPE_COUNT(fleet, n_refused) },
-};
-static const struct shape fleet_summary_shape = SHAPE(fleet, fleet_summary);
+	{ "unreadable", NULL, SHAPE_COUNT(fleet, n_refused) });
 
-static const struct shape_row fleet_rows[] = {
+static const struct shape fleet_shape = SHAPE_OF(fleet, fleet,
 	{ "summary", NULL, SHAPE_PART(fleet_summary_shape) },
 	{ "groups", "Machines with the same failed and unknown answers.",
 	  SHAPE_POINTERS(fleet, groups, n_groups, fleet_group) },
@@ -273,9 +226,7 @@ static const struct shape_row fleet_rows[] = {
 	  SHAPE_POINTERS(fleet, proofs, n_proofs, fleet_proof) },
 	{ "benches", "Measured figures, those with outliers first; medians of machines with the same hardware.",
 	  SHAPE_POINTERS(fleet, benches, n_benches, fleet_bench) },
-	{ "unreadable", NULL, SHAPE_LIST_MADE(refused_rows, fleet_refused) },
-};
-static const struct shape fleet_shape = SHAPE(fleet, fleet);
+	{ "unreadable", NULL, SHAPE_LIST_MADE(refused_rows, fleet_refused) });
 
 const struct result_shape fleet_result = {
 	.name = "fleet", .title = "gputune fleet", .meaning = "Comparison of many machines, from their results.",

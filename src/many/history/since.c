@@ -608,7 +608,7 @@ static const char *shown_time(struct arena *a, long long t)
 }
 
 /* clang-format off */
-static const struct shape_row since_change_rows[] = {
+static const struct shape since_change_shape = SHAPE_OF(since_change, since_change,
 	{ "kind", "Kind: setting, version, package, health, change, proof, status, verify or tool.",
 	  SHAPE_TEXT(since_change, kind) },
 	{ "name", NULL, SHAPE_TEXT(since_change, name), .title = "~Change" },
@@ -618,11 +618,9 @@ static const struct shape_row since_change_rows[] = {
 	  .title = "Machines" },
 	{ "machine", "Name of one machine with this change.", SHAPE_TEXT(since_change, machine) },
 	{ "first", "Time when the change was first seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
-	{ "last", "Time when a machine last had the change.", SHAPE_TIME(since_change, last_s) },
-};
-static const struct shape since_change_shape = SHAPE(since_change, since_change);
+	{ "last", "Time when a machine last had the change.", SHAPE_TIME(since_change, last_s) });
 
-static const struct shape_row since_cost_rows[] = {
+static const struct shape since_cost_shape = SHAPE_OF(since_cost, since_cost,
 	{ "figure", "Bench, case and figure.", SHAPE_TEXT(since_cost, figure) },
 	{ "unit", NULL, SHAPE_TEXT(since_cost, unit), .unknown = SHAPE_BLANK },
 	{ "changes", "Changes that always occurred with this change, so the effects are not separable.",
@@ -634,11 +632,9 @@ static const struct shape_row since_cost_rows[] = {
 	{ "low_percent", "Interval of the effect, valid for all comparisons at once (99 %).",
 	  SHAPE_REAL(since_cost, low), .unknown = SHAPE_NULL },
 	{ "high_percent", NULL, SHAPE_REAL(since_cost, high), .unknown = SHAPE_NULL },
-	{ "why", "Why the verdict is undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
-};
-static const struct shape since_cost_shape = SHAPE(since_cost, since_cost);
+	{ "why", "Why the verdict is undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL });
 
-static const struct shape_row since_rows[] = {
+static const struct shape since_shape = SHAPE_OF(since_answer, since,
 	{ "from", NULL, SHAPE_TIME(since_answer, from_s) },
 	{ "machines", "Machines in the history.", SHAPE_COUNT(since_answer, machines) },
 	{ "changed", "Machines with a change.", SHAPE_COUNT(since_answer, n_changed) },
@@ -648,9 +644,7 @@ static const struct shape_row since_rows[] = {
 	  SHAPE_LIST(since_answer, costs, n_costs, since_cost) },
 	{ "not_separated", "Number of changes that were not examined as a cause. Changes on the most "
 	  "machines come first.",
-	  SHAPE_COUNT(since_answer, left_out) },
-};
-static const struct shape since_shape = SHAPE(since_answer, since);
+	  SHAPE_COUNT(since_answer, left_out) });
 
 const struct result_shape since_result = {
 	.name = "since", .title = "gputune since",

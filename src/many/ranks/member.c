@@ -13,20 +13,16 @@
 #define SECONDS_MAX 3600.0
 
 /* clang-format off */
-static const struct shape_row self_ask_rows[] = {
+const struct shape self_ask_shape = SHAPE_OF(self_ask, self_ask,
 	{ "seconds", NULL, SHAPE_REAL(self_ask, seconds) },
-	{ "again", NULL, SHAPE_FLAG(self_ask, again), .later = true },
-};
-const struct shape self_ask_shape = SHAPE(self_ask, self_ask);
+	{ "again", NULL, SHAPE_FLAG(self_ask, again), .later = true });
 
-static const struct shape_row self_product_rows[] = {
+static const struct shape self_product_shape = SHAPE_OF(self_product, self_product,
 	{ "gpu", NULL, SHAPE_TEXT(self_product, gpu) },
 	{ "place", NULL, SHAPE_TEXT(self_product, place) },
-	{ "bits", NULL, SHAPE_TEXT(self_product, bits) },
-};
-static const struct shape self_product_shape = SHAPE(self_product, self_product);
+	{ "bits", NULL, SHAPE_TEXT(self_product, bits) });
 
-static const struct shape_row self_answer_rows[] = {
+const struct shape self_answer_shape = SHAPE_OF(self_answer, self_answer,
 	{ "host", NULL, SHAPE_TEXT(self_answer, host) },
 	{ "unfit", NULL, SHAPE_TEXT(self_answer, unfit), .unknown = SHAPE_NULL },
 	{ "unreadable", NULL, SHAPE_TEXT(self_answer, unknown), .unknown = SHAPE_NULL },
@@ -34,65 +30,49 @@ static const struct shape_row self_answer_rows[] = {
 	{ "gpu", NULL, SHAPE_TEXT(self_answer, gpu), .unknown = SHAPE_NULL, .later = true },
 	{ "products", NULL, SHAPE_LIST(self_answer, products, n_products, self_product), .max = 256 },
 	{ "check", NULL, SHAPE_JSON(self_answer, check), .unknown = SHAPE_NULL },
-	{ "bench", NULL, SHAPE_JSON(self_answer, bench), .unknown = SHAPE_NULL },
-};
-const struct shape self_answer_shape = SHAPE(self_answer, self_answer);
+	{ "bench", NULL, SHAPE_JSON(self_answer, bench), .unknown = SHAPE_NULL });
 
-static const struct shape_row addresses_ask_rows[] = {
-	{ "token", NULL, SHAPE_TEXT(addresses_ask, token) },
-};
-const struct shape addresses_ask_shape = SHAPE(addresses_ask, addresses_ask);
+const struct shape addresses_ask_shape = SHAPE_OF(addresses_ask, addresses_ask,
+	{ "token", NULL, SHAPE_TEXT(addresses_ask, token) });
 
-static const struct shape_row exchange_address_rows[] = {
+static const struct shape exchange_address_shape = SHAPE_OF(exchange_address, exchange_address,
 	{ "interface", NULL, SHAPE_TEXT(exchange_address, interface) },
 	{ "address", NULL, SHAPE_TEXT(exchange_address, address) },
 	{ "at", NULL, SHAPE_TEXT(exchange_address, at) },
 	{ "bits", NULL, SHAPE_COUNT(exchange_address, bits) },
 	{ "mbps", NULL, SHAPE_COUNT(exchange_address, mbps) },
 	{ "mtu", NULL, SHAPE_COUNT(exchange_address, mtu) },
-	{ "bench", NULL, SHAPE_TEXT(exchange_address, bench), .unknown = SHAPE_NULL },
-};
-static const struct shape exchange_address_shape = SHAPE(exchange_address, exchange_address);
+	{ "bench", NULL, SHAPE_TEXT(exchange_address, bench), .unknown = SHAPE_NULL });
 
-static const struct shape_row addresses_answer_rows[] = {
+const struct shape addresses_answer_shape = SHAPE_OF(addresses_answer, addresses_answer,
 	{ "addresses", NULL, SHAPE_LIST(addresses_answer, addresses, n, exchange_address),
-	  .max = EXCHANGE_ADDRESSES_MAX },
-};
-const struct shape addresses_answer_shape = SHAPE(addresses_answer, addresses_answer);
+	  .max = EXCHANGE_ADDRESSES_MAX });
 
-static const struct shape_row rail_ask_rows[] = {
+const struct shape rail_ask_shape = SHAPE_OF(rail_ask, rail_ask,
 	{ "rail", NULL, SHAPE_COUNT(rail_ask, rail) },
 	{ "self", NULL, SHAPE_COUNT(rail_ask, self) },
 	{ "address", NULL, SHAPE_COUNT(rail_ask, address) },
-	{ "peers", NULL, SHAPE_TEXT_LIST(rail_ask, peers, n), .max = MEMBERS_MAX },
-};
-const struct shape rail_ask_shape = SHAPE(rail_ask, rail_ask);
+	{ "peers", NULL, SHAPE_TEXT_LIST(rail_ask, peers, n), .max = MEMBERS_MAX });
 
-static const struct shape_row group_ask_rows[] = {
+const struct shape group_ask_shape = SHAPE_OF(group_ask, group_ask,
 	{ "rail", NULL, SHAPE_COUNT(group_ask, rail) },
 	{ "test", NULL, SHAPE_COUNT(group_ask, test) },
 	{ "bytes", NULL, SHAPE_COUNT(group_ask, bytes) },
 	{ "group", NULL, SHAPE_COUNT_LIST(group_ask, group, n), .max = MEMBERS_MAX },
 	{ "limit_s", NULL, SHAPE_REAL(group_ask, limit_s) },
 	{ "slow_s", NULL, SHAPE_REAL(group_ask, slow_s) },
-	{ "late_us", NULL, SHAPE_REAL(group_ask, late_us) },
-};
-const struct shape group_ask_shape = SHAPE(group_ask, group_ask);
+	{ "late_us", NULL, SHAPE_REAL(group_ask, late_us) });
 
-static const struct shape_row exchange_bad_rows[] = {
+static const struct shape exchange_bad_shape = SHAPE_OF(exchange_bad, exchange_bad,
 	{ "peer", NULL, SHAPE_COUNT(exchange_bad, peer) },
 	{ "rate", NULL, SHAPE_REAL(exchange_bad, rate), .unknown = SHAPE_NULL },
 	{ "rtt_us", NULL, SHAPE_REAL(exchange_bad, rtt_us), .unknown = SHAPE_NULL },
-	{ "why", NULL, SHAPE_TEXT(exchange_bad, why) },
-};
-static const struct shape exchange_bad_shape = SHAPE(exchange_bad, exchange_bad);
+	{ "why", NULL, SHAPE_TEXT(exchange_bad, why) });
 
-static const struct shape_row exchange_answer_rows[] = {
+const struct shape exchange_answer_shape = SHAPE_OF(exchange_answer, exchange_answer,
 	{ "bad", NULL, SHAPE_ARRAY(exchange_answer, bad, n_bad, exchange_bad) },
 	{ "seconds", NULL, SHAPE_REAL(exchange_answer, seconds), .unknown = SHAPE_NULL },
-	{ "rtt_us", NULL, SHAPE_REAL(exchange_answer, rtt_us), .unknown = SHAPE_NULL },
-};
-const struct shape exchange_answer_shape = SHAPE(exchange_answer, exchange_answer);
+	{ "rtt_us", NULL, SHAPE_REAL(exchange_answer, rtt_us), .unknown = SHAPE_NULL });
 /* clang-format on */
 
 static int answer_self(void *of, struct arena *a, const void *with, void *answer, struct err *e)

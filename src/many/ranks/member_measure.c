@@ -20,19 +20,15 @@
 enum { HEX = 2 * EXCHANGE_TOKEN + 1 };
 
 /* clang-format off */
-static const struct shape_row measure_ask_rows[] = {
+const struct shape measure_ask_shape = SHAPE_OF(measure_ask, measure_ask,
 	{ "peer", NULL, SHAPE_TEXT(measure_ask, peer) },
 	{ "bench", NULL, SHAPE_TEXT(measure_ask, bench) },
 	{ "case", NULL, SHAPE_TEXT(measure_ask, name) },
 	{ "rank", NULL, SHAPE_COUNT(measure_ask, rank), .later = true },
-	{ "ranks", NULL, SHAPE_COUNT(measure_ask, ranks), .later = true },
-};
-const struct shape measure_ask_shape = SHAPE(measure_ask, measure_ask);
+	{ "ranks", NULL, SHAPE_COUNT(measure_ask, ranks), .later = true });
 
-static const struct shape_row measure_answer_rows[] = {
-	{ "value", NULL, SHAPE_REAL(measure_answer, value) },
-};
-const struct shape measure_answer_shape = SHAPE(measure_answer, measure_answer);
+const struct shape measure_answer_shape = SHAPE_OF(measure_answer, measure_answer,
+	{ "value", NULL, SHAPE_REAL(measure_answer, value) });
 /* clang-format on */
 
 void member_serve(struct rank_member *m, size_t address)

@@ -36,32 +36,26 @@ static bool is_drained(const void *item, const void *object)
 }
 
 /* clang-format off */
-static const struct shape_row drained_rows[] = {
+static const struct shape drained_shape = SHAPE_OF(qualify_node, drained,
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name) },
-	{ "reasons", NULL, SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons) },
-};
-static const struct shape drained_shape = SHAPE(qualify_node, drained);
+	{ "reasons", NULL, SHAPE_TEXT_LIST(qualify_node, reasons, n_reasons) });
 
-static const struct shape_row qualify_figure_rows[] = {
+static const struct shape qualify_figure_shape = SHAPE_OF(qualify_figure, qualify_figure,
 	{ "bench", NULL, SHAPE_TEXT(qualify_figure, bench), .title = "bench" },
 	{ "case", NULL, SHAPE_TEXT(qualify_figure, name), .title = "case" },
 	{ "value", NULL, SHAPE_REAL(qualify_figure, value), .title = "median" },
-	{ "unit", NULL, SHAPE_TEXT(qualify_figure, unit), .title = "unit" },
-};
-static const struct shape qualify_figure_shape = SHAPE(qualify_figure, qualify_figure);
+	{ "unit", NULL, SHAPE_TEXT(qualify_figure, unit), .title = "unit" });
 
-static const struct shape_row qualify_pair_rows[] = {
+static const struct shape qualify_pair_shape = SHAPE_OF(qualify_pair, qualify_pair,
 	{ "test", NULL, SHAPE_CHOICE(qualify_pair, test, pair_tests) },
 	{ "network", NULL, SHAPE_TEXT(qualify_pair, network) },
 	{ "from", NULL, SHAPE_TEXT(qualify_pair, from) },
 	{ "to", NULL, SHAPE_TEXT(qualify_pair, to) },
 	{ "value", "Rate in the slower direction: Gbit/s for tcp and rdma, GB/s of bus bandwidth for nccl.",
 	  SHAPE_REAL(qualify_pair, value), .unknown = SHAPE_NULL },
-	{ "bad", "Why the test failed; null: it passed.", SHAPE_TEXT(qualify_pair, why), .unknown = SHAPE_NULL },
-};
-static const struct shape qualify_pair_shape = SHAPE(qualify_pair, qualify_pair);
+	{ "bad", "Why the test failed; null: it passed.", SHAPE_TEXT(qualify_pair, why), .unknown = SHAPE_NULL });
 
-static const struct shape_row qualify_node_rows[] = {
+static const struct shape qualify_node_shape = SHAPE_OF(qualify_node, qualify_node,
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name), .title = "node" },
 	{ "state", NULL, SHAPE_CHOICE(qualify_node, state, states), .title = "state" },
 	{ "reasons", "Reason to drain the node, or why its state is unknown.", SHAPE_TEXT_LIST(qualify_node, reasons,
@@ -69,20 +63,16 @@ static const struct shape_row qualify_node_rows[] = {
 	  .title = "~reason", .shown = reasons_text },
 	{ "unreadable", "Values that were not read or not measured on the node.", SHAPE_TEXT(qualify_node, unreadable),
 	  .unknown = SHAPE_NULL },
-	{ "figures", "Medians of the node's benches.", SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
-};
-static const struct shape qualify_node_shape = SHAPE(qualify_node, qualify_node);
+	{ "figures", "Medians of the node's benches.", SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) });
 
-static const struct shape_row qualify_fault_rows[] = {
+static const struct shape qualify_fault_shape = SHAPE_OF(qualify_fault, qualify_fault,
 	{ "what", "A port, a node, or a path between two nodes.", SHAPE_TEXT(qualify_fault, what), .title = "~fault" },
 	{ "node", "Node to drain; null: no single node.", SHAPE_TEXT(qualify_fault, node), .unknown = SHAPE_NULL },
 	{ "certain", "true: no other cause explains the failed tests.", SHAPE_FLAG(qualify_fault, certain) },
 	{ "or", "Alternative explanations.", SHAPE_TEXT(qualify_fault, others), .unknown = SHAPE_NULL, .title = "~or" },
-	{ "evidence", NULL, SHAPE_TEXT(qualify_fault, evidence), .title = "~evidence" },
-};
-static const struct shape qualify_fault_shape = SHAPE(qualify_fault, qualify_fault);
+	{ "evidence", NULL, SHAPE_TEXT(qualify_fault, evidence), .title = "~evidence" });
 
-static const struct shape_row qualify_rail_rows[] = {
+static const struct shape qualify_rail_shape = SHAPE_OF(qualify_rail, qualify_rail,
 	{ "name", NULL, SHAPE_TEXT(qualify_rail, name), .title = "network" },
 	{ "nodes", NULL, SHAPE_COUNT(qualify_rail, n), .title = "nodes" },
 	{ "tests", "Number of measured exchanges between groups and pairs.", SHAPE_COUNT(qualify_rail, tests),
@@ -99,11 +89,9 @@ static const struct shape_row qualify_rail_rows[] = {
 	  .title = "lowest RDMA", .unit = "Gbit/s" },
 	{ "pairs_untested", "Number of pairs of nodes that no passed group test covered.",
 	  SHAPE_COUNT(qualify_rail, pairs_untested), .title = "untested pairs" },
-	{ "complete", "false: time ran out before every result was certain.", SHAPE_FLAG(qualify_rail, whole) },
-};
-static const struct shape qualify_rail_shape = SHAPE(qualify_rail, qualify_rail);
+	{ "complete", "false: time ran out before every result was certain.", SHAPE_FLAG(qualify_rail, whole) });
 
-static const struct shape_row qualify_rows[] = {
+const struct shape qualify_shape = SHAPE_OF(qualify, qualify,
 	{ "seconds", NULL, SHAPE_REAL(qualify, seconds) },
 	{ "interrupted", NULL, SHAPE_FLAG(qualify, interrupted) },
 	{ "drain", "Nodes to drain.", SHAPE_LIST_AS(qualify, nodes, n, qualify_node, drained_shape),
@@ -112,22 +100,16 @@ static const struct shape_row qualify_rows[] = {
 	{ "nodes", NULL, SHAPE_LIST(qualify, nodes, n, qualify_node) },
 	{ "networks", NULL, SHAPE_LIST(qualify, rails, n_rails, qualify_rail) },
 	{ "pairs", "Nodes that were tested with one another.", SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) },
-	{ "notes", NULL, SHAPE_TEXT_LIST(qualify, notes, n_notes) },
-};
-const struct shape qualify_shape = SHAPE(qualify, qualify);
+	{ "notes", NULL, SHAPE_TEXT_LIST(qualify, notes, n_notes) });
 
 /* What of an earlier result is compared. */
-static const struct shape_row earlier_node_rows[] = {
+static const struct shape earlier_node_shape = SHAPE_OF(qualify_node, earlier_node,
 	{ "node", NULL, SHAPE_TEXT(qualify_node, name) },
-	{ "figures", NULL, SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) },
-};
-static const struct shape earlier_node_shape = SHAPE(qualify_node, earlier_node);
+	{ "figures", NULL, SHAPE_LIST(qualify_node, figures, n_figures, qualify_figure) });
 
-static const struct shape_row earlier_rows[] = {
+static const struct shape earlier_shape = SHAPE_OF(qualify, earlier,
 	{ "nodes", NULL, SHAPE_LIST_AS(qualify, nodes, n, qualify_node, earlier_node_shape) },
-	{ "pairs", NULL, SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) },
-};
-static const struct shape earlier_shape = SHAPE(qualify, earlier);
+	{ "pairs", NULL, SHAPE_LIST(qualify, pairs, n_pairs, qualify_pair) });
 
 const struct result_shape qualify_result = {
 	.name = "qualify", .title = "gputune qualify",

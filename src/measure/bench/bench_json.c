@@ -14,7 +14,7 @@ enum { NOTES_MAX = 10000, ROUNDS_MAX = 10000, UNIT_MAX = 64 };
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-static const struct shape_row record_moment_rows[] = {
+static const struct shape record_moment_shape = SHAPE_OF(record_moment, record_moment,
 	{ "load1", NULL, SHAPE_REAL(record_moment, load1), .unknown = SHAPE_NEGATIVE },
 	{ "available_mib", NULL, SHAPE_REAL(record_moment, available_mib), .unknown = SHAPE_NEGATIVE },
 	{ "busy_cpu_s", NULL, SHAPE_REAL(record_moment, busy_s), .unknown = SHAPE_NEGATIVE },
@@ -28,24 +28,20 @@ static const struct shape_row record_moment_rows[] = {
 	{ "min_mhz", NULL, SHAPE_COUNT(record_moment, mhz_min), .unknown = SHAPE_NEGATIVE },
 	{ "max_mhz", NULL, SHAPE_COUNT(record_moment, mhz_max), .unknown = SHAPE_NEGATIVE },
 	{ "temperature_c", NULL, SHAPE_REAL(record_moment, temp_c), .unknown = SHAPE_NULL },
-	{ "cpu_dma_latency_us", NULL, SHAPE_COUNT(record_moment, pm_qos_us), .unknown = SHAPE_NEGATIVE },
-};
-static const struct shape record_moment_shape = SHAPE(record_moment, record_moment);
+	{ "cpu_dma_latency_us", NULL, SHAPE_COUNT(record_moment, pm_qos_us), .unknown = SHAPE_NEGATIVE });
 
-static const struct shape_row record_track_rows[] = {
+static const struct shape record_track_shape = SHAPE_OF(record_track, record_track,
 	{ "at_s", NULL, SHAPE_REAL(record_track, at_s) },
 	{ "min_mhz", NULL, SHAPE_COUNT(record_track, mhz_min), .unknown = SHAPE_NEGATIVE },
 	{ "max_mhz", NULL, SHAPE_COUNT(record_track, mhz_max), .unknown = SHAPE_NEGATIVE },
-	{ "temperature_c", NULL, SHAPE_REAL(record_track, temp_c), .unknown = SHAPE_NULL },
-};
-static const struct shape record_track_shape = SHAPE(record_track, record_track);
+	{ "temperature_c", NULL, SHAPE_REAL(record_track, temp_c), .unknown = SHAPE_NULL });
 
 static bool conditions_busy(const void *object)
 {
 	return record_busy(object);
 }
 
-static const struct shape_row record_conditions_rows[] = {
+static const struct shape record_conditions_shape = SHAPE_OF(record_conditions, record_conditions,
 	{ "cpus", NULL, SHAPE_COUNT(record_conditions, cpus) },
 	{ "busy", "true: another program used the machine.", SHAPE_FLAG_OF(conditions_busy) },
 	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
@@ -54,9 +50,7 @@ static const struct shape_row record_conditions_rows[] = {
 	{ "sampler_percent", NULL, SHAPE_REAL(record_conditions, sampler_percent) },
 	{ "before", NULL, SHAPE_OBJECT(record_conditions, before, record_moment) },
 	{ "after", NULL, SHAPE_OBJECT(record_conditions, after, record_moment) },
-	{ "track", NULL, SHAPE_LIST(record_conditions, track, n_track, record_track) },
-};
-static const struct shape record_conditions_shape = SHAPE(record_conditions, record_conditions);
+	{ "track", NULL, SHAPE_LIST(record_conditions, track, n_track, record_track) });
 
 /* --- a figure of a case ------------------------------------------------------------------------ */
 
@@ -77,10 +71,7 @@ static double interval_high(const void *object)
 	return s->has_interval ? s->interval.high : NAN;
 }
 
-static long long states_count(const void *object)
-{
-	return ((const struct record_series *)object)->s.modes.found ? 2 : 1;
-}
+SHAPE_GIVES(long long, states_count, record_series, x->s.modes.found ? 2 : 1)
 
 static long long states_switches(const void *object)
 {
@@ -89,47 +80,38 @@ static long long states_switches(const void *object)
 	return m->found ? (long long)m->switches : 0;
 }
 
-static bool band_known(const void *object)
-{
-	return ((const struct record_series *)object)->band.known;
-}
+SHAPE_GIVES(bool, band_known, record_series, x->band.known)
 
 static const char *band_verdict(const void *object)
 {
 	return record_place_name(record_place(object));
 }
 
-static const struct shape_row series_drift_rows[] = {
+static const struct shape series_drift_shape = SHAPE_OF(record_series, series_drift,
 	{ "found", NULL, SHAPE_FLAG(record_series, s.drift.found) },
 	{ "relative", NULL, SHAPE_REAL(record_series, s.drift.relative) },
-	{ "p", NULL, SHAPE_REAL(record_series, s.drift.p) },
-};
-static const struct shape series_drift_shape = SHAPE(record_series, series_drift);
+	{ "p", NULL, SHAPE_REAL(record_series, s.drift.p) });
 
 #define TWO_STATES SHAPE_WHEN(record_series, s.modes.found), .absent = true
-static const struct shape_row series_states_rows[] = {
+static const struct shape series_states_shape = SHAPE_OF(record_series, series_states,
 	{ "count", NULL, SHAPE_COUNT_OF(states_count) },
 	{ "step", "Interval between two samples.", SHAPE_FLAG(record_series, s.modes.step) },
 	{ "switches", NULL, SHAPE_COUNT_OF(states_switches) },
 	{ "lower", NULL, SHAPE_REAL(record_series, s.modes.low), IN_UNIT, TWO_STATES },
 	{ "upper", NULL, SHAPE_REAL(record_series, s.modes.high), IN_UNIT, TWO_STATES },
-	{ "share_upper", NULL, SHAPE_REAL(record_series, s.modes.share_high), TWO_STATES },
-};
-static const struct shape series_states_shape = SHAPE(record_series, series_states);
+	{ "share_upper", NULL, SHAPE_REAL(record_series, s.modes.share_high), TWO_STATES });
 
 static const char *const places[] = { "below", "within", "above" };
-static const struct shape_row series_band_rows[] = {
+static const struct shape series_band_shape = SHAPE_OF(record_series, series_band,
 	{ "known", NULL, SHAPE_FLAG(record_series, band.known) },
 	{ "verdict", "Position of the median relative to the band.",
 	  SHAPE_TEXT_OF(band_verdict), SHAPE_NAMES(places), .unknown = SHAPE_NULL },
 	{ "source", NULL, SHAPE_TEXT(record_series, band.source), .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(record_series, band.low), IN_UNIT, .when_of = band_known, .absent = true },
-	{ "high", NULL, SHAPE_REAL(record_series, band.high), IN_UNIT, .when_of = band_known, .absent = true },
-};
-static const struct shape series_band_shape = SHAPE(record_series, series_band);
+	{ "high", NULL, SHAPE_REAL(record_series, band.high), IN_UNIT, .when_of = band_known, .absent = true });
 
 static const char *const betters[] = { "higher", "lower" };
-static const struct shape_row record_series_rows[] = {
+static const struct shape record_series_shape = SHAPE_OF(record_series, record_series,
 	{ "key", NULL, SHAPE_TEXT(record_series, key) },
 	{ "title", NULL, SHAPE_TEXT(record_series, title) },
 	{ "unit", "Suffix of the figure's keys.", SHAPE_TEXT(record_series, unit) },
@@ -156,36 +138,17 @@ static const struct shape_row record_series_rows[] = {
 	{ "drift", NULL, SHAPE_PART(series_drift_shape), SUMMED },
 	{ "states", NULL, SHAPE_PART(series_states_shape), SUMMED },
 	{ "samples", NULL, SHAPE_REAL_LIST(record_series, x, n), IN_UNIT, .max = RECORD_SAMPLES_MAX },
-	{ "band", "Usual range for this hardware.", SHAPE_PART(series_band_shape), .absent = true },
-};
-static const struct shape record_series_shape = SHAPE(record_series, record_series);
+	{ "band", "Usual range for this hardware.", SHAPE_PART(series_band_shape), .absent = true });
 
 /* --- a case ------------------------------------------------------------------------------------ */
 
 #define IN_FIRST_UNIT SHAPE_SUFFIX(record_case, series[0].unit)
 
-static bool limit_known(const void *object)
-{
-	const struct record_case *c = object;
-
-	return c->has_limit && c->n_series;
-}
-
-static double limit_percent(const void *object)
-{
-	const struct record_case *c = object;
-
-	return limit_known(c) && c->series[0].has_summary && c->limit > 0
-		       ? 100 * c->series[0].s.median / c->limit
-		       : NAN;
-}
-
-static bool early_known(const void *object)
-{
-	const struct record_case *c = object;
-
-	return c->early.known && c->n_series;
-}
+SHAPE_GIVES(bool, limit_known, record_case, x->has_limit && x->n_series)
+SHAPE_GIVES(double, limit_percent, record_case,
+	limit_known(x) && x->series[0].has_summary && x->limit > 0 ? 100 * x->series[0].s.median / x->limit
+								   : NAN)
+SHAPE_GIVES(bool, early_known, record_case, x->early.known && x->n_series)
 
 static bool observed_known(const void *object)
 {
@@ -194,35 +157,29 @@ static bool observed_known(const void *object)
 	return o->n && o->unit;
 }
 
-static const struct shape_row case_limit_rows[] = {
+static const struct shape case_limit_shape = SHAPE_OF(record_case, case_limit,
 	{ "known", NULL, SHAPE_FLAG(record_case, has_limit) },
 	{ "source", NULL, SHAPE_TEXT(record_case, limit_source), .later = true },
 	{ "limit", NULL, SHAPE_REAL(record_case, limit), IN_FIRST_UNIT, .when_of = limit_known, .absent = true },
 	{ "percent", "Median as a share of the limit.", SHAPE_REAL_OF(limit_percent), .unknown = SHAPE_NULL,
-	  .absent = true },
-};
-static const struct shape case_limit_shape = SHAPE(record_case, case_limit);
+	  .absent = true });
 
-static const struct shape_row case_early_rows[] = {
+static const struct shape case_early_shape = SHAPE_OF(record_case, case_early,
 	{ "how", NULL, SHAPE_TEXT(record_case, early.how) },
 	{ "value", NULL, SHAPE_REAL(record_case, early.value), IN_FIRST_UNIT },
 	{ "process_s", "Time since the process started.",
-	  SHAPE_REAL(record_case, early.at_s), .unknown = SHAPE_NEGATIVE, .absent = true },
-};
-static const struct shape case_early_shape = SHAPE(record_case, case_early);
+	  SHAPE_REAL(record_case, early.at_s), .unknown = SHAPE_NEGATIVE, .absent = true });
 
 #define OBSERVED(m) SHAPE_REAL(record_case, observed.m), SHAPE_SUFFIX(record_case, observed.unit)
-static const struct shape_row case_observed_rows[] = {
+static const struct shape case_observed_shape = SHAPE_OF(record_case, case_observed,
 	{ "n", NULL, SHAPE_COUNT(record_case, observed.n) },
 	{ "p50", NULL, OBSERVED(p50) },
 	{ "p90", NULL, OBSERVED(p90) },
 	{ "p99", NULL, OBSERVED(p99) },
 	{ "p999", NULL, OBSERVED(p999) },
-	{ "max", NULL, OBSERVED(max) },
-};
-static const struct shape case_observed_shape = SHAPE(record_case, case_observed);
+	{ "max", NULL, OBSERVED(max) });
 
-static const struct shape_row record_case_rows[] = {
+static const struct shape record_case_shape = SHAPE_OF(record_case, record_case,
 	{ "bench", NULL, SHAPE_TEXT(record_case, bench) },
 	{ "case", NULL, SHAPE_TEXT(record_case, name) },
 	{ "method", NULL, SHAPE_TEXT(record_case, method) },
@@ -241,23 +198,20 @@ static const struct shape_row record_case_rows[] = {
 	  SHAPE_COUNT_LIST(record_case, first, rounds), .max = ROUNDS_MAX },
 	{ "at_s", NULL, SHAPE_REAL_LIST(record_case, at_s, n), .max = RECORD_SAMPLES_MAX },
 	{ "figures", NULL, SHAPE_ARRAY(record_case, series, n_series, record_series) },
-	{ "observed", "Range of all single observations.", SHAPE_PART(case_observed_shape), .when_of = observed_known },
-};
-static const struct shape record_case_shape = SHAPE(record_case, record_case);
+	{ "observed", "Range of all single observations.", SHAPE_PART(case_observed_shape),
+	  .when_of = observed_known });
 
 /* --- a record ---------------------------------------------------------------------------------- */
 
-static const struct shape_row record_pair_rows[] = { { .key = NULL, SHAPE_TEXT(record_pair, value) } };
-const struct shape record_pair_shape = SHAPE(record_pair, record_pair);
+const struct shape record_pair_shape = SHAPE_OF(record_pair, record_pair,
+	{ .key = NULL, SHAPE_TEXT(record_pair, value) });
 
-static const struct shape_row record_skip_rows[] = {
+static const struct shape record_skip_shape = SHAPE_OF(record_skip, record_skip,
 	{ "bench", NULL, SHAPE_TEXT(record_skip, bench) },
-	{ "reason", NULL, SHAPE_TEXT(record_skip, reason) },
-};
-static const struct shape record_skip_shape = SHAPE(record_skip, record_skip);
+	{ "reason", NULL, SHAPE_TEXT(record_skip, reason) });
 
 #define BY_NAME SHAPE_BY(record_pair, name), .later = true
-static const struct shape_row record_rows[] = {
+static const struct shape record_shape = SHAPE_OF(record, record,
 	{ "tool_version", NULL, SHAPE_TEXT(record, version) },
 	{ "time", "Start time.", SHAPE_TIME(record, time_s) },
 	{ "id", NULL, SHAPE_TEXT(record, id) },
@@ -270,9 +224,7 @@ static const struct shape_row record_rows[] = {
 	{ "cases", NULL, SHAPE_LIST(record, cases, n, record_case), .max = RECORD_CASES_MAX },
 	{ "not_run", "Skipped benches, with the reason.",
 	  SHAPE_LIST(record, skipped, n_skipped, record_skip), .max = RECORD_CASES_MAX, .later = true },
-	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true },
-};
-static const struct shape record_shape = SHAPE(record, record);
+	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true });
 
 const struct result_shape bench_result = {
 	.name = "bench", .title = "gputune bench",
@@ -284,27 +236,21 @@ const struct result_shape bench_result = {
 
 /* --- the list of benches and results ----------------------------------------------------------- */
 
-static const struct shape_row bench_rows[] = {
+static const struct shape bench_shape = SHAPE_OF(bench, bench,
 	{ "name", NULL, SHAPE_TEXT(bench, name) },
 	{ "title", NULL, SHAPE_TEXT(bench, title) },
-	{ "method", NULL, SHAPE_TEXT(bench, method) },
-};
-static const struct shape bench_shape = SHAPE(bench, bench);
+	{ "method", NULL, SHAPE_TEXT(bench, method) });
 
-static const struct shape_row kept_rows[] = {
+static const struct shape kept_shape = SHAPE_OF(record, kept,
 	{ "id", NULL, SHAPE_TEXT(record, id) },
 	{ "time_s", "Start time, seconds since 1970.", SHAPE_COUNT(record, time_s) },
 	{ "partial", "true: the measurement was interrupted.", SHAPE_FLAG(record, partial) },
-	{ "cases", NULL, SHAPE_COUNT(record, n) },
-};
-static const struct shape kept_shape = SHAPE(record, kept);
+	{ "cases", NULL, SHAPE_COUNT(record, n) });
 
-static const struct shape_row bench_list_rows[] = {
+static const struct shape bench_list_shape = SHAPE_OF(bench_list, bench_list,
 	{ "benches", NULL, SHAPE_POINTERS(bench_list, benches, n_benches, bench) },
 	{ "results", "Saved results, shown by \"bench show ID\".",
-	  SHAPE_LIST_AS(bench_list, kept, n, record, kept_shape) },
-};
-static const struct shape bench_list_shape = SHAPE(bench_list, bench_list);
+	  SHAPE_LIST_AS(bench_list, kept, n, record, kept_shape) });
 
 const struct result_shape bench_list_result = {
 	.name = "bench-list", .title = "gputune bench list", .meaning = "Every bench, and the saved results.",
@@ -314,7 +260,7 @@ const struct result_shape bench_list_result = {
 /* --- two records ------------------------------------------------------------------------------ */
 
 #define WITH_MEDIANS SHAPE_WHEN(compare_row, has_medians)
-static const struct shape_row compare_row_rows[] = {
+static const struct shape compare_row_shape = SHAPE_OF(compare_row, compare_row,
 	{ "bench", NULL, SHAPE_TEXT(compare_row, bench) },
 	{ "case", NULL, SHAPE_TEXT(compare_row, name) },
 	{ "figure", NULL, SHAPE_TEXT(compare_row, figure) },
@@ -326,19 +272,15 @@ static const struct shape_row compare_row_rows[] = {
 	{ "low", NULL, SHAPE_REAL(compare_row, ratio.interval.low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(compare_row, ratio.interval.high), .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(compare_row, verdict, compare_verdict_name, COMPARE_CANNOT + 1) },
-	{ "reason", NULL, SHAPE_TEXT(compare_row, reason), .title = "because" },
-};
-static const struct shape compare_row_shape = SHAPE(compare_row, compare_row);
+	{ "reason", NULL, SHAPE_TEXT(compare_row, reason), .title = "because" });
 
-static const struct shape_row compare_summary_rows[] = {
+static const struct shape compare_summary_shape = SHAPE_OF(compare, compare_summary,
 	{ "better", NULL, SHAPE_COUNT(compare, count[COMPARE_BETTER]) },
 	{ "worse", NULL, SHAPE_COUNT(compare, count[COMPARE_WORSE]) },
 	{ "no_difference", NULL, SHAPE_COUNT(compare, count[COMPARE_SAME]) },
-	{ "not_comparable", NULL, SHAPE_COUNT(compare, count[COMPARE_CANNOT]) },
-};
-static const struct shape compare_summary_shape = SHAPE(compare, compare_summary);
+	{ "not_comparable", NULL, SHAPE_COUNT(compare, count[COMPARE_CANNOT]) });
 
-static const struct shape_row compare_rows[] = {
+static const struct shape compare_shape = SHAPE_OF(compare, compare,
 	{ "a", "Id of the saved result.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
 	{ "b", "Id of the saved result.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
 	{ "level", "Confidence level of the intervals.", SHAPE_REAL(compare, level) },
@@ -346,9 +288,7 @@ static const struct shape_row compare_rows[] = {
 	  .title = "smallest difference that counts" },
 	{ "summary", NULL, SHAPE_PART(compare_summary_shape) },
 	{ "differs", "Other differences between the two, as sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
-	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) },
-};
-static const struct shape compare_shape = SHAPE(compare, compare);
+	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) });
 
 const struct result_shape compare_result = {
 	.name = "compare", .title = "gputune compare",

@@ -473,23 +473,19 @@ void observations_read(struct arena *a, struct host *h, const struct machine *m,
 /* The tables behind measure/doctor/observations.h. */
 
 /* clang-format off */
-static const struct shape_row observed_var_rows[] = {
+static const struct shape observed_var_shape = SHAPE_OF(observed_var, observed_var,
 	FACT_NAME(observed_var, name, "Variable"),
 	FACT(observed_var, value, "Value", NULL),
-	FACT(observed_var, origin, "Set in", NULL),
-};
-static const struct shape observed_var_shape = SHAPE(observed_var, observed_var);
+	FACT(observed_var, origin, "Set in", NULL));
 
-static const struct shape_row observed_process_rows[] = {
+static const struct shape observed_process_shape = SHAPE_OF(observed_process, observed_process,
 	{ "pid", NULL, "Process", NULL, SHAPE_COUNT(observed_process, index) },
 	FACT(observed_process, command, "Command", NULL),
 	FACT(observed_process, nccl, "NCCL in use", NULL),
 	{ "memlock_bytes", NULL, "Locked memory", "bytes", SHAPE_FACT(observed_process, memlock) },
-	FACT(observed_process, cpus, "May run on CPUs", NULL),
-};
-static const struct shape observed_process_shape = SHAPE(observed_process, observed_process);
+	FACT(observed_process, cpus, "May run on CPUs", NULL));
 
-static const struct shape_row observed_port_rows[] = {
+const struct shape observed_port_shape = SHAPE_OF(observed_port, observed_port,
 	FACT_NAME(observed_port, name, "Port"),
 	FACT(observed_port, retransmits, "Adaptive retransmits", NULL),
 	FACT(observed_port, sequence_errors, "Sequence errors", NULL),
@@ -501,11 +497,9 @@ static const struct shape_row observed_port_rows[] = {
 	FACT(observed_port, link_downed, "Link-down count", NULL),
 	FACT(observed_port, receive_errors, "Receive errors", NULL),
 	{ "sent_words", NULL, "Sent", "4-byte words", SHAPE_FACT(observed_port, sent) },
-	{ "received_words", NULL, "Received", "4-byte words", SHAPE_FACT(observed_port, received) },
-};
-const struct shape observed_port_shape = SHAPE(observed_port, observed_port);
+	{ "received_words", NULL, "Received", "4-byte words", SHAPE_FACT(observed_port, received) });
 
-static const struct shape_row observed_link_rows[] = {
+const struct shape observed_link_shape = SHAPE_OF(observed_link, observed_link,
 	FACT_NAME(observed_link, name, "Interface"),
 	FACT(observed_link, receive_errors, "Receive errors", NULL),
 	FACT(observed_link, crc_errors, "CRC errors", NULL),
@@ -514,11 +508,9 @@ static const struct shape_row observed_link_rows[] = {
 	FACT(observed_link, arp_ignore, "arp_ignore", NULL),
 	FACT(observed_link, arp_announce, "arp_announce", NULL),
 	FACT(observed_link, rp_filter, "rp_filter", NULL),
-	FACT(observed_link, wifi_power_save, "Wi-Fi power save", NULL),
-};
-const struct shape observed_link_shape = SHAPE(observed_link, observed_link);
+	FACT(observed_link, wifi_power_save, "Wi-Fi power save", NULL));
 
-static const struct shape_row observations_rows[] = {
+const struct shape observations_shape = SHAPE_OF(observations, observations,
 	FACT(observations, ksm_run, "KSM", NULL),
 	{ "ksm_sharing_pages", NULL, "KSM shares", "pages", SHAPE_FACT(observations, ksm_sharing) },
 	{ "swapped_in_pages", NULL, "Swapped in", "pages", SHAPE_FACT(observations, swapped_in) },
@@ -549,7 +541,5 @@ static const struct shape_row observations_rows[] = {
 	FACT_LIST(observations, vars, "Variables", observed_var),
 	FACT_LIST(observations, processes, "Processes", observed_process),
 	FACT_LIST(observations, ports, "RDMA counters", observed_port),
-	FACT_LIST(observations, links, "Interface counters", observed_link),
-};
-const struct shape observations_shape = SHAPE(observations, observations);
+	FACT_LIST(observations, links, "Interface counters", observed_link));
 /* clang-format on */

@@ -14,12 +14,10 @@ static unsigned code_style(const void *object)
 
 /* --- doctor list --- */
 
-static const struct shape_row cause_rows[] = {
+static const struct shape cause_shape = SHAPE_OF(cause, cause,
 	{ "id", NULL, SHAPE_TEXT(cause, id) },
 	{ "title", NULL, SHAPE_TEXT(cause, title) },
-	{ "fix", "Setting that fixes it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
-};
-static const struct shape cause_shape = SHAPE(cause, cause);
+	{ "fix", "Setting that fixes it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL });
 
 static const void *diagnosis_tests(struct arena *a, const void *object, size_t *n)
 {
@@ -32,51 +30,40 @@ static const void *diagnosis_tests(struct arena *a, const void *object, size_t *
 	return names;
 }
 
-static const struct shape_row diagnosis_rows[] = {
+static const struct shape diagnosis_shape = SHAPE_OF(diagnosis, diagnosis,
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), .title = "Diagnosis", .style_of = code_style },
 	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), .title = "~Symptom" },
 	{ "missing", "Parts that this machine cannot see, and how to check them.",
 	  SHAPE_TEXT(diagnosis, missing), .unknown = SHAPE_NULL },
 	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests), .title = "~Tests" },
-	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) },
-};
-static const struct shape diagnosis_shape = SHAPE(diagnosis, diagnosis);
+	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) });
 
-static const struct shape_row doctor_list_rows[] = {
-	{ "diagnoses", NULL, SHAPE_POINTERS(chosen, items, n, diagnosis) },
-};
-static const struct shape doctor_list_shape = SHAPE(chosen, doctor_list);
+static const struct shape doctor_list_shape = SHAPE_OF(chosen, doctor_list,
+	{ "diagnoses", NULL, SHAPE_POINTERS(chosen, items, n, diagnosis) });
 
 const struct result_shape doctor_list_result = {
 	.name = "doctor-list", .title = "gputune doctor list", .meaning = "Every diagnosis with its symptom.",
 	.shape = &doctor_list_shape, .list = "diagnoses", .no_time = true,
 };
 
-static const struct shape_row doctor_summary_rows[] = {
+static const struct shape doctor_summary_shape = SHAPE_OF(doctor_view, doctor_summary,
 	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
 	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },
 	{ "not_tested", "Number of tests that ran, including partial ones.", SHAPE_COUNT(doctor_view,
 	  count[DOCTOR_OPEN]) },
-	{ "not_here", "true: not applicable to the machine.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
-};
-static const struct shape doctor_summary_shape = SHAPE(doctor_view, doctor_summary);
+	{ "not_here", "true: not applicable to the machine.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) });
 
 /* A test that was asked for. */
 struct test_run {
 	const char *name, *why; /* it did not run; NULL: it did */
 };
 
-static bool test_ran(const void *object)
-{
-	return !((const struct test_run *)object)->why;
-}
+SHAPE_GIVES(bool, test_ran, test_run, !x->why)
 
-static const struct shape_row test_run_rows[] = {
+static const struct shape test_run_shape = SHAPE_OF(test_run, test_run,
 	{ "name", NULL, SHAPE_TEXT(test_run, name) },
 	{ "ran", NULL, SHAPE_FLAG_OF(test_ran) },
-	{ "why", "true: the test did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
-};
-static const struct shape test_run_shape = SHAPE(test_run, test_run);
+	{ "why", "true: the test did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL });
 
 static const void *doctor_test_runs(struct arena *a, const void *object, size_t *n)
 {
@@ -97,16 +84,14 @@ struct test_figure {
 #define OF_CASE SHAPE_VIA(test_figure, of, record_case)
 #define OF_SERIES SHAPE_VIA(test_figure, series, record_series)
 
-static const struct shape_row test_figure_rows[] = {
+static const struct shape test_figure_shape = SHAPE_OF(test_figure, test_figure,
 	{ "bench", NULL, SHAPE_TEXT(record_case, bench), OF_CASE },
 	{ "case", NULL, SHAPE_TEXT(record_case, name), OF_CASE },
 	{ "figure", NULL, SHAPE_TEXT(record_series, key), OF_SERIES },
 	{ "unit", NULL, SHAPE_TEXT(record_series, unit), OF_SERIES },
 	{ "median", NULL, SHAPE_REAL(record_series, s.median), OF_SERIES },
 	{ "samples", NULL, SHAPE_COUNT(record_series, s.n), OF_SERIES },
-	{ "verified", "The result was checked and correct.", SHAPE_FLAG(record_case, verified), OF_CASE },
-};
-static const struct shape test_figure_shape = SHAPE(test_figure, test_figure);
+	{ "verified", "The result was checked and correct.", SHAPE_FLAG(record_case, verified), OF_CASE });
 
 static const void *doctor_test_figures(struct arena *a, const void *object, size_t *n)
 {
@@ -122,14 +107,9 @@ static const void *doctor_test_figures(struct arena *a, const void *object, size
 
 #define OF_CAUSE SHAPE_VIA(cause_result, c, cause)
 
-static const char *cause_judged_by(const void *object)
-{
-	const struct cause *c = object;
+SHAPE_GIVES(const char *, cause_judged_by, cause, x->rule ? NULL : x->setting)
 
-	return c->rule ? NULL : c->setting;
-}
-
-static const struct shape_row cause_result_rows[] = {
+static const struct shape cause_result_shape = SHAPE_OF(cause_result, cause_result,
 	{ "id", NULL, SHAPE_TEXT(cause, id), OF_CAUSE },
 	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE },
 	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS) },
@@ -137,24 +117,20 @@ static const struct shape_row cause_result_rows[] = {
 	{ "judged_by", "The setting whose findings are the evidence.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "fix", "Setting that fixes it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
-	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
-};
-static const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
+	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL });
 
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 
-static const struct shape_row symptom_match_rows[] = {
+static const struct shape symptom_match_shape = SHAPE_OF(symptom_match, symptom_match,
 	{ "probability", "Probability that it fits the description.", SHAPE_REAL(symptom_match, probability) },
 	{ "words", "Score of the words of the description.", SHAPE_REAL(symptom_match, words) },
 	{ "known", "Share of the description's words that this diagnosis knows.", SHAPE_REAL(symptom_match, known) },
 	{ "lines", "Weight of the log lines that match.", SHAPE_REAL(symptom_match, lines) },
 	{ "hints", "Weight of matching log lines that can have other causes.", SHAPE_REAL(symptom_match, hints) },
 	{ "line", "Pattern of the first matching line.", SHAPE_TEXT(symptom_match, line),
-	  .unknown = SHAPE_NULL },
-};
-static const struct shape symptom_match_shape = SHAPE(symptom_match, symptom_match);
+	  .unknown = SHAPE_NULL });
 
-static const struct shape_row examined_rows[] = {
+static const struct shape examined_shape = SHAPE_OF(examined, examined,
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
 	{ "symptom", "Everyday description.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
 	{ "state", NULL, SHAPE_CHOICE_BY(examined, state, doctor_state_name, DOCTOR_STATES) },
@@ -167,11 +143,9 @@ static const struct shape_row examined_rows[] = {
 	  .unknown = SHAPE_NULL },
 	{ "match", "How well it fits the description.", SHAPE_POINTER(examined, match, symptom_match),
 	  .unknown = SHAPE_NULL },
-	{ "causes", "Figures, the most significant first.", SHAPE_LIST(examined, causes, n, cause_result) },
-};
-static const struct shape examined_shape = SHAPE(examined, examined);
+	{ "causes", "Figures, the most significant first.", SHAPE_LIST(examined, causes, n, cause_result) });
 
-static const struct shape_row doctor_fix_rows[] = {
+static const struct shape doctor_fix_shape = SHAPE_OF(doctor_fix, doctor_fix,
 	{ "diagnosis", NULL, SHAPE_TEXT(doctor_fix, diagnosis) },
 	{ "settings", "Ids, comma-separated.", SHAPE_TEXT(doctor_fix, settings) },
 	{ "transaction", NULL, SHAPE_COUNT(doctor_fix, txn), .unknown = SHAPE_ZERO },
@@ -182,19 +156,15 @@ static const struct shape_row doctor_fix_rows[] = {
 	{ "kept", NULL, SHAPE_FLAG(doctor_fix, kept) },
 	{ "left", "Settings left unchanged, with the reason.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
 	{ "trouble", "Reason why the fix was not applied or not undone.",
-	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL },
-};
-static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
+	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL });
 
-static const struct shape_row log_defect_rows[] = {
+static const struct shape log_defect_shape = SHAPE_OF(log_defect, log_defect,
 	{ "id", NULL, SHAPE_TEXT(log_defect, id) },
 	{ "title", NULL, SHAPE_TEXT(log_defect, title) },
 	{ "fix", NULL, SHAPE_TEXT(log_defect, fix) },
-	{ "line", "Pattern that matches the line.", SHAPE_TEXT(log_defect, line) },
-};
-static const struct shape log_defect_shape = SHAPE(log_defect, log_defect);
+	{ "line", "Pattern that matches the line.", SHAPE_TEXT(log_defect, line) });
 
-static const struct shape_row doctor_rows[] = {
+static const struct shape doctor_shape = SHAPE_OF(doctor_view, doctor,
 	{ "summary", "Number of diagnoses by state.", SHAPE_PART(doctor_summary_shape) },
 	{ "unknown", "true: no diagnosis fits the description; those listed were found on this machine.",
 	  SHAPE_FLAG(doctor_view, unknown) },
@@ -204,9 +174,7 @@ static const struct shape_row doctor_rows[] = {
 	{ "tests", "Requested ones.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
 	{ "measurements", "Measurements of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },
-	{ "fixes", NULL, SHAPE_LIST(doctor_view, fixes, n_fixes, doctor_fix) },
-};
-static const struct shape doctor_shape = SHAPE(doctor_view, doctor);
+	{ "fixes", NULL, SHAPE_LIST(doctor_view, fixes, n_fixes, doctor_fix) });
 
 const struct result_shape doctor_result = {
 	.name = "doctor", .title = "gputune doctor",

@@ -184,10 +184,7 @@ struct judged {
 	const struct ledger_answer *measured; /* NULL: it is not */
 };
 
-static bool answer_is_valid(const void *object)
-{
-	return ((const struct ledger_answer *)object)->valid == LEDGER_VALID;
-}
+SHAPE_GIVES(bool, answer_is_valid, ledger_answer, x->valid == LEDGER_VALID)
 
 static const void *answer_text(struct arena *a, const void *object, size_t *n)
 {
@@ -271,13 +268,11 @@ static bool limit_is_of(const void *item, const void *object)
 	{ "driver", NULL, SHAPE_TEXT(ledger_row, where.driver), OF_ROW },                          \
 	{ "text", "As text.", SHAPE_TEXT_MADE(answer_text) }
 
-static const struct shape_row ledger_answer_rows[] = { ANSWER_ROWS };
-static const struct shape ledger_answer_shape = SHAPE(ledger_answer, ledger_answer);
-static const struct shape_row ledger_verdict_rows[] = {
+static const struct shape ledger_answer_shape = SHAPE_OF(ledger_answer, ledger_answer,
+	ANSWER_ROWS);
+static const struct shape ledger_verdict_shape = SHAPE_OF(ledger_answer, ledger_verdict,
 	ANSWER_ROWS,
-	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_ROW },
-};
-static const struct shape ledger_verdict_shape = SHAPE(ledger_answer, ledger_verdict);
+	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_ROW });
 
 #define OF(type) SHAPE_VIA(type, s, setting)
 #define OF_FINDING SHAPE_VIA(judged, f, finding)
@@ -287,7 +282,7 @@ static const struct shape ledger_verdict_shape = SHAPE(ledger_answer, ledger_ver
 	{ "effect", "When a change takes effect.", \
 	  SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1), OF(type) }
 
-static const struct shape_row judged_rows[] = {
+static const struct shape judged_shape = SHAPE_OF(judged, judged,
 	{ "id", NULL, SHAPE_TEXT(setting, id), OF(judged) },
 	{ "title", NULL, SHAPE_TEXT(setting, title), OF(judged) },
 	{ "group", NULL, SHAPE_TEXT(judged, group) },
@@ -310,17 +305,13 @@ static const struct shape_row judged_rows[] = {
 	{ "measured", "The newest verdict on this machine; null: not measured. Omitted if the setting cannot be "
 		"written.",
 	  SHAPE_POINTER(judged, measured, ledger_answer), SHAPE_WHEN(judged, provable),
-	  .absent = true, .unknown = SHAPE_NULL },
-};
-static const struct shape judged_shape = SHAPE(judged, judged);
+	  .absent = true, .unknown = SHAPE_NULL });
 
-static const struct shape_row profile_rows[] = {
+static const struct shape profile_shape = SHAPE_OF(profile, profile,
 	{ "name", NULL, SHAPE_TEXT(profile, name) },
-	{ "base", NULL, SHAPE_CHOICE_BY(profile, base, profile_name, PROFILES) },
-};
-static const struct shape profile_shape = SHAPE(profile, profile);
+	{ "base", NULL, SHAPE_CHOICE_BY(profile, base, profile_name, PROFILES) });
 
-static const struct shape_row findings_rows[] = {
+static const struct shape findings_shape = SHAPE_OF(findings, findings,
 	{ "pass", NULL, SHAPE_COUNT(findings, count[VERDICT_PASS]) },
 	{ "fail", NULL, SHAPE_COUNT(findings, count[VERDICT_FAIL]) },
 	{ "na", "Not applicable.", SHAPE_COUNT(findings, count[VERDICT_NA]) },
@@ -333,16 +324,12 @@ static const struct shape_row findings_rows[] = {
 	{ "tuning", "0 to 100: other settings that pass, weighted by severity; null: none was judged.",
 	  SHAPE_COUNT(findings, tuning), .unknown = SHAPE_NEGATIVE },
 	{ "capped_by", "The failure that caps the score at 79 or 49; null: none.",
-	  SHAPE_TEXT(findings, capped_by), .unknown = SHAPE_NULL },
-};
-static const struct shape findings_shape = SHAPE(findings, findings);
+	  SHAPE_TEXT(findings, capped_by), .unknown = SHAPE_NULL });
 
-static const struct shape_row check_rows[] = {
+static const struct shape check_shape = SHAPE_OF(check_answer, check,
 	{ "profile", NULL, SHAPE_POINTER(check_answer, profile, profile) },
 	{ "summary", NULL, SHAPE_POINTER(check_answer, findings, findings) },
-	{ "findings", NULL, SHAPE_LIST(check_answer, rows, n, judged) },
-};
-static const struct shape check_shape = SHAPE(check_answer, check);
+	{ "findings", NULL, SHAPE_LIST(check_answer, rows, n, judged) });
 
 const struct result_shape check_result = {
 	.name = "check", .title = "gputune check", .meaning = "Every setting, judged.",
@@ -351,17 +338,15 @@ const struct result_shape check_result = {
 
 static const char *const relations[] = { "leave", "is", "at-least", "at-most", "one-of", "not" };
 
-static const struct shape_row recommendation_rows[] = {
+static const struct shape recommendation_shape = SHAPE_OF(recommendation, recommendation,
 	{ "profile", NULL, SHAPE_CHOICE_BY(recommendation, profile, profile_name, PROFILES) },
 	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of) },
 	{ "relation", NULL, SHAPE_CHOICE(recommendation, rel, relations) },
 	{ "value", NULL, SHAPE_TEXT(recommendation, value), .unknown = SHAPE_NULL },
 	{ "because", NULL, SHAPE_TEXT(recommendation, because), .unknown = SHAPE_NULL },
-	{ "source", "null: same as of the setting.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
-};
-static const struct shape recommendation_shape = SHAPE(recommendation, recommendation);
+	{ "source", "null: same as of the setting.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL });
 
-static const struct shape_row health_limit_rows[] = {
+static const struct shape health_limit_shape = SHAPE_OF(health_limit, health_limit,
 	{ "key", NULL, SHAPE_TEXT(health_limit, key) },
 	{ "what", NULL, SHAPE_TEXT(health_limit, what) },
 	{ "gpu", "A word in the name of the GPUs that it applies to; null: any.",
@@ -369,9 +354,7 @@ static const struct shape_row health_limit_rows[] = {
 	{ "value", NULL, SHAPE_REAL(health_limit, value) },
 	{ "unit", NULL, SHAPE_TEXT(health_limit, unit) },
 	{ "source", NULL, SHAPE_TEXT(health_limit, source) },
-	{ "date", "Date of reading.", SHAPE_TEXT(health_limit, date) },
-};
-static const struct shape health_limit_shape = SHAPE(health_limit, health_limit);
+	{ "date", "Date of reading.", SHAPE_TEXT(health_limit, date) });
 
 static const char *opinion_stand(const void *object)
 {
@@ -384,7 +367,7 @@ static const char *opinion_stand(const void *object)
 static const char *const vendor_evidences[] = { "vendor-text", "decoded-package", "field-capture",
 						"third-party" };
 
-static const struct shape_row vendor_opinion_rows[] = {
+static const struct shape vendor_opinion_shape = SHAPE_OF(vendor_opinion, vendor_opinion,
 	{ "by", NULL, SHAPE_TEXT(vendor_opinion, by) },
 	{ "where", "Product, image or profile.", SHAPE_TEXT(vendor_opinion, where) },
 	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of_vendor) },
@@ -397,12 +380,10 @@ static const struct shape_row vendor_opinion_rows[] = {
 	{ "differs_because", NULL, SHAPE_TEXT(vendor_opinion, differs), .unknown = SHAPE_NULL },
 	{ "source", NULL, SHAPE_TEXT(vendor_opinion, source) },
 	{ "date", "Date of reading.", SHAPE_TEXT(vendor_opinion, date) },
-	{ "evidence", NULL, SHAPE_CHOICE(vendor_opinion, evidence, vendor_evidences) },
-};
-static const struct shape vendor_opinion_shape = SHAPE(vendor_opinion, vendor_opinion);
+	{ "evidence", NULL, SHAPE_CHOICE(vendor_opinion, evidence, vendor_evidences) });
 
 #define OF_SETTING OF(explain_answer)
-static const struct shape_row explain_rows[] = {
+static const struct shape explain_shape = SHAPE_OF(explain_answer, explain,
 	{ "id", NULL, SHAPE_TEXT(setting, id), OF_SETTING },
 	{ "title", NULL, SHAPE_TEXT(setting, title), OF_SETTING },
 	{ "why", NULL, SHAPE_TEXT(setting, why), OF_SETTING },
@@ -427,9 +408,7 @@ static const struct shape_row explain_rows[] = {
 	{ "warm_up_s", "Time under load before measurements count, in seconds.", SHAPE_REAL(setting, warm_up_s),
 	  OF_SETTING },
 	{ "measured", "Every verdict on this machine, oldest first.",
-	  SHAPE_LIST_AS(explain_answer, verdicts, n_verdicts, ledger_answer, ledger_verdict_shape) },
-};
-static const struct shape explain_shape = SHAPE(explain_answer, explain);
+	  SHAPE_LIST_AS(explain_answer, verdicts, n_verdicts, ledger_answer, ledger_verdict_shape) });
 
 const struct result_shape explain_result = {
 	.name = "explain", .title = "gputune explain", .meaning = "One setting, and its findings on this machine.",

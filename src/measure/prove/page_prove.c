@@ -398,30 +398,21 @@ EFFECT_OF(guard, proof_guard, guard.)
 EFFECT_OF(screened, screen_effect,)
 EFFECT_OF(confirmed, screen_member,)
 
-static double ruling_resolution(const void *object)
-{
-	const struct ruling *r = object;
+SHAPE_GIVES(double, ruling_resolution, ruling, x->pairs ? x->resolution : NAN)
 
-	return r->pairs ? r->resolution : NAN;
-}
-
-static const struct shape_row ruling_rows[] = {
+static const struct shape ruling_shape = SHAPE_OF(ruling, ruling,
 	EFFECT_ROWS(ruling, ruling,),
 	{ "pairs", NULL, SHAPE_COUNT(ruling, pairs) },
 	{ "resolution", "The largest effect that could have been missed, as a share.",
 	  SHAPE_REAL_OF(ruling_resolution), .unknown = SHAPE_NULL },
-	{ "pairs_needed", "Estimated number of pairs to decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO },
-};
-static const struct shape ruling_shape = SHAPE(ruling, ruling);
+	{ "pairs_needed", "Estimated number of pairs to decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO });
 
-static const struct shape_row proof_change_rows[] = {
+static const struct shape proof_change_shape = SHAPE_OF(proof_change, proof_change,
 	{ "id", NULL, SHAPE_TEXT(proof_change, id) },
 	{ "target", NULL, SHAPE_TEXT(proof_change, target) },
 	{ "knob", NULL, SHAPE_TEXT(proof_change, knob) },
 	{ "before", NULL, SHAPE_TEXT(proof_change, before), .unknown = SHAPE_NULL },
-	{ "after", NULL, SHAPE_TEXT(proof_change, after) },
-};
-static const struct shape proof_change_shape = SHAPE(proof_change, proof_change);
+	{ "after", NULL, SHAPE_TEXT(proof_change, after) });
 
 struct window_figure {
 	const struct bench_figure *figure;
@@ -451,16 +442,14 @@ static const void *window_argv(struct arena *a, const void *object, size_t *n)
 static const char *const betters[] = { "higher", "lower" }, *const window_kinds[] = { "bench", "command" };
 
 #define OF_FIGURE SHAPE_VIA(window_figure, figure, bench_figure)
-static const struct shape_row window_figure_rows[] = {
+static const struct shape window_figure_shape = SHAPE_OF(window_figure, window_figure,
 	{ "key", NULL, SHAPE_TEXT(bench_figure, key), OF_FIGURE },
 	{ "title", NULL, SHAPE_TEXT(bench_figure, title), OF_FIGURE },
 	{ "unit", NULL, SHAPE_TEXT(bench_figure, unit_text), OF_FIGURE },
 	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
-	{ "decides", NULL, SHAPE_FLAG(window_figure, decides) },
-};
-static const struct shape window_figure_shape = SHAPE(window_figure, window_figure);
+	{ "decides", NULL, SHAPE_FLAG(window_figure, decides) });
 
-static const struct shape_row window_rows[] = {
+static const struct shape window_shape = SHAPE_OF(window, window,
 	{ "kind", NULL, SHAPE_TEXT(window, kind), SHAPE_NAMES(window_kinds) },
 	{ "name", NULL, SHAPE_TEXT(window, name) },
 	{ "metric", NULL, SHAPE_TEXT(window, of) },
@@ -468,9 +457,7 @@ static const struct shape_row window_rows[] = {
 	{ "version", "Version of the bench's method.", SHAPE_COUNT(window, version) },
 	{ "argv", "Of a command.", SHAPE_TEXTS_MADE(window_argv) },
 	{ "window_s", NULL, SHAPE_REAL(window, seconds), .unknown = SHAPE_ZERO },
-	{ "figures", NULL, SHAPE_LIST_MADE(window_figures, window_figure) },
-};
-static const struct shape window_shape = SHAPE(window, window);
+	{ "figures", NULL, SHAPE_LIST_MADE(window_figures, window_figure) });
 
 /* A number of 64 bits is not safe everywhere. */
 static const void *proof_seed(struct arena *a, const void *object, size_t *n)
@@ -478,51 +465,36 @@ static const void *proof_seed(struct arena *a, const void *object, size_t *n)
 	return arena_printf(a, "%" PRIu64, ((const struct proof *)object)->seed);
 }
 
-static const struct shape_row proof_rule_rows[] = {
+static const struct shape proof_rule_shape = SHAPE_OF(proof, proof_rule,
 	{ "min_effect", NULL, SHAPE_REAL(proof, rule.min_effect) },
 	{ "alpha", NULL, SHAPE_REAL(proof, rule.alpha) },
 	{ "looks", NULL, SHAPE_COUNT_ARRAY(proof, rule.looks, rule.n_looks) },
-	{ "seed", NULL, SHAPE_TEXT_MADE(proof_seed) },
-};
-static const struct shape proof_rule_shape = SHAPE(proof, proof_rule);
+	{ "seed", NULL, SHAPE_TEXT_MADE(proof_seed) });
 
 static const char *const same_kinds[] = { "ok", "biased", "coarse", "short" };
-static const struct shape_row same_rows[] = {
+static const struct shape same_shape = SHAPE_OF(proof, same,
 	EFFECT_ROWS(same, proof, same.),
 	{ "result", NULL, SHAPE_CHOICE(proof, same.kind, same_kinds) },
 	{ "pairs", NULL, SHAPE_COUNT(proof, same_pairs.n) },
-	{ "resolution", NULL, SHAPE_REAL(proof, same.resolution), .unknown = SHAPE_NULL },
-};
-static const struct shape same_shape = SHAPE(proof, same);
+	{ "resolution", NULL, SHAPE_REAL(proof, same.resolution), .unknown = SHAPE_NULL });
 
-static const struct shape_row proof_guard_rows[] = {
+static const struct shape proof_guard_shape = SHAPE_OF(proof_guard, proof_guard,
 	EFFECT_ROWS(guard, proof_guard, guard.),
 	{ "figure", NULL, SHAPE_TEXT(proof_guard, key) },
 	{ "veto", NULL, SHAPE_FLAG(proof_guard, guard.veto) },
-	{ "early", NULL, SHAPE_FLAG(proof_guard, guard.early) },
-};
-static const struct shape proof_guard_shape = SHAPE(proof_guard, proof_guard);
+	{ "early", NULL, SHAPE_FLAG(proof_guard, guard.early) });
 
-static const struct shape_row screen_effect_rows[] = { EFFECT_ROWS(screened, screen_effect,) };
-const struct shape screen_effect_shape = SHAPE(screen_effect, screen_effect);
-static const struct shape_row screen_member_rows[] = {
+const struct shape screen_effect_shape = SHAPE_OF(screen_effect, screen_effect,
+	EFFECT_ROWS(screened, screen_effect,));
+const struct shape screen_member_shape = SHAPE_OF(screen_member, screen_member,
 	EFFECT_ROWS(confirmed, screen_member,),
-	{ "pairs", NULL, SHAPE_COUNT(screen_member, n) },
-};
-const struct shape screen_member_shape = SHAPE(screen_member, screen_member);
+	{ "pairs", NULL, SHAPE_COUNT(screen_member, n) });
 
-static bool member_stays(const void *object)
-{
-	return ((const struct proof_member *)object)->state >= MEMBER_STAYS;
-}
-
-static bool member_shown(const void *object)
-{
-	return ((const struct proof_member *)object)->state == MEMBER_SHOWN;
-}
+SHAPE_GIVES(bool, member_stays, proof_member, x->state >= MEMBER_STAYS)
+SHAPE_GIVES(bool, member_shown, proof_member, x->state == MEMBER_SHOWN)
 
 static const char *const screen_notes[] = { "keep", "drop", "hurts", "open" };
-static const struct shape_row proof_member_rows[] = {
+static const struct shape proof_member_shape = SHAPE_OF(proof_member, proof_member,
 	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
 	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
 	{ "shown", "true: its share of the set's gain was proven, by mixtures or as the only setting.",
@@ -534,20 +506,16 @@ static const struct shape_row proof_member_rows[] = {
 	{ "confirmed", "Result of the whole set divided by the result without this setting and those left out with it.",
 	  SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
 	{ "left_out", "Number of settings left out together, including this one.", SHAPE_COUNT(proof_member, of),
-	  SHAPE_WHEN(proof_member, confirmed), .later = true },
-};
-static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
+	  SHAPE_WHEN(proof_member, confirmed), .later = true });
 
-static const struct shape_row proof_conditions_rows[] = {
+static const struct shape proof_conditions_shape = SHAPE_OF(record_conditions, proof_conditions,
 	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
 	{ "others_cpus", NULL, SHAPE_REAL(record_conditions, others), .unknown = SHAPE_NEGATIVE },
 	{ "steal_percent", NULL, SHAPE_REAL(record_conditions, steal_percent), .unknown = SHAPE_NEGATIVE },
-	{ "temperature_c", NULL, SHAPE_REAL(record_conditions, after.temp_c), .unknown = SHAPE_NULL },
-};
-static const struct shape proof_conditions_shape = SHAPE(record_conditions, proof_conditions);
+	{ "temperature_c", NULL, SHAPE_REAL(record_conditions, after.temp_c), .unknown = SHAPE_NULL });
 
 static const char *const sides[] = { "a", "b" };
-static const struct shape_row proof_window_rows[] = {
+static const struct shape proof_window_shape = SHAPE_OF(proof_window, proof_window,
 	{ "part", NULL, SHAPE_CHOICE_BY(proof_window, part, proof_part_name, PART_CONFIRM + 1) },
 	{ "pair", "Number of the window within its part.", SHAPE_COUNT(proof_window, pair) },
 	{ "state", "Active settings.", SHAPE_TEXT(proof_window, state) },
@@ -556,11 +524,9 @@ static const struct shape_row proof_window_rows[] = {
 	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
 	{ "values", "Figures in the order of measured_with.figures.",
 	  SHAPE_REAL_ARRAY(proof_window, value, n), .unknown = SHAPE_NULL },
-	{ "void", "Reason why the window is not used.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
-};
-static const struct shape proof_window_shape = SHAPE(proof_window, proof_window);
+	{ "void", "Reason why the window is not used.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL });
 
-static const struct shape_row proof_rows[] = {
+const struct shape proof_shape = SHAPE_OF(proof, proof,
 	{ "what", NULL, SHAPE_TEXT(proof, what) },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(proof, verdict, ruling_verdict, RULING_UNDECIDED + 1) },
 	{ "why", NULL, SHAPE_TEXT(proof, why), .unknown = SHAPE_NULL },
@@ -588,9 +554,7 @@ static const struct shape_row proof_rows[] = {
 	{ "fingerprint", NULL,
 	  SHAPE_LIST(proof, machine.fingerprint, machine.n_fingerprint, record_pair), SHAPE_BY(record_pair, name) },
 	{ "conditions", NULL, SHAPE_OBJECT_AS(proof, conditions, record_conditions, proof_conditions_shape) },
-	{ "windows", NULL, SHAPE_LIST(proof, windows, n_windows, proof_window) },
-};
-const struct shape proof_shape = SHAPE(proof, proof);
+	{ "windows", NULL, SHAPE_LIST(proof, windows, n_windows, proof_window) });
 
 const struct result_shape prove_result = {
 	.name = "prove", .title = "gputune prove",

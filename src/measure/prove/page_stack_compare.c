@@ -130,24 +130,20 @@ struct doc *page_stack_compare(struct arena *a, const struct compare_view *v)
 
 static const char *const betters[] = { "higher", "lower" }, *const side_names[] = { "a", "b" };
 
-static const struct shape_row compare_effect_rows[] = {
+static const struct shape compare_effect_shape = SHAPE_OF(ruling, compare_effect,
 	{ "ratio", NULL, SHAPE_REAL(ruling, ratio), .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(ruling, low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ruling, high), .unknown = SHAPE_NULL },
 	{ "resolution", "The largest effect that could have been missed, as a share.",
-	  SHAPE_REAL(ruling, resolution), .unknown = SHAPE_NULL },
-};
-static const struct shape compare_effect_shape = SHAPE(ruling, compare_effect);
+	  SHAPE_REAL(ruling, resolution), .unknown = SHAPE_NULL });
 
-static const struct shape_row compare_choice_rows[] = {
+static const struct shape compare_choice_shape = SHAPE_OF(compare_choice, compare_choice,
 	{ "text", "Version and algorithm, as reported by the library.", SHAPE_TEXT(compare_choice, text) },
-	{ "windows", "Number of valid windows.", SHAPE_COUNT(compare_choice, windows) },
-};
-static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_choice);
+	{ "windows", "Number of valid windows.", SHAPE_COUNT(compare_choice, windows) });
 
 #define OF_SIDE SHAPE_VIA(compare_side_view, side, library_variant)
 
-static const struct shape_row compare_side_view_rows[] = {
+static const struct shape compare_side_view_shape = SHAPE_OF(compare_side_view, compare_side_view,
 	{ "asked", "As given.", SHAPE_TEXT(library_variant, word), OF_SIDE },
 	{ "place", NULL, SHAPE_TEXT(library_variant, place), OF_SIDE },
 	{ "file", "Path with all links resolved.", SHAPE_TEXT(library_variant, file), OF_SIDE },
@@ -155,9 +151,7 @@ static const struct shape_row compare_side_view_rows[] = {
 	{ "version", NULL, SHAPE_TEXT(library_variant, version), OF_SIDE, .unknown = SHAPE_NULL },
 	{ "version_from", NULL, SHAPE_TEXT(library_variant, version_from), OF_SIDE, .unknown = SHAPE_NULL },
 	{ "chosen", NULL, SHAPE_ARRAY(compare_side_view, choices, n_choices, compare_choice) },
-	{ "fault", "Why this side has no figure.", SHAPE_TEXT(compare_side_view, fault), .unknown = SHAPE_NULL },
-};
-static const struct shape compare_side_view_shape = SHAPE(compare_side_view, compare_side_view);
+	{ "fault", "Why this side has no figure.", SHAPE_TEXT(compare_side_view, fault), .unknown = SHAPE_NULL });
 
 /* One of both sides' figures. */
 struct compare_figure {
@@ -181,7 +175,7 @@ static const void *compare_figures(struct arena *a, const void *object, size_t *
 /* Null without a pair. */
 #define EFFECT_AS(kind, type, m) SHAPE_##kind##_AS(type, m, ruling, compare_effect_shape), .unknown = SHAPE_ZERO
 
-static const struct shape_row compare_figure_rows[] = {
+static const struct shape compare_figure_shape = SHAPE_OF(compare_figure, compare_figure,
 	{ "key", NULL, SHAPE_TEXT(bench_figure, key), OF_FIGURE },
 	{ "title", NULL, SHAPE_TEXT(bench_figure, title), OF_FIGURE },
 	{ "unit", NULL, SHAPE_TEXT(bench_figure, unit), OF_FIGURE },
@@ -189,31 +183,20 @@ static const struct shape_row compare_figure_rows[] = {
 	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
 	{ "a", "Median of the windows.", SHAPE_REAL(compare_figure, a), .unknown = SHAPE_NULL },
 	{ "b", "Median of the windows.", SHAPE_REAL(compare_figure, b), .unknown = SHAPE_NULL },
-	{ "effect", NULL, EFFECT_AS(POINTER, compare_figure, effect) },
-};
-static const struct shape compare_figure_shape = SHAPE(compare_figure, compare_figure);
+	{ "effect", NULL, EFFECT_AS(POINTER, compare_figure, effect) });
 
-static const struct shape_row versus_window_rows[] = {
+static const struct shape versus_window_shape = SHAPE_OF(versus_window, versus_window,
 	{ "pair", NULL, SHAPE_COUNT(versus_window, pair) },
 	{ "side", NULL, SHAPE_EITHER(versus_window, b, side_names) },
 	{ "at_s", NULL, SHAPE_REAL(versus_window, at_s) },
-	{ "values", "Result per figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
-};
-static const struct shape versus_window_shape = SHAPE(versus_window, versus_window);
+	{ "values", "Result per figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL });
 
-static const struct shape_row fingerprint_rows[] = {
-	{ NULL, NULL, SHAPE_TEXT(record_pair, value), .unknown = SHAPE_NULL },
-};
-static const struct shape fingerprint_shape = SHAPE(record_pair, fingerprint);
+static const struct shape fingerprint_shape = SHAPE_OF(record_pair, fingerprint,
+	{ NULL, NULL, SHAPE_TEXT(record_pair, value), .unknown = SHAPE_NULL });
 
 static const char *const verdicts[] = { "helps", "hurts", "no-difference", "undecided", "fails" };
 
-static const char *compare_verdict(const void *object)
-{
-	const struct compare_view *v = object;
-
-	return v->failed ? "fails" : ruling_name(v->verdict);
-}
+SHAPE_GIVES(const char *, compare_verdict, compare_view, x->failed ? "fails" : ruling_name(x->verdict))
 
 /* 64 bits: more than numbers of JSON are sure to keep. */
 static const void *compare_seed(struct arena *a, const void *object, size_t *n)
@@ -223,7 +206,7 @@ static const void *compare_seed(struct arena *a, const void *object, size_t *n)
 
 #define OF_VERSUS SHAPE_VIA(compare_view, v, versus)
 
-static const struct shape_row stack_compare_rows[] = {
+static const struct shape stack_compare_shape = SHAPE_OF(compare_view, stack_compare,
 	{ "machine", NULL, SHAPE_TEXT(compare_view, machine.machine), .unknown = SHAPE_NULL },
 	{ "fingerprint", NULL,
 	  SHAPE_LIST_AS(compare_view, machine.fingerprint, machine.n_fingerprint, record_pair, fingerprint_shape),
@@ -243,9 +226,7 @@ static const struct shape_row stack_compare_rows[] = {
 	{ "budget_s", NULL, SHAPE_REAL(versus, budget_s), OF_VERSUS },
 	{ "took_s", NULL, SHAPE_REAL(versus, took_s), OF_VERSUS },
 	{ "windows", "Windows in the order of measurement.",
-	  SHAPE_LIST(versus, windows, n_windows, versus_window), OF_VERSUS },
-};
-static const struct shape stack_compare_shape = SHAPE(compare_view, stack_compare);
+	  SHAPE_LIST(versus, windows, n_windows, versus_window), OF_VERSUS });
 
 const struct result_shape stack_compare_result = {
 	.name = "stack-compare", .title = "gputune stack compare",

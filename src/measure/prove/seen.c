@@ -319,14 +319,12 @@ const char *job_uses_text(struct arena *a, unsigned uses)
 }
 
 /* clang-format off */
-static const struct shape_row use_row_rows[] = {
+const struct shape use_row_shape = SHAPE_OF(use_row, use_row,
 	{ "resource", NULL, SHAPE_TEXT(use_row, name) },
 	{ "used", NULL, SHAPE_FLAG(use_row, used) },
 	{ "seen", "Resources that one run used; disk, net, rdma and copies are those of the whole machine, minus the "
 		"load before the run.",
-	  SHAPE_TEXT(use_row, seen) },
-};
-const struct shape use_row_shape = SHAPE(use_row, use_row);
+	  SHAPE_TEXT(use_row, seen) });
 /* clang-format on */
 
 /* --- who else uses the GPUs ------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ const char *proof_part_name(enum proof_part p)
 }
 
 /* clang-format off */
-static const struct shape_row taped_rows[] = {
+static const struct shape taped_shape = SHAPE_OF(taped, taped,
 	{ "part", NULL, SHAPE_CHOICE_BY(taped, w.part, proof_part_name, PART_CONFIRM + 1) },
 	{ "pair", NULL, SHAPE_COUNT(taped, w.pair) },
 	{ "state", NULL, SHAPE_TEXT(taped, w.state) },
@@ -48,9 +48,7 @@ static const struct shape_row taped_rows[] = {
 	{ "samples", NULL, SHAPE_COUNT(taped, w.samples) },
 	{ "values", NULL, SHAPE_REAL_ARRAY(taped, w.value, w.n), .unknown = SHAPE_NULL },
 	{ "void", NULL, SHAPE_TEXT(taped, w.fault), .unknown = SHAPE_NULL },
-	{ "code", NULL, SHAPE_COUNT(taped, code) },
-};
-static const struct shape taped_shape = SHAPE(taped, taped);
+	{ "code", NULL, SHAPE_COUNT(taped, code) });
 static const struct result_shape taped_result = {
 	.name = "tape", .title = "A window of a run", .meaning = "A window of a run.",
 	.shape = &taped_shape, .no_time = true, .no_version = true,

@@ -4,12 +4,10 @@
 #include "models/hang/hang.h"
 
 /* clang-format off */
-static const struct shape_row stack_frame_rows[] = {
+static const struct shape stack_frame_shape = SHAPE_OF(stack_frame, stack_frame,
 	{ "function", NULL, SHAPE_TEXT(stack_frame, function) },
 	{ "file", NULL, SHAPE_TEXT(stack_frame, file) },
-	{ "line", NULL, SHAPE_COUNT(stack_frame, line) },
-};
-static const struct shape stack_frame_shape = SHAPE(stack_frame, stack_frame);
+	{ "line", NULL, SHAPE_COUNT(stack_frame, line) });
 
 static const char *thread_state(const void *object)
 {
@@ -23,7 +21,7 @@ static const char *thread_state(const void *object)
 	}
 }
 
-static const struct shape_row stack_thread_rows[] = {
+static const struct shape stack_thread_shape = SHAPE_OF(stack_thread, stack_thread,
 	{ "tid", NULL, SHAPE_COUNT(stack_thread, tid) },
 	{ "name", NULL, SHAPE_TEXT(stack_thread, name) },
 	{ "state", NULL, SHAPE_TEXT_OF(thread_state) },
@@ -32,11 +30,9 @@ static const struct shape_row stack_thread_rows[] = {
 	{ "library", "Rank that made the call.", SHAPE_TEXT(stack_thread, library) },
 	{ "frames", "Python frames, innermost first.", SHAPE_LIST(stack_thread, frames, n, stack_frame) },
 	{ "c_frames", "C frames of a sleeping thread, innermost first; may include frames of calls that have returned.",
-	  SHAPE_LIST(stack_thread, c_frames, n_c, stack_frame) },
-};
-static const struct shape stack_thread_shape = SHAPE(stack_thread, stack_thread);
+	  SHAPE_LIST(stack_thread, c_frames, n_c, stack_frame) });
 
-static const struct shape_row hang_process_rows[] = {
+static const struct shape hang_process_shape = SHAPE_OF(hang_process, hang_process,
 	{ "pid", NULL, SHAPE_COUNT(hang_process, at.pid) },
 	{ "rank", NULL, SHAPE_COUNT(hang_process, at.rank), .unknown = SHAPE_NEGATIVE },
 	{ "command", NULL, SHAPE_TEXT(hang_process, at.command) },
@@ -49,18 +45,14 @@ static const struct shape_row hang_process_rows[] = {
 	{ "cpus", "CPU time used between two samples.", SHAPE_REAL(hang_process, busy) },
 	{ "moves", "true: the stack changed between two samples.", SHAPE_FLAG(hang_process, moves) },
 	{ "missing", "Reason for missing Python frames.", SHAPE_TEXT(hang_process, at.missing), .unknown = SHAPE_NULL },
-	{ "threads", NULL, SHAPE_LIST(hang_process, at.threads, at.n, stack_thread) },
-};
-static const struct shape hang_process_shape = SHAPE(hang_process, hang_process);
+	{ "threads", NULL, SHAPE_LIST(hang_process, at.threads, at.n, stack_thread) });
 
-static const struct shape_row flight_dump_rows[] = {
+static const struct shape flight_dump_shape = SHAPE_OF(flight_dump, flight_dump,
 	{ "file", NULL, SHAPE_TEXT(flight_dump, from) },
 	{ "rank", NULL, SHAPE_COUNT(flight_dump, rank), .unknown = SHAPE_NEGATIVE },
-	{ "collectives", NULL, SHAPE_COUNT(flight_dump, n) },
-};
-static const struct shape flight_dump_shape = SHAPE(flight_dump, flight_dump);
+	{ "collectives", NULL, SHAPE_COUNT(flight_dump, n) });
 
-static const struct shape_row hang_rows[] = {
+static const struct shape hang_shape = SHAPE_OF(hang_view, hang,
 	{ "kind", "straggler, mismatch, dead, network, moving, or the operation of the process.",
 	  SHAPE_TEXT(hang_view, kind) },
 	{ "verdict", NULL, SHAPE_TEXT(hang_view, verdict) },
@@ -69,9 +61,7 @@ static const struct shape_row hang_rows[] = {
 	{ "next", "Next step.", SHAPE_TEXT(hang_view, next), .unknown = SHAPE_NULL },
 	{ "evidence", NULL, SHAPE_TEXT_LIST(hang_view, evidence, n_evidence) },
 	{ "processes", NULL, SHAPE_LIST(hang_view, processes, n, hang_process) },
-	{ "flight_recorders", NULL, SHAPE_LIST(hang_view, dumps, n_dumps, flight_dump) },
-};
-static const struct shape hang_shape = SHAPE(hang_view, hang);
+	{ "flight_recorders", NULL, SHAPE_LIST(hang_view, dumps, n_dumps, flight_dump) });
 
 const struct result_shape hang_result = {
 	.name = "hang", .title = "gputune diagnose hang",

@@ -4,7 +4,7 @@
 
 /* clang-format off */
 
-static const struct shape_row advise_outcome_rows[] = {
+static const struct shape advise_outcome_shape = SHAPE_OF(advise_outcome, advise_outcome,
 	{ "fits", NULL, SHAPE_FLAG(advise_outcome, fits) },
 	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft), .title = "TTFT", .unit = "ms" },
 	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot), .title = "TPOT", .unit = "ms" },
@@ -14,9 +14,7 @@ static const struct shape_row advise_outcome_rows[] = {
 	{ "requests_that_fit", "Total of all replicas.", SHAPE_REAL(advise_outcome, users) },
 	{ "memory_bytes", "Per GPU.", SHAPE_REAL(advise_outcome, bytes) },
 	{ "memory_all_bytes", "Total of all GPUs in use.", SHAPE_REAL(advise_outcome, bytes_all) },
-	{ "gpus", "In use.", SHAPE_COUNT(advise_outcome, gpus) },
-};
-static const struct shape advise_outcome_shape = SHAPE(advise_outcome, advise_outcome);
+	{ "gpus", "In use.", SHAPE_COUNT(advise_outcome, gpus) });
 
 /* What a way to serve begins with, where another struct points to it. */
 #define WAY_ROWS(via)                                                                                       \
@@ -36,28 +34,24 @@ static const char *way_weights(const void *object)
 	return f ? f->name : NULL;
 }
 
-static const struct shape_row advise_asked_rows[] = {
+static const struct shape advise_asked_shape = SHAPE_OF(serve_advice, advise_asked,
 	WAY_ROWS(OF_BASE),
 	{ "copies", "Replicas that share the requests.", SHAPE_COUNT(way, copies), OF_BASE },
 	{ "batch", "Concurrency.", SHAPE_COUNT(way, q.ask.batch), OF_BASE },
 	{ "prompt_tokens", NULL, SHAPE_REAL(way, q.ask.prompt), OF_BASE },
 	{ "output_tokens", NULL, SHAPE_REAL(way, q.ask.output), OF_BASE },
 	{ "depth_tokens", "Tokens in the cache before the prompt.", SHAPE_REAL(way, q.ask.depth), OF_BASE },
-	{ "goal", NULL, SHAPE_CHOICE(serve_advice, goal, goal_names) },
-};
-static const struct shape advise_asked_shape = SHAPE(serve_advice, advise_asked);
+	{ "goal", NULL, SHAPE_CHOICE(serve_advice, goal, goal_names) });
 
 #define GAIN(goal) SHAPE_OBJECT(serve_change, gain[goal], figure), .unknown = SHAPE_ZERO
 
-static const struct shape_row advise_gain_rows[] = {
+static const struct shape advise_gain_shape = SHAPE_OF(serve_change, advise_gain,
 	{ "answer", NULL, GAIN(GOAL_LATENCY), .title = "answer speedup" },
 	{ "ttft", NULL, GAIN(GOAL_FIRST), .title = "TTFT" },
 	{ "throughput", NULL, GAIN(GOAL_THROUGHPUT) },
-	{ "requests", NULL, GAIN(GOAL_USERS) },
-};
-static const struct shape advise_gain_shape = SHAPE(serve_change, advise_gain);
+	{ "requests", NULL, GAIN(GOAL_USERS) });
 
-static const struct shape_row serve_change_rows[] = {
+static const struct shape serve_change_shape = SHAPE_OF(serve_change, serve_change,
 	{ "kind", NULL, SHAPE_CHOICE(serve_change, kind, change_names) },
 	{ "change", NULL, SHAPE_TEXT(serve_change, what) },
 	{ "options", "Options of predict and advise for this change.", SHAPE_TEXT(serve_change, options) },
@@ -71,18 +65,13 @@ static const struct shape_row serve_change_rows[] = {
 	  .title = "measure first" },
 	{ "parts_multiplied", "For several changes: product of their single gains.",
 	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },
-	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) },
-};
-static const struct shape serve_change_shape = SHAPE(serve_change, serve_change);
+	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) });
 
 #define OF_LEDGER SHAPE_VIA(advise_setting, row, ledger_row)
 
-static const char *setting_verdict(const void *object)
-{
-	return ruling_name(((const struct ledger_row *)object)->verdict);
-}
+SHAPE_GIVES(const char *, setting_verdict, ledger_row, ruling_name(x->verdict))
 
-static const struct shape_row advise_setting_rows[] = {
+static const struct shape advise_setting_shape = SHAPE_OF(advise_setting, advise_setting,
 	{ "id", NULL, SHAPE_TEXT(ledger_row, setting), OF_LEDGER, .title = "setting" },
 	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_LEDGER, .title = "on" },
 	{ "verdict", NULL, SHAPE_TEXT_OF(setting_verdict), OF_LEDGER, .title = "verdict, measured" },
@@ -90,13 +79,11 @@ static const struct shape_row advise_setting_rows[] = {
 	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "expired", NULL, SHAPE_FLAG(advise_setting, expired) },
-	{ "text", "Verdict, with the bench that measured it.", SHAPE_TEXT(advise_setting, text), .title = "why" },
-};
-static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_setting);
+	{ "text", "Verdict, with the bench that measured it.", SHAPE_TEXT(advise_setting, text), .title = "why" });
 
 #define OF_ADVICE SHAPE_VIA(advise_page, advice, serve_advice)
 
-static const struct shape_row advise_rows[] = {
+static const struct shape advise_shape = SHAPE_OF(advise_page, advise,
 	{ "asked", NULL, SHAPE_PART(advise_asked_shape), OF_ADVICE },
 	{ "now", NULL, SHAPE_OBJECT(serve_advice, now, advise_outcome), OF_ADVICE },
 	{ "limit", "What limits decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
@@ -111,9 +98,7 @@ static const struct shape_row advise_rows[] = {
 	  n_notes), OF_ADVICE },
 	{ "tried", "Number of configurations evaluated.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE,
 	  .title = "configurations evaluated" },
-	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE, .title = "constants" },
-};
-static const struct shape advise_shape = SHAPE(advise_page, advise);
+	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE, .title = "constants" });
 
 const struct result_shape advise_result = {
 	.name = "advise",
@@ -125,7 +110,7 @@ const struct result_shape advise_result = {
 	.exit_codes = 1u << 0 | 1u << 1,
 };
 
-static const struct shape_row sweep_point_rows[] = {
+static const struct shape sweep_point_shape = SHAPE_OF(sweep_point, sweep_point,
 	WAY_ROWS(SHAPE_VIA(sweep_point, way, way)),
 	{ "copies", NULL, SHAPE_COUNT(sweep_point, copies) },
 	{ "batch", "Concurrency.", SHAPE_COUNT(sweep_point, batch) },
@@ -135,24 +120,17 @@ static const struct shape_row sweep_point_rows[] = {
 	{ "meets_targets", "true: 95 in 100 requests keep the targets, or there are no targets.",
 	  SHAPE_FLAG(sweep_point, meets) },
 	{ "outcome", NULL, SHAPE_OBJECT(sweep_point, o, advise_outcome) },
-	{ "schedule", "Simulated scheduler.", SHAPE_OBJECT(sweep_point, plan, schedule), .unknown = SHAPE_ZERO },
-};
-static const struct shape sweep_point_shape = SHAPE(sweep_point, sweep_point);
+	{ "schedule", "Simulated scheduler.", SHAPE_OBJECT(sweep_point, plan, schedule), .unknown = SHAPE_ZERO });
 
-static const struct shape_row pareto_front_rows[] = {
+static const struct shape pareto_front_shape = SHAPE_OF(pareto_front, pareto_front,
 	{ "prompt_tokens", NULL, SHAPE_REAL(pareto_front, prompt) },
 	{ "output_tokens", NULL, SHAPE_REAL(pareto_front, output) },
 	{ "depth_tokens", NULL, SHAPE_REAL(pareto_front, depth) },
 	{ "tried", NULL, SHAPE_COUNT(pareto_front, tried) },
 	{ "fit", NULL, SHAPE_COUNT(pareto_front, fit) },
-	{ "points", NULL, SHAPE_LIST(pareto_front, points, n, sweep_point) },
-};
-static const struct shape pareto_front_shape = SHAPE(pareto_front, pareto_front);
+	{ "points", NULL, SHAPE_LIST(pareto_front, points, n, sweep_point) });
 
-static const char *sweep_latency(const void *object)
-{
-	return ((const struct sweep *)object)->goal == GOAL_FIRST ? "ttft_ms" : "answer_ms";
-}
+SHAPE_GIVES(const char *, sweep_latency, sweep, x->goal == GOAL_FIRST ? "ttft_ms" : "answer_ms")
 
 static const char *sweep_calibration(const void *object)
 {
@@ -164,16 +142,14 @@ static const char *sweep_calibration(const void *object)
 #define OF_SWEEP SHAPE_VIA(sweep_page, result, sweep_result)
 #define OF_QUESTION SHAPE_VIA(sweep_page, asked, sweep)
 
-static const struct shape_row sweep_rows[] = {
+static const struct shape sweep_shape = SHAPE_OF(sweep_page, sweep,
 	{ "latency", "Meaning of latency_ms.", SHAPE_TEXT_OF(sweep_latency), OF_QUESTION },
 	{ "tried", NULL, SHAPE_COUNT(sweep_result, tried), OF_SWEEP },
 	{ "fit", "Number of requests that fit.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
 	{ "senseless", "Number of excluded configurations: more GPUs than available, or heads that cannot be split.",
 	  SHAPE_COUNT(sweep_result, senseless), OF_SWEEP },
 	{ "calibration", NULL, SHAPE_TEXT_OF(sweep_calibration), OF_QUESTION },
-	{ "fronts", NULL, SHAPE_LIST(sweep_result, fronts, n, pareto_front), OF_SWEEP },
-};
-static const struct shape sweep_shape = SHAPE(sweep_page, sweep);
+	{ "fronts", NULL, SHAPE_LIST(sweep_result, fronts, n, pareto_front), OF_SWEEP });
 
 const struct result_shape sweep_result = {
 	.name = "sweep",

@@ -6,40 +6,23 @@
 
 /* --- calibrate --- */
 
-static const struct shape_row calibrate_figure_rows[] = {
+static const struct shape calibrate_figure_shape = SHAPE_OF(calibrate_figure, calibrate_figure,
 	{ "figure", NULL, SHAPE_CHOICE(calibrate_figure, what, log_figure_names) },
 	{ "measured", NULL, SHAPE_REAL(calibrate_figure, measured) },
 	{ "built_in", "Predicted with the built-in constants.",
 	  SHAPE_REAL(calibrate_figure, built_in), .unknown = SHAPE_NULL },
 	{ "fitted", NULL, SHAPE_REAL(calibrate_figure, fitted), .unknown = SHAPE_NULL },
 	{ "left_out", "Predicted with a fit that excludes this run.",
-	  SHAPE_REAL(calibrate_figure, left_out), .unknown = SHAPE_ZERO },
-};
-static const struct shape calibrate_figure_shape = SHAPE(calibrate_figure, calibrate_figure);
+	  SHAPE_REAL(calibrate_figure, left_out), .unknown = SHAPE_ZERO });
 
-static bool run_counts(const void *object)
-{
-	return !((const struct calibrate_run *)object)->skipped;
-}
-
-static const char *run_model(const void *object)
-{
-	const struct calibrate_run *r = object;
-
-	return r->skipped ? r->log->model : r->q.arch.name;
-}
-
-static const char *run_weights(const void *object)
-{
-	const struct calibrate_run *r = object;
-
-	return r->skipped ? r->log->weights : r->q.ask.weights->name;
-}
+SHAPE_GIVES(bool, run_counts, calibrate_run, !x->skipped)
+SHAPE_GIVES(const char *, run_model, calibrate_run, x->skipped ? x->log->model : x->q.arch.name)
+SHAPE_GIVES(const char *, run_weights, calibrate_run, x->skipped ? x->log->weights : x->q.ask.weights->name)
 
 #define OF_LOG SHAPE_VIA(calibrate_run, log, log_run)
 #define WHERE_IT_COUNTS .when_of = run_counts
 
-static const struct shape_row calibrate_run_rows[] = {
+static const struct shape calibrate_run_shape = SHAPE_OF(calibrate_run, calibrate_run,
 	{ "where", NULL, SHAPE_TEXT(log_run, where), OF_LOG },
 	{ "tool", NULL, SHAPE_CHOICE(log_run, tool, log_tool_names), OF_LOG },
 	{ "model", NULL, SHAPE_TEXT_OF(run_model), .unknown = SHAPE_NULL },
@@ -50,21 +33,16 @@ static const struct shape_row calibrate_run_rows[] = {
 	{ "prompt_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.prompt), WHERE_IT_COUNTS },
 	{ "output_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.output), WHERE_IT_COUNTS },
 	{ "skipped", "Reason why the run is not used.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
-	{ "figures", NULL, SHAPE_LIST(calibrate_run, figures, n_figures, calibrate_figure) },
-};
-static const struct shape calibrate_run_shape = SHAPE(calibrate_run, calibrate_run);
+	{ "figures", NULL, SHAPE_LIST(calibrate_run, figures, n_figures, calibrate_figure) });
 
 static const char *const constant_state_names[] = {
 	[CONSTANT_FITTED] = "fitted", [CONSTANT_EXPECTED] = "moved-by-bench", [CONSTANT_OPEN] = "open",
 	[CONSTANT_UNTOUCHED] = "untouched",
 };
 
-static bool constant_not_fitted(const void *object)
-{
-	return ((const struct calibrate_constant *)object)->state != CONSTANT_FITTED;
-}
+SHAPE_GIVES(bool, constant_not_fitted, calibrate_constant, x->state != CONSTANT_FITTED)
 
-static const struct shape_row calibrate_constant_rows[] = {
+static const struct shape calibrate_constant_shape = SHAPE_OF(calibrate_constant, calibrate_constant,
 	{ "name", NULL, SHAPE_CHOICE(calibrate_constant, id, fit_names) },
 	{ "state", NULL, SHAPE_CHOICE(calibrate_constant, state, constant_state_names) },
 	{ "built_in", NULL, SHAPE_REAL(calibrate_constant, built_in) },
@@ -73,9 +51,7 @@ static const struct shape_row calibrate_constant_rows[] = {
 	  SHAPE_REAL(calibrate_constant, sigma), .unknown = SHAPE_ZERO },
 	{ "missing", "Measurement that would determine it.",
 	  SHAPE_TEXT(calibrate_constant, missing), .unknown = SHAPE_NULL, .when_of = constant_not_fitted },
-	{ "bench", "Bench result for the constant.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL },
-};
-static const struct shape calibrate_constant_shape = SHAPE(calibrate_constant, calibrate_constant);
+	{ "bench", "Bench result for the constant.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL });
 
 static const void *group_constants(struct arena *a, const void *object, size_t *n)
 {
@@ -101,12 +77,9 @@ GROUP_ERROR(error_fitted, fitted);
 GROUP_ERROR(error_left_out, left_out);
 GROUP_ERROR(error_left_model, left_model);
 
-static bool group_has_runs(const void *object)
-{
-	return ((const struct calibrate_group *)object)->runs > 0;
-}
+SHAPE_GIVES(bool, group_has_runs, calibrate_group, x->runs > 0)
 
-static const struct shape_row calibrate_group_rows[] = {
+static const struct shape calibrate_group_shape = SHAPE_OF(calibrate_group, calibrate_group,
 	{ "engine", NULL, SHAPE_CHOICE(calibrate_group, engine, engine_names) },
 	{ "hardware", NULL, SHAPE_CHOICE(calibrate_group, hardware, hardware_names) },
 	{ "runs", NULL, SHAPE_COUNT(calibrate_group, runs) },
@@ -124,13 +97,11 @@ static const struct shape_row calibrate_group_rows[] = {
 	  SHAPE_PART(error_left_out_shape), SHAPE_WHEN(calibrate_group, tried) },
 	{ "error_left_model", "|predicted / measured - 1| with fits that exclude the model.",
 	  SHAPE_PART(error_left_model_shape), SHAPE_WHEN(calibrate_group, tried_models) },
-	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted },
-};
-static const struct shape calibrate_group_shape = SHAPE(calibrate_group, calibrate_group);
+	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted });
 
 #define OF_CALIBRATION SHAPE_VIA(calibrate_page, c, calibration)
 
-static const struct shape_row calibrate_rows[] = {
+static const struct shape calibrate_shape = SHAPE_OF(calibrate_page, calibrate,
 	{ "machine", NULL, SHAPE_TEXT(calibrate_page, taken) },
 	{ "gpu", NULL, SHAPE_TEXT(calibrate_page, gpu) },
 	{ "bench_cases", "Valid cases of stored results.", SHAPE_COUNT(calibrate_page, bench_cases) },
@@ -138,9 +109,7 @@ static const struct shape_row calibrate_rows[] = {
 	  .unknown = SHAPE_NULL },
 	{ "runs", NULL, SHAPE_LIST(calibration, runs, n_runs, calibrate_run), OF_CALIBRATION },
 	{ "groups", "One group per engine and kind of hardware.",
-	  SHAPE_LIST(calibration, groups, n_groups, calibrate_group), OF_CALIBRATION },
-};
-static const struct shape calibrate_shape = SHAPE(calibrate_page, calibrate);
+	  SHAPE_LIST(calibration, groups, n_groups, calibrate_group), OF_CALIBRATION });
 
 const struct result_shape calibrate_result = {
 	.name = "calibrate",
@@ -154,26 +123,19 @@ const struct result_shape calibrate_result = {
 
 /* --- calibrate without files: what is kept --- */
 
-static bool file_is_used(const void *object)
-{
-	return !((const struct calibration_file *)object)->why_not;
-}
+SHAPE_GIVES(bool, file_is_used, calibration_file, !x->why_not)
 
-static const struct shape_row stored_file_rows[] = {
+static const struct shape stored_file_shape = SHAPE_OF(calibration_file, stored_file,
 	{ "path", NULL, SHAPE_TEXT(calibration_file, path) },
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time), .unknown = SHAPE_NULL },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from), .unknown = SHAPE_NULL },
 	{ "used", "Whether predictions use the calibration.", SHAPE_FLAG_OF(file_is_used) },
-	{ "reason", "Reason why it is not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
-};
-static const struct shape stored_file_shape = SHAPE(calibration_file, stored_file);
+	{ "reason", "Reason why it is not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL });
 
-static const struct shape_row stored_set_rows[] = {
+static const struct shape stored_set_shape = SHAPE_OF(calibration_set, stored_set,
 	{ "models", "Models; null: all models.",
 	  SHAPE_TEXT_LIST(calibration_set, models, n_models), .unknown = SHAPE_NULL },
-	{ "constants", "One line per constant.", SHAPE_TEXT(calibration_set, lines) },
-};
-static const struct shape stored_set_shape = SHAPE(calibration_set, stored_set);
+	{ "constants", "One line per constant.", SHAPE_TEXT(calibration_set, lines) });
 
 static const void *stored_sets(struct arena *a, const void *object, size_t *n)
 {
@@ -183,13 +145,11 @@ static const void *stored_sets(struct arena *a, const void *object, size_t *n)
 	return f ? f->sets : NULL;
 }
 
-static const struct shape_row calibration_stored_rows[] = {
+static const struct shape calibration_stored_shape = SHAPE_OF(calibration_stored, calibration_stored,
 	{ "machine", NULL, SHAPE_TEXT(calibration_stored, taken) },
 	{ "kept", NULL, SHAPE_POINTER_AS(calibration_stored, file, calibration_file, stored_file_shape),
 	  .unknown = SHAPE_NULL },
-	{ "sets", NULL, SHAPE_LIST_MADE_AS(stored_sets, calibration_set, stored_set_shape) },
-};
-static const struct shape calibration_stored_shape = SHAPE(calibration_stored, calibration_stored);
+	{ "sets", NULL, SHAPE_LIST_MADE_AS(stored_sets, calibration_set, stored_set_shape) });
 
 const struct result_shape calibration_show_result = {
 	.name = "calibration-show",
@@ -202,12 +162,10 @@ const struct result_shape calibration_show_result = {
 
 /* --- the file --- */
 
-static const struct shape_row calibration_value_rows[] = {
-	{ NULL, NULL, SHAPE_REAL(calibration_value, value) },
-};
-static const struct shape calibration_value_shape = SHAPE(calibration_value, calibration_value);
+static const struct shape calibration_value_shape = SHAPE_OF(calibration_value, calibration_value,
+	{ NULL, NULL, SHAPE_REAL(calibration_value, value) });
 
-static const struct shape_row calibration_set_rows[] = {
+static const struct shape calibration_set_shape = SHAPE_OF(calibration_set, calibration_set,
 	{ "engine", NULL, SHAPE_TEXT(calibration_set, engine) },
 	{ "hardware", NULL, SHAPE_TEXT(calibration_set, hardware) },
 	{ "models", "Models; null: all models.",
@@ -218,23 +176,19 @@ static const struct shape_row calibration_set_rows[] = {
 	{ "built_in_ratio", "Median of |predicted / measured - 1|.",
 	  SHAPE_REAL(calibration_set, built_in), .unknown = SHAPE_NULL },
 	{ "fitted_ratio", NULL, SHAPE_REAL(calibration_set, fitted), .unknown = SHAPE_NULL },
-	{ "left_out_ratio", NULL, SHAPE_REAL(calibration_set, left_out), .unknown = SHAPE_NULL },
-};
-static const struct shape calibration_set_shape = SHAPE(calibration_set, calibration_set);
+	{ "left_out_ratio", NULL, SHAPE_REAL(calibration_set, left_out), .unknown = SHAPE_NULL });
 
-static const struct shape_row pair_value_rows[] = { { NULL, NULL, SHAPE_TEXT(record_pair, value) } };
-static const struct shape pair_value_shape = SHAPE(record_pair, pair_value);
+static const struct shape pair_value_shape = SHAPE_OF(record_pair, pair_value,
+	{ NULL, NULL, SHAPE_TEXT(record_pair, value) });
 
-static const struct shape_row calibration_file_rows[] = {
+static const struct shape calibration_file_shape = SHAPE_OF(calibration_file, calibration_file,
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time) },
 	{ "machine", NULL, SHAPE_TEXT(calibration_file, taken) },
 	{ "fingerprint", "Fingerprint of the machine at that time.",
 	  SHAPE_LIST_AS(calibration_file, pairs, n_pairs, record_pair, pair_value_shape),
 	  SHAPE_BY(record_pair, name) },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from) },
-	{ "sets", "Later sets override earlier ones.", SHAPE_LIST(calibration_file, sets, n_sets, calibration_set) },
-};
-static const struct shape calibration_file_shape = SHAPE(calibration_file, calibration_file);
+	{ "sets", "Later sets override earlier ones.", SHAPE_LIST(calibration_file, sets, n_sets, calibration_set) });
 
 const struct result_shape calibration_result = {
 	.name = "calibration",

@@ -7,16 +7,14 @@
 
 static const char *const roof_origins[] = { "data-sheet", "measured" };
 
-static const struct shape_row roof_limit_rows[] = {
+static const struct shape roof_limit_shape = SHAPE_OF(roof_limit, roof_limit,
 	{ "value", NULL, SHAPE_REAL(roof_limit, value) },
 	{ "is", NULL, SHAPE_EITHER(roof_limit, measured, roof_origins) },
-	{ "source", NULL, SHAPE_TEXT(roof_limit, source), .unknown = SHAPE_NULL },
-};
-static const struct shape roof_limit_shape = SHAPE(roof_limit, roof_limit);
+	{ "source", NULL, SHAPE_TEXT(roof_limit, source), .unknown = SHAPE_NULL });
 
 #define ROOF_LIMIT(m) SHAPE_OBJECT(roof, m, roof_limit), .unknown = SHAPE_ZERO
 
-static const struct shape_row roof_math_rows[] = {
+static const struct shape roof_math_shape = SHAPE_OF(roof, roof_math,
 	{ "fp64", NULL, ROOF_LIMIT(math[ROOF_FP64]) },
 	{ "fp32", NULL, ROOF_LIMIT(math[ROOF_FP32]) },
 	{ "fp64_tensor", NULL, ROOF_LIMIT(math[ROOF_FP64_TENSOR]) },
@@ -24,11 +22,9 @@ static const struct shape_row roof_math_rows[] = {
 	{ "half", NULL, ROOF_LIMIT(math[ROOF_HALF]) },
 	{ "fp8", NULL, ROOF_LIMIT(math[ROOF_FP8]) },
 	{ "fp4", NULL, ROOF_LIMIT(math[ROOF_FP4]) },
-	{ "int8", NULL, ROOF_LIMIT(math[ROOF_INT8]) },
-};
-static const struct shape roof_math_shape = SHAPE(roof, roof_math);
+	{ "int8", NULL, ROOF_LIMIT(math[ROOF_INT8]) });
 
-static const struct shape_row roof_rows[] = {
+static const struct shape roof_shape = SHAPE_OF(roof, roof,
 	{ "memory_gb_per_s", NULL, ROOF_LIMIT(memory) },
 	{ "arithmetic_tflop_per_s", NULL, SHAPE_PART(roof_math_shape) },
 	{ "host_to_gpu_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_H2D]) },
@@ -36,14 +32,12 @@ static const struct shape_row roof_rows[] = {
 	{ "within_gpu_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_D2D]) },
 	{ "gpu_to_gpu_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_P2P]) },
 	{ "setting_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_SET]) },
-	{ "launch_us", "Interval between two empty kernels.", ROOF_LIMIT(launch) },
-};
-static const struct shape roof_shape = SHAPE(roof, roof);
+	{ "launch_us", "Interval between two empty kernels.", ROOF_LIMIT(launch) });
 
 /* A figure that was counted, or null. */
 #define ROOF_FIGURE(m) SHAPE_REAL(roof_point, m), .unknown = SHAPE_ZERO
 
-static const struct shape_row roof_point_rows[] = {
+static const struct shape roof_point_shape = SHAPE_OF(roof_point, roof_point,
 	{ "name", NULL, SHAPE_TEXT(roof_point, name) },
 	{ "time_ms", "Total of all launches.", ROOF_FIGURE(time_ms) },
 	{ "time_ratio", "Share of the time of all points.", ROOF_FIGURE(share_of_time) },
@@ -67,13 +61,11 @@ static const struct shape_row roof_point_rows[] = {
 	{ "bound", NULL, SHAPE_CHOICE(roof_point, bound, roof_bound_names) },
 	{ "above_roof", "true: above the roof, so the limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
 	{ "reason", NULL, SHAPE_TEXT(roof_point, why) },
-	{ "next", "Change to make next.", SHAPE_TEXT(roof_point, next) },
-};
-static const struct shape roof_point_shape = SHAPE(roof_point, roof_point);
+	{ "next", "Change to make next.", SHAPE_TEXT(roof_point, next) });
 
 #define OF_PROFILE SHAPE_VIA(roofline_page, profile, roof_profile)
 
-static const struct shape_row roofline_rows[] = {
+static const struct shape roofline_shape = SHAPE_OF(roofline_page, roofline,
 	{ "machine", NULL, SHAPE_TEXT(roof, machine), SHAPE_VIA(roofline_page, roof, roof) },
 	{ "source", "File or saved results that were read.", SHAPE_TEXT(roofline_page, source) },
 	{ "kind", "Kind of profile.", SHAPE_TEXT(roof_profile, source), OF_PROFILE },
@@ -86,9 +78,7 @@ static const struct shape_row roofline_rows[] = {
 	  SHAPE_TEXT(roof_profile, host_bound), OF_PROFILE, .unknown = SHAPE_NULL },
 	{ "dropped_rows", "Invalid rows that were ignored.", SHAPE_COUNT(roof_profile, dropped), OF_PROFILE },
 	{ "limits", NULL, SHAPE_POINTER(roofline_page, roof, roof) },
-	{ "points", NULL, SHAPE_LIST(roof_profile, points, n, roof_point), OF_PROFILE },
-};
-static const struct shape roofline_shape = SHAPE(roofline_page, roofline);
+	{ "points", NULL, SHAPE_LIST(roof_profile, points, n, roof_point), OF_PROFILE });
 
 const struct result_shape roofline_result = {
 	.name = "roofline",
@@ -102,36 +92,14 @@ const struct result_shape roofline_result = {
 
 /* --- predict inference --- */
 
-static double model_parameters(const void *object)
-{
-	return arch_parts(&((const struct prediction *)object)->q.arch).total;
-}
+SHAPE_GIVES(double, model_parameters, prediction, arch_parts(&x->q.arch).total)
+SHAPE_GIVES(double, model_active, prediction, arch_parts(&x->q.arch).active)
+SHAPE_GIVES(double, footprint_spare, memory_footprint, x->limit - x->total)
+SHAPE_GIVES(double, step_read, decode_step,
+	x->dense_bytes + x->expert_bytes + x->head_bytes + x->cache_read + x->state_read)
+SHAPE_GIVES(long long, prompt_chunks, prompt, (long long)x->chunks)
 
-static double model_active(const void *object)
-{
-	return arch_parts(&((const struct prediction *)object)->q.arch).active;
-}
-
-static double footprint_spare(const void *object)
-{
-	const struct memory_footprint *m = object;
-
-	return m->limit - m->total;
-}
-
-static double step_read(const void *object)
-{
-	const struct decode_step *s = object;
-
-	return s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read;
-}
-
-static long long prompt_chunks(const void *object)
-{
-	return (long long)((const struct prompt *)object)->chunks;
-}
-
-static const struct shape_row predict_asked_rows[] = {
+static const struct shape predict_asked_shape = SHAPE_OF(prediction, predict_asked,
 	{ "model", NULL, SHAPE_TEXT(prediction, q.arch.name) },
 	{ "model_source", NULL, SHAPE_TEXT(prediction, q.arch.source) },
 	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(prediction, q.ask.weights, format) },
@@ -146,9 +114,7 @@ static const struct shape_row predict_asked_rows[] = {
 	{ "output_tokens", NULL, SHAPE_REAL(prediction, q.ask.output) },
 	{ "parameters", NULL, SHAPE_REAL_OF(model_parameters) },
 	{ "active_parameters", NULL, SHAPE_REAL_OF(model_active) },
-	{ "model_bytes", "Parameters of the whole model.", SHAPE_REAL(prediction, weight_bytes) },
-};
-static const struct shape predict_asked_shape = SHAPE(prediction, predict_asked);
+	{ "model_bytes", "Parameters of the whole model.", SHAPE_REAL(prediction, weight_bytes) });
 
 /* A figure with what its interval is known from; without that it is a guess. */
 #define PREDICT_FIGURE(m, i)                                                                                \
@@ -168,7 +134,7 @@ static const struct shape predict_ttft_shape = SHAPE(prediction, predict_ttft);
 static const struct shape predict_tpot_shape = SHAPE(prediction, predict_tpot);
 static const struct shape predict_throughput_shape = SHAPE(prediction, predict_throughput);
 
-static const struct shape_row memory_footprint_rows[] = {
+static const struct shape memory_footprint_shape = SHAPE_OF(memory_footprint, memory_footprint,
 	{ "weights_bytes", NULL, SHAPE_REAL(memory_footprint, weights) },
 	{ "cache_bytes", "KV cache.", SHAPE_REAL(memory_footprint, cache) },
 	{ "state_bytes", "State of linear-attention layers.", SHAPE_REAL(memory_footprint, state) },
@@ -186,11 +152,9 @@ static const struct shape_row memory_footprint_rows[] = {
 	  SHAPE_REAL(memory_footprint, most_requests) },
 	{ "most_context_tokens", "Tokens per request that fit.", SHAPE_REAL(memory_footprint, most_context) },
 	{ "bytes_a_request", "Bytes per further request.", SHAPE_REAL(memory_footprint, per_sequence) },
-	{ "bytes_a_token", "Bytes per further token of a request.", SHAPE_REAL(memory_footprint, per_token) },
-};
-static const struct shape memory_footprint_shape = SHAPE(memory_footprint, memory_footprint);
+	{ "bytes_a_token", "Bytes per further token of a request.", SHAPE_REAL(memory_footprint, per_token) });
 
-static const struct shape_row decode_step_rows[] = {
+static const struct shape decode_step_shape = SHAPE_OF(decode_step, decode_step,
 	{ "weights_ms", "Time of reading the weights that every token uses.", SHAPE_REAL(decode_step, dense) },
 	{ "experts_ms", "Time of reading expert weights.", SHAPE_REAL(decode_step, expert) },
 	{ "head_ms", "Time of reading the output head.", SHAPE_REAL(decode_step, head) },
@@ -205,11 +169,9 @@ static const struct shape_row decode_step_rows[] = {
 	{ "host_ms", "CPU work, overlapped.", SHAPE_REAL(decode_step, host) },
 	{ "step_ms", NULL, SHAPE_REAL(decode_step, total) },
 	{ "experts_reached_ratio", "Share of the experts that is read.", SHAPE_REAL(decode_step, reached) },
-	{ "read_bytes", NULL, SHAPE_REAL_OF(step_read) },
-};
-static const struct shape decode_step_shape = SHAPE(decode_step, decode_step);
+	{ "read_bytes", NULL, SHAPE_REAL_OF(step_read) });
 
-static const struct shape_row prompt_rows[] = {
+static const struct shape prompt_shape = SHAPE_OF(prompt, prompt,
 	{ "multiplying_ms", NULL, SHAPE_REAL(prompt, multiply) },
 	{ "weights_ms", "Time of reading the weights; the step takes the longer of this and multiplying_ms.",
 	  SHAPE_REAL(prompt, weights) },
@@ -218,36 +180,28 @@ static const struct shape_row prompt_rows[] = {
 	{ "launches_ms", NULL, SHAPE_REAL(prompt, launch) },
 	{ "links_ms", NULL, SHAPE_REAL(prompt, link) },
 	{ "prompt_ms", NULL, SHAPE_REAL(prompt, total) },
-	{ "chunks", "Number of steps that process the prompt (chunks).", SHAPE_COUNT_OF(prompt_chunks) },
-};
-static const struct shape prompt_shape = SHAPE(prompt, prompt);
+	{ "chunks", "Number of steps that process the prompt (chunks).", SHAPE_COUNT_OF(prompt_chunks) });
 
-static const struct shape_row curve_point_rows[] = {
+static const struct shape curve_point_shape = SHAPE_OF(curve_point, curve_point,
 	{ "batch", "Concurrency.", SHAPE_COUNT(curve_point, batch), .title = "concurrency" },
 	{ "ttft_ms", NULL, SHAPE_REAL(curve_point, ttft), .title = "TTFT", .unit = "ms" },
 	{ "tpot_ms", NULL, SHAPE_REAL(curve_point, tpot), .title = "TPOT", .unit = "ms" },
 	{ "throughput_tok_s", NULL, SHAPE_REAL(curve_point, throughput),
 	  .title = "throughput", .unit = "tokens/s" },
-	{ "fits", NULL, SHAPE_FLAG(curve_point, fits) },
-};
-static const struct shape curve_point_shape = SHAPE(curve_point, curve_point);
+	{ "fits", NULL, SHAPE_FLAG(curve_point, fits) });
 
-static const struct shape_row claim_rows[] = {
+static const struct shape claim_shape = SHAPE_OF(claim, claim,
 	{ "tok_s", "Figures of one request.", SHAPE_REAL(claim, tokens_s) },
 	{ "verdict", "impossible, outside the interval, or inside.", SHAPE_TEXT(claim, verdict) },
-	{ "reason", NULL, SHAPE_TEXT(claim, why) },
-};
-static const struct shape claim_shape = SHAPE(claim, claim);
+	{ "reason", NULL, SHAPE_TEXT(claim, why) });
 
-static const struct shape_row percentiles_rows[] = {
+static const struct shape percentiles_shape = SHAPE_OF(percentiles, percentiles,
 	{ "mean", NULL, SHAPE_REAL(percentiles, mean) },
 	{ "p50", NULL, SHAPE_REAL(percentiles, p50) },
 	{ "p95", NULL, SHAPE_REAL(percentiles, p95) },
-	{ "p99", NULL, SHAPE_REAL(percentiles, p99) },
-};
-static const struct shape percentiles_shape = SHAPE(percentiles, percentiles);
+	{ "p99", NULL, SHAPE_REAL(percentiles, p99) });
 
-static const struct shape_row schedule_rows[] = {
+const struct shape schedule_shape = SHAPE_OF(schedule, schedule,
 	{ "requests", "Simulated requests.", SHAPE_COUNT(schedule, requests), .unknown = SHAPE_ZERO },
 	{ "ttft_ms", "Time to first token.", SHAPE_OBJECT(schedule, ttft, percentiles),
 	  .title = "TTFT", .unit = "ms" },
@@ -261,11 +215,9 @@ static const struct shape_row schedule_rows[] = {
 	{ "running", "Concurrent requests, mean over time.", SHAPE_REAL(schedule, running) },
 	{ "preempted", "Requests that were preempted and recomputed.",
 	  SHAPE_COUNT(schedule, preempted) },
-	{ "overloaded", "true: requests arrive faster than they are answered.", SHAPE_FLAG(schedule, behind) },
-};
-const struct shape schedule_shape = SHAPE(schedule, schedule);
+	{ "overloaded", "true: requests arrive faster than they are answered.", SHAPE_FLAG(schedule, behind) });
 
-static const struct shape_row prediction_rows[] = {
+static const struct shape prediction_shape = SHAPE_OF(prediction, prediction,
 	{ "asked", NULL, SHAPE_PART(predict_asked_shape) },
 	{ "ttft_ms", "Time to first token.", SHAPE_PART(predict_ttft_shape),
 	  .title = "TTFT", .unit = "ms" },
@@ -289,9 +241,7 @@ static const struct shape_row prediction_rows[] = {
 	{ "calibration", NULL, SHAPE_TEXT(prediction, calibration), .title = "constants" },
 	{ "notes", NULL, SHAPE_TEXT_ARRAY(prediction, q.notes, q.n_notes) },
 	{ "explain", NULL, SHAPE_TEXT_ARRAY(prediction, lines, n_lines) },
-	{ "claim", "A figure to check.", SHAPE_OBJECT(prediction, claim, claim), .unknown = SHAPE_ZERO },
-};
-static const struct shape prediction_shape = SHAPE(prediction, prediction);
+	{ "claim", "A figure to check.", SHAPE_OBJECT(prediction, claim, claim), .unknown = SHAPE_ZERO });
 
 const struct result_shape predict_result = {
 	.name = "predict",
@@ -315,7 +265,7 @@ static const struct shape row_ttft_shape = SHAPE(row_result, row_ttft);
 static const struct shape row_tpot_shape = SHAPE(row_result, row_tpot);
 static const struct shape row_throughput_shape = SHAPE(row_result, row_throughput);
 
-static const struct shape_row row_result_rows[] = {
+static const struct shape row_result_shape = SHAPE_OF(row_result, row_result,
 	{ "line", "Line number in the table.", SHAPE_COUNT(row_result, line) },
 	{ "model", NULL, SHAPE_TEXT(row_result, model) },
 	{ "hardware", NULL, SHAPE_TEXT(row_result, hardware) },
@@ -332,14 +282,10 @@ static const struct shape_row row_result_rows[] = {
 	  .unknown = SHAPE_ZERO },
 	{ "ttft_ms", NULL, SHAPE_PART(row_ttft_shape) },
 	{ "tpot_ms", NULL, SHAPE_PART(row_tpot_shape) },
-	{ "throughput_tok_s", NULL, SHAPE_PART(row_throughput_shape) },
-};
-static const struct shape row_result_shape = SHAPE(row_result, row_result);
+	{ "throughput_tok_s", NULL, SHAPE_PART(row_throughput_shape) });
 
-static const struct shape_row predict_rows_rows[] = {
-	{ "rows", NULL, SHAPE_LIST(rows, items, n, row_result) },
-};
-static const struct shape predict_rows_shape = SHAPE(rows, predict_rows);
+static const struct shape predict_rows_shape = SHAPE_OF(rows, predict_rows,
+	{ "rows", NULL, SHAPE_LIST(rows, items, n, row_result) });
 
 const struct result_shape predict_rows_result = {
 	.name = "predict-rows",

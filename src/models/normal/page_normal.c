@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 /* clang-format off */
-static const struct shape_row normal_item_rows[] = {
+static const struct shape normal_item_shape = SHAPE_OF(normal_item, normal_item,
 	{ "verdict", "normal, slow, or impossible (better than the hardware allows).",
 	  SHAPE_CHOICE(normal_item, verdict, normal_verdict_names) },
 	{ "title", NULL, SHAPE_TEXT(normal_item, title) },
@@ -24,18 +24,14 @@ static const struct shape_row normal_item_rows[] = {
 	{ "reason", NULL, SHAPE_TEXT(normal_item, why), .unknown = SHAPE_NULL },
 	{ "source", "Source of the usual values.", SHAPE_TEXT(normal_item, source), .unknown = SHAPE_NULL },
 	{ "test", "Command that finds the cause.", SHAPE_TEXT(normal_item, test), .unknown = SHAPE_NULL },
-	{ "row", "This result as a row of normals.rows.", SHAPE_TEXT(normal_item, row), .unknown = SHAPE_NULL },
-};
-static const struct shape normal_item_shape = SHAPE(normal_item, normal_item);
+	{ "row", "This result as a row of normals.rows.", SHAPE_TEXT(normal_item, row), .unknown = SHAPE_NULL });
 
-static const struct shape_row normal_rows[] = {
+static const struct shape normal_shape = SHAPE_OF(normal_page, normal,
 	{ "slow", NULL, SHAPE_COUNT(normal_page, items.count[NORMAL_SLOW]) },
 	{ "impossible", NULL, SHAPE_COUNT(normal_page, items.count[NORMAL_IMPOSSIBLE]) },
 	{ "unknown", NULL, SHAPE_COUNT(normal_page, items.count[NORMAL_UNKNOWN]) },
 	{ "normal", NULL, SHAPE_COUNT(normal_page, items.count[NORMAL_USUAL]) },
-	{ "figures", NULL, SHAPE_LIST(normal_page, items.items, items.n, normal_item) },
-};
-static const struct shape normal_shape = SHAPE(normal_page, normal);
+	{ "figures", NULL, SHAPE_LIST(normal_page, items.items, items.n, normal_item) });
 
 const struct result_shape normal_result = {
 	.name = "normal", .title = "gputune normal",

@@ -267,36 +267,30 @@ void serving_judge(struct arena *a, struct serving_view *v)
 /* --- for people and programs ------------------------------------------------------------------ */
 
 /* clang-format off */
-static const struct shape_row serving_value_rows[] = {
+static const struct shape serving_value_shape = SHAPE_OF(serving_value, serving_value,
 	{ "name", NULL, SHAPE_TEXT(serving_value, name) },
 	{ "title", NULL, SHAPE_TEXT(serving_value, title) },
 	{ "value", NULL, SHAPE_REAL(serving_value, value) },
-	{ "unit", NULL, SHAPE_TEXT(serving_value, unit), .unknown = SHAPE_NULL },
-};
-static const struct shape serving_value_shape = SHAPE(serving_value, serving_value);
+	{ "unit", NULL, SHAPE_TEXT(serving_value, unit), .unknown = SHAPE_NULL });
 
 #define OF_CAUSE(m) SHAPE_TEXT(serving_cause, m), SHAPE_VIA(serving_found, cause, serving_cause)
 
-static const struct shape_row serving_found_rows[] = {
+static const struct shape serving_found_shape = SHAPE_OF(serving_found, serving_found,
 	{ "id", NULL, OF_CAUSE(name) },
 	{ "title", NULL, OF_CAUSE(title) },
 	{ "says", NULL, SHAPE_TEXT(serving_found, says) },
 	{ "share_percent", "Of TTFT.", SHAPE_REAL(serving_found, share), .unknown = SHAPE_ZERO },
 	{ "fix", NULL, OF_CAUSE(fix) },
 	{ "source", NULL, OF_CAUSE(source) },
-	{ "date", NULL, OF_CAUSE(date) },
-};
-static const struct shape serving_found_shape = SHAPE(serving_found, serving_found);
+	{ "date", NULL, OF_CAUSE(date) });
 
-static const struct shape_row serving_view_rows[] = {
+static const struct shape serving_view_shape = SHAPE_OF(serving_view, serving_view,
 	{ "engine", NULL, SHAPE_TEXT(serving_view, engine), .unknown = SHAPE_NULL },
 	{ "healthy", NULL, SHAPE_FLAG(serving_view, healthy) },
 	{ "seconds", "Time between two samples; null: since the engine started.",
 	  SHAPE_REAL(serving_view, seconds), .unknown = SHAPE_ZERO },
 	{ "causes", NULL, SHAPE_LIST(serving_view, causes, n_causes, serving_found) },
-	{ "figures", NULL, SHAPE_LIST(serving_view, values, n, serving_value) },
-};
-static const struct shape serving_view_shape = SHAPE(serving_view, serving_view);
+	{ "figures", NULL, SHAPE_LIST(serving_view, values, n, serving_value) });
 
 const struct result_shape serving_result = {
 	.name = "serving", .title = "gputune diagnose serving",

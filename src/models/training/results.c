@@ -4,14 +4,9 @@
 
 /* clang-format off */
 
-static const char *train_model_name(const void *object)
-{
-	const struct train_config *q = object;
+SHAPE_GIVES(const char *, train_model_name, train_config, x->arch.name && *x->arch.name ? x->arch.name : x->model)
 
-	return q->arch.name && *q->arch.name ? q->arch.name : q->model;
-}
-
-static const struct shape_row train_config_rows[] = {
+static const struct shape train_config_shape = SHAPE_OF(train_config, train_config,
 	{ "model", NULL, SHAPE_TEXT_OF(train_model_name), .unknown = SHAPE_NULL },
 	{ "machine", NULL, SHAPE_TEXT(train_config, place.taken), .unknown = SHAPE_NULL },
 	{ "gpu", NULL, SHAPE_TEXT(gpu_kind, name), SHAPE_VIA(train_config, place.gpu, gpu_kind) },
@@ -39,11 +34,9 @@ static const struct shape_row train_config_rows[] = {
 	{ "tp_overlap", "Tensor-parallel communication overlaps with computation.", SHAPE_FLAG(train_config,
 	  tp_overlap) },
 	{ "compile", "torch.compile or fused kernels.", SHAPE_FLAG(train_config, compile) },
-	{ "bucket_bytes", "Size of gradient buckets.", SHAPE_REAL(train_config, bucket_bytes) },
-};
-static const struct shape train_config_shape = SHAPE(train_config, train_config);
+	{ "bucket_bytes", "Size of gradient buckets.", SHAPE_REAL(train_config, bucket_bytes) });
 
-static const struct shape_row train_memory_rows[] = {
+const struct shape train_memory_shape = SHAPE_OF(train_memory, train_memory,
 	{ "weights_bytes", "Weights, without gathered weights.",
 	  SHAPE_REAL(train_memory, weights), .title = "weights", .unit = "GB" },
 	{ "master_bytes", NULL, SHAPE_REAL(train_memory, master), .title = "FP32 master weights", .unit = "GB" },
@@ -63,11 +56,9 @@ static const struct shape_row train_memory_rows[] = {
 	  SHAPE_REAL(train_memory, reused), .title = "gradients in reused activation memory", .unit = "GB" },
 	{ "limit_bytes", "Memory available to training.", SHAPE_REAL(train_memory, limit) },
 	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure), .title = "memory per GPU" },
-	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },
-};
-const struct shape train_memory_shape = SHAPE(train_memory, train_memory);
+	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) });
 
-static const struct shape_row train_time_rows[] = {
+const struct shape train_time_shape = SHAPE_OF(train_time, train_time,
 	{ "forward_s", NULL, SHAPE_REAL(train_time, forward), .title = "forward", .unit = "s" },
 	{ "backward_s", NULL, SHAPE_REAL(train_time, backward), .title = "backward", .unit = "s" },
 	{ "recompute_s", NULL, SHAPE_REAL(train_time, recompute), .title = "recomputed forward", .unit = "s" },
@@ -82,11 +73,9 @@ static const struct shape_row train_time_rows[] = {
 	{ "bubble_s", NULL, SHAPE_REAL(train_time, bubble), .title = "pipeline bubble", .unit = "s" },
 	{ "loader_s", NULL, SHAPE_REAL(train_time, loader), .title = "loader wait", .unit = "s" },
 	{ "waiting_s", NULL, SHAPE_REAL(train_time, slack), .title = "straggler wait", .unit = "s" },
-	{ "step_s", NULL, SHAPE_OBJECT(train_time, total, figure), .title = "step time", .unit = "s" },
-};
-const struct shape train_time_shape = SHAPE(train_time, train_time);
+	{ "step_s", NULL, SHAPE_OBJECT(train_time, total, figure), .title = "step time", .unit = "s" });
 
-static const struct shape_row train_comm_rows[] = {
+static const struct shape train_comm_shape = SHAPE_OF(train_comm, train_comm,
 	{ "collective", NULL, SHAPE_CHOICE(train_comm, what, train_collective_names) },
 	{ "purpose", "Data that it transfers.", SHAPE_TEXT(train_comm, purpose), .title = "of" },
 	{ "ranks", NULL, SHAPE_COUNT(train_comm, ranks) },
@@ -98,11 +87,9 @@ static const struct shape_row train_comm_rows[] = {
 	  .title = "bus", .unit = "GB/s" },
 	{ "total_s", NULL, SHAPE_REAL(train_comm, total_s), .title = "total", .unit = "s" },
 	{ "exposed_s", NULL, SHAPE_REAL(train_comm, exposed_s), .title = "exposed", .unit = "s" },
-	{ "from", "Source of the bandwidth.", SHAPE_TEXT(train_comm, from) },
-};
-static const struct shape train_comm_shape = SHAPE(train_comm, train_comm);
+	{ "from", "Source of the bandwidth.", SHAPE_TEXT(train_comm, from) });
 
-static const struct shape_row train_change_rows[] = {
+static const struct shape train_change_shape = SHAPE_OF(train_change, train_change,
 	{ "key", NULL, SHAPE_TEXT(train_change, key) },
 	{ "name", NULL, SHAPE_TEXT(train_change, name), .title = "change" },
 	{ "why", "Effect, with figures.", SHAPE_TEXT(train_change, why), .unknown = SHAPE_NULL },
@@ -112,18 +99,14 @@ static const struct shape_row train_change_rows[] = {
 	{ "gain", "Ratio of tokens_per_s, after to before.", SHAPE_OBJECT(train_change, gain, figure),
 	  .title = "speedup" },
 	{ "after", NULL, SHAPE_OBJECT(train_change, q, train_config) },
-	{ "state", NULL, SHAPE_WORD("predicted") },
-};
-static const struct shape train_change_shape = SHAPE(train_change, train_change);
+	{ "state", NULL, SHAPE_WORD("predicted") });
 
-static const struct shape_row train_what_if_rows[] = {
+static const struct shape train_what_if_shape = SHAPE_OF(train_what_if, train_what_if,
 	{ "changes", "Changes, largest gain first.", SHAPE_ARRAY(train_what_if, changes, n, train_change) },
 	{ "best", "Best combination of changes.",
-	  SHAPE_OBJECT(train_what_if, best, train_change), SHAPE_WHEN(train_what_if, has_best) },
-};
-static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_if);
+	  SHAPE_OBJECT(train_what_if, best, train_change), SHAPE_WHEN(train_what_if, has_best) });
 
-static const struct shape_row train_point_rows[] = {
+static const struct shape train_point_shape = SHAPE_OF(train_point, train_point,
 	{ "gpus", NULL, SHAPE_COUNT(train_point, gpus), .title = "GPUs" },
 	{ "machines", NULL, SHAPE_COUNT(train_point, nodes) },
 	{ "possible", "true: the split is valid and fits.", SHAPE_FLAG(train_point, possible) },
@@ -139,21 +122,17 @@ static const struct shape_row train_point_rows[] = {
 	  SHAPE_REAL(train_point, exposed_part), SHAPE_WHEN(train_point, possible),
 	  .title = "exposed communication" },
 	{ "rest", "Losses of a step.", SHAPE_TEXT(train_point, causes), .unknown = SHAPE_NULL,
-	  .title = "losses" },
-};
-static const struct shape train_point_shape = SHAPE(train_point, train_point);
+	  .title = "losses" });
 
-static const struct shape_row train_cause_rows[] = {
+static const struct shape train_cause_shape = SHAPE_OF(train_cause, train_cause,
 	{ "what", NULL, SHAPE_TEXT(train_cause, what), .title = "possible cause" },
 	{ "excluded", "true: the figures exclude it.", SHAPE_FLAG(train_cause, excluded) },
 	{ "needs", "Value that would explain the whole loss, in needs_unit.", SHAPE_REAL(train_cause, needs) },
 	{ "needs_unit", NULL, SHAPE_TEXT(train_cause, needs_unit) },
 	{ "why", NULL, SHAPE_TEXT(train_cause, why) },
-	{ "measure", "Measurement that decides it.", SHAPE_TEXT(train_cause, measure) },
-};
-static const struct shape train_cause_shape = SHAPE(train_cause, train_cause);
+	{ "measure", "Measurement that decides it.", SHAPE_TEXT(train_cause, measure) });
 
-static const struct shape_row train_judgement_rows[] = {
+static const struct shape train_judgement_shape = SHAPE_OF(train_judgement, train_judgement,
 	{ "measured_tokens_per_s", "Total of all GPUs.", SHAPE_REAL(train_judgement, measured),
 	  .title = "claimed", .unit = "tokens/s" },
 	{ "inside", "true: within the interval.", SHAPE_FLAG(train_judgement, inside) },
@@ -161,18 +140,14 @@ static const struct shape_row train_judgement_rows[] = {
 	{ "needed_bus_gb_per_s", "Bandwidth at which communication would explain the whole loss; 0: none.",
 	  SHAPE_REAL(train_judgement, busbw_needed_gbs) },
 	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict), .title = "the claim" },
-	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) },
-};
-static const struct shape train_judgement_shape = SHAPE(train_judgement, train_judgement);
+	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) });
 
-static const struct shape_row train_largest_rows[] = {
+static const struct shape train_largest_shape = SHAPE_OF(train_page, train_largest,
 	{ "micro_batch", "Largest micro-batch that fits; 0: not even one sequence fits.", SHAPE_COUNT(train_page,
 	  largest) },
-	{ "micro_batch_same_global_batch", NULL, SHAPE_COUNT(train_page, largest_held) },
-};
-static const struct shape train_largest_shape = SHAPE(train_page, train_largest);
+	{ "micro_batch_same_global_batch", NULL, SHAPE_COUNT(train_page, largest_held) });
 
-static const struct shape_row train_page_rows[] = {
+static const struct shape train_page_shape = SHAPE_OF(train_page, train_page,
 	{ "asked", "A training setup.", SHAPE_OBJECT(train_page, answer.q, train_config) },
 	{ "parameters", NULL, SHAPE_REAL(train_page, answer.parameters) },
 	{ "active_parameters", NULL, SHAPE_REAL(train_page, answer.active) },
@@ -202,9 +177,7 @@ static const struct shape_row train_page_rows[] = {
 	{ "constants", NULL, SHAPE_TEXT(train_page, origin) },
 	{ "state", NULL, SHAPE_WORD("predicted") },
 	{ "notes", NULL, SHAPE_TEXT_ARRAY(train_page, answer.q.notes, answer.q.n_notes) },
-	{ "explain", NULL, SHAPE_TEXT_ARRAY(train_page, answer.lines, answer.n_lines) },
-};
-static const struct shape train_page_shape = SHAPE(train_page, train_page);
+	{ "explain", NULL, SHAPE_TEXT_ARRAY(train_page, answer.lines, answer.n_lines) });
 
 const struct result_shape train_result = {
 	.name = "train",
@@ -215,7 +188,7 @@ const struct result_shape train_result = {
 	.exit_codes = 1u << 0 | 1u << 1,
 };
 
-static const struct shape_row train_row_rows[] = {
+static const struct shape train_row_shape = SHAPE_OF(train_row, train_row,
 	{ "line", "Line number in the table, from 2.", SHAPE_COUNT(train_row, line) },
 	{ "source", NULL, SHAPE_TEXT(train_row, source), .unknown = SHAPE_NULL },
 	{ "model", NULL, SHAPE_TEXT(train_row, model), .unknown = SHAPE_NULL },
@@ -231,14 +204,10 @@ static const struct shape_row train_row_rows[] = {
 	{ "high", NULL, SHAPE_REAL(train_row, high), .unknown = SHAPE_NULL },
 	{ "measured_memory_gib", NULL, SHAPE_REAL(train_row, memory), .unknown = SHAPE_ZERO },
 	{ "predicted_memory_gib", NULL, SHAPE_REAL(train_row, memory_predicted), .unknown = SHAPE_NULL },
-	{ "skipped", "Reason why the row is not used.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
-};
-static const struct shape train_row_shape = SHAPE(train_row, train_row);
+	{ "skipped", "Reason why the row is not used.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL });
 
-static const struct shape_row train_rows_rows[] = {
-	{ "rows", NULL, SHAPE_LIST(train_rows, items, n, train_row) },
-};
-static const struct shape train_rows_shape = SHAPE(train_rows, train_rows);
+static const struct shape train_rows_shape = SHAPE_OF(train_rows, train_rows,
+	{ "rows", NULL, SHAPE_LIST(train_rows, items, n, train_row) });
 
 const struct result_shape train_rows_result = {
 	.name = "train-rows",

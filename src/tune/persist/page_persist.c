@@ -247,12 +247,7 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 
 /* What is kept for the next boot, a row a figure. Keys and meanings are API. */
 
-static const char *entry_file(const void *object)
-{
-	const struct persist_entry *k = object;
-
-	return k->by && *k->by ? k->by : NULL;
-}
+SHAPE_GIVES(const char *, entry_file, persist_entry, x->by && * x->by ? x->by : NULL)
 
 /* clang-format off */
 #define OF_VIEW SHAPE_VIA(persist_answer, v, persist_view)
@@ -262,7 +257,7 @@ static const char *entry_file(const void *object)
 	{ "knob", NULL, SHAPE_OBJECT(persist_entry, knob, knob) },                                 \
 	{ "value", NULL, SHAPE_TEXT(persist_entry, value) }
 
-static const struct shape_row persist_entry_rows[] = {
+static const struct shape persist_entry_shape = SHAPE_OF(persist_entry, persist_entry,
 	ENTRY_ROWS,
 	{ "keeper", "How it is set at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
 	{ "kept_by", "Path of the file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
@@ -270,34 +265,26 @@ static const struct shape_row persist_entry_rows[] = {
 	{ "loses", "Programs or files that overwrite it at boot, after gputune.",
 	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
 	{ "contested", "Programs or files that may set it after gputune.", SHAPE_TEXT(persist_entry, contested),
-	  .unknown = SHAPE_NULL },
-};
-static const struct shape persist_entry_shape = SHAPE(persist_entry, persist_entry);
+	  .unknown = SHAPE_NULL });
 
-static const struct shape_row in_effect_rows[] = {
+static const struct shape in_effect_shape = SHAPE_OF(persist_entry, in_effect,
 	ENTRY_ROWS,
-	{ "before", NULL, SHAPE_TEXT(persist_entry, before), .unknown = SHAPE_NULL },
-};
-static const struct shape in_effect_shape = SHAPE(persist_entry, in_effect);
+	{ "before", NULL, SHAPE_TEXT(persist_entry, before), .unknown = SHAPE_NULL });
 
-static const struct shape_row persist_view_file_rows[] = {
+static const struct shape persist_view_file_shape = SHAPE_OF(persist_view_file, persist_view_file,
 	{ "path", NULL, SHAPE_TEXT(persist_view_file, path) },
 	{ "state", NULL, SHAPE_CHOICE_BY(persist_view_file, state, persist_file_state_name, PERSIST_FILE_UNSEEN + 1) },
 	{ "sentence", NULL, SHAPE_TEXT(persist_view_file, sentence), .unknown = SHAPE_NULL },
-	{ "diff", NULL, SHAPE_TEXT(persist_view_file, diff), .unknown = SHAPE_NULL },
-};
-static const struct shape persist_view_file_shape = SHAPE(persist_view_file, persist_view_file);
+	{ "diff", NULL, SHAPE_TEXT(persist_view_file, diff), .unknown = SHAPE_NULL });
 
-static const struct shape_row file_outcome_rows[] = {
+static const struct shape file_outcome_shape = SHAPE_OF(outcome_row, file_outcome,
 	{ "name", NULL, SHAPE_TEXT(outcome_row, knob.name) },
 	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
-	{ "sentence", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-};
-static const struct shape file_outcome_shape = SHAPE(outcome_row, file_outcome);
+	{ "sentence", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL });
 
 static const char *const actions[] = { "install", "status", "diff", "remove" };
 
-static const struct shape_row persist_rows[] = {
+static const struct shape persist_shape = SHAPE_OF(persist_answer, persist,
 	{ "action", NULL, SHAPE_TEXT(persist_view, action), SHAPE_NAMES(actions), OF_VIEW },
 	{ "dry_run", "For install and remove: true if nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
 	{ "transaction", NULL, SHAPE_COUNT(persist_answer, transaction), .unknown = SHAPE_ZERO },
@@ -310,9 +297,7 @@ static const struct shape_row persist_rows[] = {
 	{ "outcomes", NULL, SHAPE_LIST_AS(persist_answer, outcomes, n_outcomes, outcome_row, file_outcome_shape) },
 	{ "in_effect", "For remove: values that the files set at this boot and that are still in effect.",
 	  SHAPE_LIST_AS(persist_view, in_effect, n_in_effect, persist_entry, in_effect_shape), OF_VIEW },
-	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) },
-};
-static const struct shape persist_shape = SHAPE(persist_answer, persist);
+	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) });
 
 const struct result_shape persist_result = {
 	.name = "persist", .title = "gputune persist", .meaning = "Values kept for the next boot.",

@@ -72,11 +72,9 @@ struct request {
 	size_t n;
 };
 
-static const struct shape_row request_rows[] = {
+static const struct shape request_shape = SHAPE_OF(request, request,
 	{ "written_by", NULL, SHAPE_TEXT(request, written_by) },
-	{ "rows", NULL, SHAPE_LIST(request, rows, n, request_row) },
-};
-static const struct shape request_shape = SHAPE(request, request);
+	{ "rows", NULL, SHAPE_LIST(request, rows, n, request_row) });
 /* clang-format on */
 
 const struct result_shape boot_result = {

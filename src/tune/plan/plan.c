@@ -262,32 +262,23 @@ size_t plan_open_changes(const struct plan *p)
 
 /* clang-format off */
 
-static const struct shape_row knob_rows[] = {
+const struct shape knob_shape = SHAPE_OF(knob, knob,
 	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(knob, name), .unknown = SHAPE_BLANK },
-	{ "object", "Object of the knob, for kinds that have one.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
-};
-const struct shape knob_shape = SHAPE(knob, knob);
+	{ "object", "Object of the knob, for kinds that have one.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK });
 
-static const struct shape_row owner_rows[] = {
+static const struct shape owner_shape = SHAPE_OF(owner, owner,
 	{ "what", NULL, SHAPE_TEXT(owner, what), .unknown = SHAPE_BLANK },
 	{ "value", "Value that it sets.", SHAPE_TEXT(owner, value), .unknown = SHAPE_NULL },
 	{ "at_boot", NULL, SHAPE_FLAG(owner, at_boot) },
 	{ "wins", NULL, SHAPE_FLAG(owner, wins) },
-	{ "fights", NULL, SHAPE_FLAG(owner, fights) },
-};
-static const struct shape owner_shape = SHAPE(owner, owner);
+	{ "fights", NULL, SHAPE_FLAG(owner, fights) });
 
-static const char *change_refusal(const void *object)
-{
-	const struct change *c = object;
-
-	return c->gate ? c->refusal : NULL;
-}
+SHAPE_GIVES(const char *, change_refusal, change, x->gate ? x->refusal : NULL)
 
 #define OF_SETTING SHAPE_VIA(change, s, setting)
 
-static const struct shape_row change_rows[] = {
+static const struct shape change_shape = SHAPE_OF(change, change,
 	{ "id", NULL, SHAPE_TEXT(setting, id), OF_SETTING },
 	{ "title", NULL, SHAPE_TEXT(setting, title), OF_SETTING },
 	{ "target", NULL, SHAPE_TEXT(change, target), .unknown = SHAPE_BLANK },
@@ -300,9 +291,7 @@ static const struct shape_row change_rows[] = {
 	{ "effect", "When it takes effect.", SHAPE_CHOICE_BY(change, effect, effect_name, EFFECT_FIRMWARE + 1) },
 	{ "owners", "Programs or files that also set it.", SHAPE_LIST(change, owners, n_owners, owner) },
 	{ "gate", "Blockers.", SHAPE_TEXT(change, gate), .unknown = SHAPE_NULL },
-	{ "refusal", "Reason of the gate.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL },
-};
-static const struct shape change_shape = SHAPE(change, change);
+	{ "refusal", "Reason of the gate.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL });
 
 static const char *advice_id(const void *finding)
 {
@@ -313,41 +302,33 @@ static const char *advice_id(const void *finding)
 
 #define OF_FINDING SHAPE_VIA(advice, finding, finding)
 
-static const struct shape_row advice_rows[] = {
+static const struct shape advice_shape = SHAPE_OF(advice, advice,
 	{ "id", NULL, SHAPE_TEXT_OF(advice_id), OF_FINDING },
 	{ "target", NULL, SHAPE_TEXT(finding, target), OF_FINDING, .unknown = SHAPE_BLANK },
 	{ "current", NULL, SHAPE_TEXT(finding, v.current), OF_FINDING, .unknown = SHAPE_NULL },
 	{ "wanted", NULL, SHAPE_TEXT(finding, v.wanted), OF_FINDING, .unknown = SHAPE_NULL },
-	{ "sentence", "Manual action.", SHAPE_TEXT(advice, sentence), .unknown = SHAPE_NULL },
-};
-static const struct shape advice_shape = SHAPE(advice, advice);
+	{ "sentence", "Manual action.", SHAPE_TEXT(advice, sentence), .unknown = SHAPE_NULL });
 
 #define OF_PLAN SHAPE_VIA(plan_answer, plan, plan)
 
-static const struct shape_row plan_summary_rows[] = {
+static const struct shape plan_summary_shape = SHAPE_OF(plan_answer, plan_summary,
 	{ "now", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_NOW]) },
 	{ "driver_reload", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_DRIVER_RELOAD]) },
 	{ "reboot", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_REBOOT]) },
 	{ "firmware", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_FIRMWARE]) },
 	{ "refused", NULL, SHAPE_COUNT(plan_answer, refused) },
-	{ "by_hand", NULL, SHAPE_COUNT(plan, n_advice), OF_PLAN },
-};
-static const struct shape plan_summary_shape = SHAPE(plan_answer, plan_summary);
+	{ "by_hand", NULL, SHAPE_COUNT(plan, n_advice), OF_PLAN });
 
-static const struct shape_row plan_rows[] = {
+static const struct shape plan_shape = SHAPE_OF(plan_answer, plan,
 	{ "profile", NULL, SHAPE_TEXT(plan, profile), OF_PLAN, .unknown = SHAPE_BLANK },
 	{ "summary", NULL, SHAPE_PART(plan_summary_shape) },
 	{ "changes", "Changes in the order of writing.", SHAPE_LIST(plan, changes, n, change), OF_PLAN },
 	{ "advice", "Findings that no change of gputune fixes.",
-	  SHAPE_LIST(plan, advice, n_advice, advice), OF_PLAN },
-};
-static const struct shape plan_shape = SHAPE(plan_answer, plan);
+	  SHAPE_LIST(plan, advice, n_advice, advice), OF_PLAN });
 
-static const struct shape_row plan_host_rows[] = {
+static const struct shape plan_host_shape = SHAPE_OF(plan, plan_host,
 	{ "nodename", NULL, SHAPE_TEXT(plan, nodename), .unknown = SHAPE_NULL },
-	{ "boot_id", NULL, SHAPE_TEXT(plan, boot_id), .unknown = SHAPE_NULL },
-};
-static const struct shape plan_host_shape = SHAPE(plan, plan_host);
+	{ "boot_id", NULL, SHAPE_TEXT(plan, boot_id), .unknown = SHAPE_NULL });
 
 const struct result_shape plan_result = {
 	.name = "plan",

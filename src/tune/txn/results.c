@@ -17,7 +17,7 @@
 
 /* --- apply, undo --- */
 
-static const struct shape_row outcome_row_rows[] = {
+static const struct shape outcome_row_shape = SHAPE_OF(outcome_row, outcome_row,
 	KNOB_ROWS(outcome_row, IN_ROW),
 	{ "from", "Value before.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
 	{ "to", "Target value.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
@@ -25,17 +25,10 @@ static const struct shape_row outcome_row_rows[] = {
 	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
 	{ "sentence", "Result.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
 	{ "command", "Command to run by hand if the undo failed.", SHAPE_TEXT(outcome_row, command),
-	  .unknown = SHAPE_NULL },
-};
-static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
+	  .unknown = SHAPE_NULL });
 
 /* Of a dry run no transaction remains, and the rows say what would become of it. */
-static long long report_transaction(const void *object)
-{
-	const struct txn_report *r = object;
-
-	return r->dry ? 0 : (long long)r->txn;
-}
+SHAPE_GIVES(long long, report_transaction, txn_report, x->dry ? 0 : (long long)x->txn)
 
 #define OF_REPORT SHAPE_VIA(outcome_answer, report, txn_report)
 #define TRANSACTION_ROW \
@@ -83,12 +76,9 @@ struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report
 
 #define OF_ENTRY SHAPE_VIA(hold_row, e, entry)
 
-static bool entry_stuck(const void *object)
-{
-	return ((const struct entry *)object)->state == ENTRY_STUCK;
-}
+SHAPE_GIVES(bool, entry_stuck, entry, x->state == ENTRY_STUCK)
 
-static const struct shape_row hold_row_rows[] = {
+static const struct shape hold_row_shape = SHAPE_OF(hold_row, hold_row,
 	KNOB_ROWS(entry, OF_ENTRY),
 	{ "transaction", NULL,
 	  SHAPE_COUNT(transaction, txn), SHAPE_VIA(hold_row, t, transaction), .unknown = SHAPE_ZERO },
@@ -98,11 +88,9 @@ static const struct shape_row hold_row_rows[] = {
 	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
 	{ "stuck", "true: an undo of the change failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
 	{ "kept_by", "File that sets it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
-	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
-};
-static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
+	{ "changed_by", "Program or user that may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL });
 
-static const struct shape_row status_summary_rows[] = {
+static const struct shape status_summary_shape = SHAPE_OF(status_answer, status_summary,
 	{ "ours", "true: gputune's value is in effect.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
 	{ "waits", "true: it takes effect after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
 	{ "missed", "true: the reboot after the change did not set the value.", SHAPE_COUNT(status_answer,
@@ -112,15 +100,11 @@ static const struct shape_row status_summary_rows[] = {
 	{ "back", "true: the old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
 	{ "lost", "true: the machine was rebooted after the change.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
 	{ "reset", "true: another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
-	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
-};
-static const struct shape status_summary_shape = SHAPE(status_answer, status_summary);
+	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) });
 
-static const struct shape_row status_rows[] = {
+static const struct shape status_shape = SHAPE_OF(status_answer, status,
 	{ "summary", NULL, SHAPE_PART(status_summary_shape) },
-	{ "rows", NULL, SHAPE_LIST(status_answer, rows, n, hold_row) },
-};
-static const struct shape status_shape = SHAPE(status_answer, status);
+	{ "rows", NULL, SHAPE_LIST(status_answer, rows, n, hold_row) });
 
 const struct result_shape status_result = {
 	.name = "status", .title = "gputune status", .meaning = "State of every change that is not undone.",
@@ -146,28 +130,24 @@ json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t
 
 /* --- history --- */
 
-static const struct shape_row side_effect_rows[] = {
+static const struct shape side_effect_shape = SHAPE_OF(side_effect, side_effect,
 	{ "kind", NULL, SHAPE_CHOICE_BY(side_effect, knob.kind, knob_kind_name, KNOB_KINDS) },
 	{ "name", NULL, SHAPE_TEXT(side_effect, knob.name) },
 	{ "object", NULL, SHAPE_TEXT(side_effect, knob.object) },
-	{ "before", NULL, SHAPE_TEXT(side_effect, before), .unknown = SHAPE_NULL },
-};
-static const struct shape side_effect_shape = SHAPE(side_effect, side_effect);
+	{ "before", NULL, SHAPE_TEXT(side_effect, before), .unknown = SHAPE_NULL });
 
-static const struct shape_row entry_rows[] = {
+static const struct shape entry_shape = SHAPE_OF(entry, entry,
 	KNOB_ROWS(entry, IN_ROW),
 	{ "before", NULL, SHAPE_TEXT(entry, before), .unknown = SHAPE_NULL },
 	{ "after", "Requested value.", SHAPE_TEXT(entry, after), .unknown = SHAPE_NULL },
 	{ "read_back", NULL, SHAPE_TEXT(entry, read), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(entry, state, entry_state_name, ENTRY_STUCK + 1) },
 	{ "note", "Time of the last state.", SHAPE_TEXT(entry, note), .unknown = SHAPE_NULL },
-	{ "sides", "Other knobs that a write resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) },
-};
-static const struct shape entry_shape = SHAPE(entry, entry);
+	{ "sides", "Other knobs that a write resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) });
 
 static const char *const transaction_ops[] = { "apply", "cluster", "persist", "prove", "undo" };
 
-static const struct shape_row transaction_rows[] = {
+static const struct shape transaction_shape = SHAPE_OF(transaction, transaction,
 	{ "transaction", NULL, SHAPE_COUNT(transaction, txn), .unknown = SHAPE_ZERO },
 	{ "op", "Verb that made the change.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
 	{ "time", NULL, SHAPE_TIME(transaction, time_s) },
@@ -177,21 +157,15 @@ static const struct shape_row transaction_rows[] = {
 	{ "profile", NULL, SHAPE_TEXT(transaction, profile), .unknown = SHAPE_NULL },
 	{ "tool_version", NULL, SHAPE_TEXT(transaction, version), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(transaction, state, transaction_state_name, TRANSACTION_UNDONE + 1) },
-	{ "changes", "Changes in the order of writing.", SHAPE_LIST(transaction, entries, n, entry) },
-};
-static const struct shape transaction_shape = SHAPE(transaction, transaction);
+	{ "changes", "Changes in the order of writing.", SHAPE_LIST(transaction, entries, n, entry) });
 
-static const struct shape_row journal_rows[] = {
+static const struct shape journal_shape = SHAPE_OF(journal, journal,
 	{ "torn", "true: the last line was truncated.", SHAPE_FLAG(journal, torn) },
-	{ "bad_lines", "Unreadable lines.", SHAPE_COUNT(journal, bad_lines) },
-};
-static const struct shape journal_shape = SHAPE(journal, journal);
+	{ "bad_lines", "Unreadable lines.", SHAPE_COUNT(journal, bad_lines) });
 
-static const struct shape_row history_rows[] = {
+static const struct shape history_shape = SHAPE_OF(history_answer, history,
 	{ "journal", NULL, SHAPE_POINTER(history_answer, journal, journal) },
-	{ "transactions", "Newest first.", SHAPE_LIST(history_answer, items, n, transaction) },
-};
-static const struct shape history_shape = SHAPE(history_answer, history);
+	{ "transactions", "Newest first.", SHAPE_LIST(history_answer, items, n, transaction) });
 
 const struct result_shape history_result = {
 	.name = "history", .title = "gputune history", .meaning = "Every transaction with every change.",
@@ -226,7 +200,7 @@ json_t *history_json(const struct machine *m, const struct journal *j,
 
 static const char *const journal_actions[] = { "check", "repair", "compact" };
 
-static const struct shape_row files_rows[] = {
+static const struct shape files_shape = SHAPE_OF(files_answer, files,
 	{ "action", NULL, SHAPE_TEXT(files_answer, action), SHAPE_NAMES(journal_actions) },
 	{ "format", "Format of the journal's lines: 1 has no checksums; null: no journal.",
 	  SHAPE_COUNT(journal, files.format), OF_JOURNAL, .unknown = SHAPE_ZERO },
@@ -242,9 +216,7 @@ static const struct shape_row files_rows[] = {
 	  OF_JOURNAL },
 	{ "torn", "The journal's last line was truncated by a crash.", SHAPE_FLAG(journal, torn), OF_JOURNAL },
 	{ "transactions", NULL, SHAPE_COUNT(journal, n), OF_JOURNAL },
-	{ "open_transactions", "Lines that may still contain a change.", SHAPE_COUNT(files_answer, open) },
-};
-static const struct shape files_shape = SHAPE(files_answer, files);
+	{ "open_transactions", "Lines that may still contain a change.", SHAPE_COUNT(files_answer, open) });
 
 const struct result_shape journal_result = {
 	.name = "journal", .title = "gputune journal",
@@ -254,28 +226,22 @@ const struct result_shape journal_result = {
 
 /* --- verify --- */
 
-static const struct shape_row verify_row_rows[] = {
+static const struct shape verify_row_shape = SHAPE_OF(verify_row, verify_row,
 	KNOB_ROWS(verify_row, IN_ROW),
 	{ "wanted", NULL, SHAPE_TEXT(verify_row, wanted), .unknown = SHAPE_NULL },
 	{ "now", NULL, SHAPE_TEXT(verify_row, now), .unknown = SHAPE_NULL },
 	{ "state", NULL, SHAPE_CHOICE_BY(verify_row, state, verify_name, VERIFY_UNKNOWN + 1) },
-	{ "sentence", NULL, SHAPE_TEXT(verify_row, sentence), .unknown = SHAPE_NULL },
-};
-static const struct shape verify_row_shape = SHAPE(verify_row, verify_row);
+	{ "sentence", NULL, SHAPE_TEXT(verify_row, sentence), .unknown = SHAPE_NULL });
 
-static const struct shape_row verify_summary_rows[] = {
+static const struct shape verify_summary_shape = SHAPE_OF(verify, verify_summary,
 	{ "in-force", NULL, SHAPE_COUNT(verify, count[VERIFY_IN_FORCE]) },
 	{ "waits-for-reboot", NULL, SHAPE_COUNT(verify, count[VERIFY_WAITS]) },
 	{ "differs", NULL, SHAPE_COUNT(verify, count[VERIFY_DIFFERS]) },
-	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
-};
-static const struct shape verify_summary_shape = SHAPE(verify, verify_summary);
+	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) });
 
-static const struct shape_row verify_rows[] = {
+static const struct shape verify_shape = SHAPE_OF(verify, verify,
 	{ "summary", NULL, SHAPE_PART(verify_summary_shape) },
-	{ "rows", NULL, SHAPE_LIST(verify, rows, n, verify_row) },
-};
-static const struct shape verify_shape = SHAPE(verify, verify);
+	{ "rows", NULL, SHAPE_LIST(verify, rows, n, verify_row) });
 
 const struct result_shape verify_result = {
 	.name = "verify", .title = "gputune verify", .meaning = "Whether requested values are in effect.",
@@ -285,23 +251,19 @@ const struct result_shape verify_result = {
 
 /* --- the report of a boot --- */
 
-static const struct shape_row kept_verify_rows[] = {
+static const struct shape kept_verify_shape = SHAPE_OF(boot_report, kept_verify,
 	{ "schema", NULL, SHAPE_WORD("gputune.verify/1"), .later = true },
 	{ "tool_version", NULL, SHAPE_TEXT(boot_report, version), .unknown = SHAPE_BLANK, .later = true },
 	{ "host", NULL, SHAPE_POINTER_AS(boot_report, m, machine, host_shape), .later = true },
 	{ "time", NULL, SHAPE_TEXT(boot_report, time), .unknown = SHAPE_NULL },
 	{ "exit_code", NULL, SHAPE_COUNT(boot_report, code), .later = true },
 	{ "summary", NULL, SHAPE_OBJECT_AS(boot_report, verify, verify, verify_summary_shape), .later = true },
-	{ "rows", NULL, SHAPE_LIST(boot_report, verify.rows, verify.n, verify_row) },
-};
-static const struct shape kept_verify_shape = SHAPE(boot_report, kept_verify);
+	{ "rows", NULL, SHAPE_LIST(boot_report, verify.rows, verify.n, verify_row) });
 
-static const struct shape_row boot_report_rows[] = {
+static const struct shape boot_report_shape = SHAPE_OF(boot_report, boot_report,
 	{ "boot_id", NULL, SHAPE_TEXT(boot_report, boot_id) },
 	{ "reboot_by", "User that requested the reboot.", SHAPE_TEXT(boot_report, asked), .unknown = SHAPE_NULL },
-	{ "verify", "Output of verify --boot when the report was written.", SHAPE_PART(kept_verify_shape) },
-};
-static const struct shape boot_report_shape = SHAPE(boot_report, boot_report);
+	{ "verify", "Output of verify --boot when the report was written.", SHAPE_PART(kept_verify_shape) });
 
 const struct result_shape boot_report_result = {
 	.name = "boot-report", .title = "/var/lib/gputune/boot-report.json",

@@ -139,31 +139,13 @@ static const char *watch_report_sentence(struct arena *a, const struct line *l)
 
 /* A line of JSON, a row a figure. Keys and meanings are API. */
 
-static const char *who_name(const void *object)
-{
-	const struct who *w = object;
-
-	return *w->name ? w->name : NULL;
-}
-
-static const char *who_unit(const void *object)
-{
-	const struct who *w = object;
-
-	return *w->unit ? w->unit : NULL;
-}
-
-static bool line_has_item(const void *object)
-{
-	return ((const struct line *)object)->item != NULL;
-}
-
-static const char *line_noticed_by(const void *object)
-{
-	const struct line *l = object;
-
-	return !l->item || !l->e->via ? NULL : is_noticed_by_event(l->e->via) ? "event" : l->e->via;
-}
+SHAPE_GIVES(const char *, who_name, who, *x->name ? x->name : NULL)
+SHAPE_GIVES(const char *, who_unit, who, *x->unit ? x->unit : NULL)
+SHAPE_GIVES(bool, line_has_item, line, x->item != NULL)
+SHAPE_GIVES(const char *, line_noticed_by, line,
+	    !x->item || !x->e->via	     ? NULL
+	    : is_noticed_by_event(x->e->via) ? "event"
+					     : x->e->via)
 
 static const void *line_sentence(struct arena *a, const void *object, size_t *n)
 {
@@ -178,15 +160,13 @@ static const char *const vias[] = { "poll",    "start",	 "fanotify", "inotify",
 #define OF_EVENT SHAPE_VIA(line, e, event)
 #define OF_ITEM SHAPE_VIA(line, item, watched_knob)
 
-static const struct shape_row who_rows[] = {
+static const struct shape who_shape = SHAPE_OF(who, who,
 	{ "pid", NULL, SHAPE_COUNT(who, pid) },
 	{ "name", NULL, SHAPE_TEXT_OF(who_name), .unknown = SHAPE_NULL },
 	{ "unit", "Unit of the service manager.", SHAPE_TEXT_OF(who_unit), .unknown = SHAPE_NULL },
-	{ "login_uid", NULL, SHAPE_COUNT(who, login_uid), .unknown = SHAPE_NEGATIVE },
-};
-static const struct shape who_shape = SHAPE(who, who);
+	{ "login_uid", NULL, SHAPE_COUNT(who, login_uid), .unknown = SHAPE_NEGATIVE });
 
-static const struct shape_row line_rows[] = {
+static const struct shape line_shape = SHAPE_OF(line, line,
 	{ "event", NULL, SHAPE_CHOICE_BY(event, kind, event_name, EVENT_KINDS), OF_EVENT },
 	{ "targets", NULL, SHAPE_TEXT_LIST(line, targets, n) },
 	{ "id", "Id of the setting.", SHAPE_TEXT(watched_knob, id), OF_ITEM, .unknown = SHAPE_NULL },
@@ -203,9 +183,7 @@ static const struct shape_row line_rows[] = {
 	  .unknown = SHAPE_ZERO },
 	{ "likely", "Running service that sets such knobs.",
 	  SHAPE_TEXT(event, likely), OF_EVENT, .unknown = SHAPE_NULL },
-	{ "sentence", "The whole event as text.", SHAPE_TEXT_MADE(line_sentence) },
-};
-static const struct shape line_shape = SHAPE(line, line);
+	{ "sentence", "The whole event as text.", SHAPE_TEXT_MADE(line_sentence) });
 
 const struct result_shape watch_result = {
 	.name = "watch", .title = "gputune watch: one line",

@@ -501,10 +501,7 @@ static const struct verb_format command_formats[] = { { "shell", write_shell },
 						      { "compose", write_compose },
 						      { NULL, NULL } };
 
-static bool edits(const void *ask)
-{
-	return ((const struct generate_ask *)ask)->edit != NULL;
-}
+SHAPE_GIVES(bool, edits, generate_ask, x->edit != NULL)
 
 static const char *edited_file(const void *answer, size_t *len)
 {

@@ -58,26 +58,22 @@ static const struct ask_row canary_ask_rows[] = {
 	{ "all", "also show paths that are not installed", ASK_FLAG(canary_ask, all), .letter = 'a' },
 };
 
-static const struct shape_row canary_check_rows[] = {
+static const struct shape canary_check_shape = SHAPE_OF(canary_check, canary_check,
 	{ "check", "Path, format and shape.", SHAPE_TEXT(canary_check, check) },
 	{ "state", "absent: not installed, or not for this GPU. fails: it reports an error.",
 	  SHAPE_CHOICE(canary_check, state, states) },
 	{ "deviation_ratio", "Largest deviation, as a multiple of what rounding allows.",
 	  SHAPE_REAL(canary_check, off), .unknown = SHAPE_NULL },
 	{ "kernels", "GPU kernels that ran, by their names.", SHAPE_TEXT_ARRAY(canary_check, kernels, n_kernels) },
-	{ "why", NULL, SHAPE_TEXT(canary_check, why), .unknown = SHAPE_NULL },
-};
-static const struct shape canary_check_shape = SHAPE(canary_check, canary_check);
+	{ "why", NULL, SHAPE_TEXT(canary_check, why), .unknown = SHAPE_NULL });
 
-static const struct shape_row canary_rows[] = {
+static const struct shape canary_shape = SHAPE_OF(canary_answer, canary,
 	{ "python", "The interpreter.", SHAPE_TEXT(canary_answer, python) },
 	{ "torch", "Version of PyTorch.", SHAPE_TEXT(canary_answer, torch), .unknown = SHAPE_NULL },
 	{ "cuda", "CUDA that PyTorch was built with.", SHAPE_TEXT(canary_answer, cuda), .unknown = SHAPE_NULL },
 	{ "gpu", NULL, SHAPE_TEXT(canary_answer, gpu), .unknown = SHAPE_NULL },
 	{ "checks", NULL, SHAPE_LIST(canary_answer, checks, n, canary_check) },
-	{ "why", "Why checks are missing.", SHAPE_TEXT(canary_answer, why), .unknown = SHAPE_NULL },
-};
-static const struct shape canary_shape = SHAPE(canary_answer, canary);
+	{ "why", "Why checks are missing.", SHAPE_TEXT(canary_answer, why), .unknown = SHAPE_NULL });
 
 static const struct result_shape canary_result = {
 	.name = "stack-canary", .title = "gputune stack canary",

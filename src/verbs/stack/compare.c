@@ -90,26 +90,22 @@ enum { SAID = 200 };
 /* clang-format off */
 static const char *const betters[] = { "higher", "lower" };
 
-static const struct shape_row reading_figure_rows[] = {
+static const struct shape reading_figure_shape = SHAPE_OF(reading_figure, reading_figure,
 	{ "key", NULL, SHAPE_TEXT(reading_figure, is.key) },
 	{ "title", NULL, SHAPE_TEXT(reading_figure, is.title) },
 	{ "unit", NULL, SHAPE_TEXT(reading_figure, is.unit) },
 	{ "unit_text", NULL, SHAPE_TEXT(reading_figure, is.unit_text) },
 	{ "better", NULL, SHAPE_CHOICE(reading_figure, is.better, betters) },
-	{ "value", NULL, SHAPE_REAL(reading_figure, value) },
-};
-static const struct shape reading_figure_shape = SHAPE(reading_figure, reading_figure);
+	{ "value", NULL, SHAPE_REAL(reading_figure, value) });
 
-static const struct shape_row compare_reading_rows[] = {
+static const struct shape compare_reading_shape = SHAPE_OF(compare_reading, compare_reading,
 	{ "name", NULL, SHAPE_TEXT(compare_reading, name) },
 	{ "setup", NULL, SHAPE_TEXT(compare_reading, setup), .unknown = SHAPE_NULL },
 	{ "variant", NULL, SHAPE_TEXT(compare_reading, variant), .unknown = SHAPE_NULL },
 	{ "library", NULL, SHAPE_TEXT(compare_reading, library), .unknown = SHAPE_NULL },
 	{ "first", NULL, SHAPE_REAL(compare_reading, first), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_ARRAY(compare_reading, figures, n, reading_figure) },
-	{ "error", "Reason why the list is empty.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL },
-};
-static const struct shape compare_reading_shape = SHAPE(compare_reading, compare_reading);
+	{ "error", "Reason why the list is empty.", SHAPE_TEXT(compare_reading, error), .unknown = SHAPE_NULL });
 
 const struct result_shape stack_window_result = {
 	.name = "stack-window", .title = "gputune stack compare-one",

@@ -97,10 +97,7 @@ static int check_answer(struct door *d, const struct installed_ask *ask, struct 
 }
 
 /* --deep runs the libraries. */
-static bool check_reads(const void *ask)
-{
-	return !((const struct installed_ask *)ask)->deep;
-}
+SHAPE_GIVES(bool, check_reads, installed_ask, !x->deep)
 
 static unsigned check_confine(const void *ask)
 {

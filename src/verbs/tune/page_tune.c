@@ -226,7 +226,7 @@ struct doc *page_tune_plan(struct arena *a, const struct tuning *t)
 /* --- keys and meanings are API ---------------------------------------------------------------- */
 
 /* clang-format off */
-static const struct shape_row item_rows[] = {
+static const struct shape item_shape = SHAPE_OF(tune_item, item,
 	{ "id", "A setting, env.NAME of a variable, or \"profile NAME\".", SHAPE_TEXT(tune_item, id) },
 	{ "targets", NULL, SHAPE_TEXT(tune_item, targets) },
 	{ "before", NULL, SHAPE_TEXT(tune_item, before), .unknown = SHAPE_NULL },
@@ -244,15 +244,11 @@ static const struct shape_row item_rows[] = {
 	{ "left_out", "Number of settings left out together, including this one; 0: none.", SHAPE_COUNT(tune_item, of),
 	  .later = true },
 	{ "interaction", "Effect of the left-out settings, with all others set, divided by that in mixtures.",
-	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL },
-};
-static const struct shape item_shape = SHAPE(tune_item, item);
+	  SHAPE_REAL(tune_item, interaction), .unknown = SHAPE_NULL });
 
-static const struct shape_row note_rows[] = {
+static const struct shape note_shape = SHAPE_OF(tune_note, note,
 	{ "id", NULL, SHAPE_TEXT(tune_note, id) },
-	{ "says", NULL, SHAPE_TEXT(tune_note, says) },
-};
-static const struct shape note_shape = SHAPE(tune_note, note);
+	{ "says", NULL, SHAPE_TEXT(tune_note, says) });
 
 static const void *tuning_uses(struct arena *a, const void *object, size_t *n)
 {
@@ -262,7 +258,7 @@ static const void *tuning_uses(struct arena *a, const void *object, size_t *n)
 	return t->uses;
 }
 
-static const struct shape_row tuning_rows[] = {
+static const struct shape tuning_shape = SHAPE_OF(tuning, tuning,
 	{ "command", NULL, SHAPE_TEXT(tuning, g.proof.window.name), .unknown = SHAPE_BLANK },
 	{ "metric", NULL, SHAPE_TEXT(tuning, g.proof.window.of), .unknown = SHAPE_BLANK },
 	{ "dry_run", NULL, SHAPE_FLAG(tuning, dry) },
@@ -284,9 +280,7 @@ static const struct shape_row tuning_rows[] = {
 	{ "keep", "Command that keeps the changes at every boot.", SHAPE_TEXT(tuning, keep), .unknown = SHAPE_NULL },
 	{ "run", "Command line of the job with its variables.", SHAPE_TEXT(tuning, run), .unknown = SHAPE_NULL },
 	{ "proof", "Every run and the verdict; null for a dry run.", SHAPE_OBJECT(tuning, g.proof, proof),
-	  SHAPE_WHEN(tuning, measured) },
-};
-static const struct shape tuning_shape = SHAPE(tuning, tuning);
+	  SHAPE_WHEN(tuning, measured) });
 
 const struct result_shape tune_result = {
 	.name = "tune", .title = "gputune tune",

@@ -62,7 +62,7 @@ struct tune_head {
 };
 
 /* clang-format off */
-static const struct shape_row seen_rows[] = {
+static const struct shape seen_shape = SHAPE_OF(job_seen, seen,
 	{ "wall_s", NULL, SHAPE_REAL(job_seen, wall_s) },
 	{ "cpus", NULL, SHAPE_REAL(job_seen, cpus) },
 	{ "wakes", NULL, SHAPE_REAL(job_seen, wakes) },
@@ -75,10 +75,8 @@ static const struct shape_row seen_rows[] = {
 	{ "memory", NULL, SHAPE_REAL(job_seen, memory) },
 	{ "pinned", NULL, SHAPE_REAL(job_seen, pinned) },
 	{ "uses", NULL, SHAPE_COUNT(job_seen, uses) },
-	{ "libraries", NULL, SHAPE_COUNT(job_seen, libraries) },
-};
-static const struct shape seen_shape = SHAPE(job_seen, seen);
-static const struct shape_row head_rows[] = {
+	{ "libraries", NULL, SHAPE_COUNT(job_seen, libraries) });
+static const struct shape head_shape = SHAPE_OF(tune_head, head,
 	{ "command", NULL, SHAPE_TEXT(tune_head, ask.command) },
 	{ "metric", NULL, SHAPE_TEXT(tune_head, ask.metric), .unknown = SHAPE_NULL },
 	{ "only", NULL, SHAPE_TEXT(tune_head, ask.narrow.only), .unknown = SHAPE_NULL },
@@ -97,9 +95,7 @@ static const struct shape_row head_rows[] = {
 	{ "before", NULL, SHAPE_REAL(tune_head, before) },
 	{ "spread", NULL, SHAPE_REAL(tune_head, spread) },
 	{ "runs", NULL, SHAPE_REAL_LIST(tune_head, runs.items, runs.n) },
-	{ "seen", NULL, SHAPE_OBJECT_AS(tune_head, seen, job_seen, seen_shape) },
-};
-static const struct shape head_shape = SHAPE(tune_head, head);
+	{ "seen", NULL, SHAPE_OBJECT_AS(tune_head, seen, job_seen, seen_shape) });
 static const struct result_shape head_result = {
 	.name = "tune-run", .title = "A run of gputune tune", .meaning = "A run of tune.",
 	.shape = &head_shape, .no_time = true, .no_version = true,
