@@ -106,6 +106,7 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	if (rows_narrow(d, rows, ask->component))
 		defects_look(d->arena, &how, out);
 	out->all = ask->all;
+	out->component = ask->component;
 	host_close(image);
 	host_close(h);
 	if (!rows->n)

@@ -239,6 +239,21 @@ def roots(tmp):
     expect("nothing outside is found", not of(j, "nccl-arm-cas-gcc9") and j["environments"] == 0, j)
 
 
+def many_in_range(tmp):
+    """Of a component with many entries in range, the page shows a few and the command that lists all; JSON has all."""
+    tree = tmp / "flashinfer"
+    put(tree / "opt/venv/lib/python3.12/site-packages/flashinfer_python-0.6.4.dist-info/METADATA", "x")
+    ask = ["defects", "check", "--host", SPARK, "--rootfs", tree]
+    j = check("many in range", tree)
+    ids = [d["id"] for d in j["defects"] if d["component"] == "flashinfer" and d["state"] == "exposed"]
+    command = "gputune defects check --all --component flashinfer"
+    expect("many entries of one component", len(ids) > 20, ids)
+    for what, more, shown, counted in [("a page", [], 0, True), ("--all", ["--all"], 5, True), ("a component", ["--all", "--component", "flashinfer"], len(ids), False)]:
+        out = common.run(*ask, *more)[1]
+        expect(f"{what}: entries", sum(f"\n{i} " in out for i in ids) == shown, out)
+        expect(f"{what}: counted", (command in out and f" {len(ids)}  gputune" in out) == counted, out)
+
+
 def planted(tmp):
     """The same in a captured machine: a package, an environment and a library of it, a process."""
     capture = shutil.copytree(SPARK, tmp / "capture", symlinks=True)
@@ -618,6 +633,7 @@ conditions(tmp)
 hostile_rows(tmp)
 roots(tmp)
 planted(tmp)
+many_in_range(tmp)
 firmware(tmp)
 many(tmp)
 images(tmp)

@@ -245,6 +245,45 @@ static void page_found(struct doc *d, struct node *list, const struct defect_fou
 	node_more(d, list, "but", cell(f->s.but));
 }
 
+/* Entries of a component in range that --all shows before it counts the rest. */
+enum { SHOWN_PER_COMPONENT = 5 };
+
+/* Counts one more of the component; how many it had. */
+static json_int_t count_up(json_t *counts, const char *component)
+{
+	json_int_t n = json_integer_value(json_object_get(counts, component));
+
+	json_object_set_new(counts, component, json_integer(n + 1));
+	return n;
+}
+
+/* How many are in range, by component, and the command that lists them. */
+static void page_counts(struct doc *d, const struct defects_view *v)
+{
+	json_auto_t *counts = json_object();
+	struct node *t = NULL;
+	const char *name;
+	json_t *n;
+
+	for (size_t i = 0; i < v->n && !v->component; i++)
+		if (v->items[i].state == DEFECT_EXPOSED)
+			count_up(counts, v->items[i].s.component);
+	json_object_foreach(counts, name, n)
+	{
+		const char *command =
+			arena_printf(d->arena, "gputune defects check --all --component %s", name);
+
+		if (v->all && json_integer_value(n) <= SHOWN_PER_COMPONENT)
+			continue;
+		if (!t)
+			t = DOC_TABLE(d, "In range: only the version is known to be affected",
+				      "!Component", ">Entries", "Command that lists them");
+		NODE_ROW(d, t, cell(arena_strdup(d->arena, name)),
+			 cell(arena_printf(d->arena, "%d", (int)json_integer_value(n))),
+			 cell_as(STYLE_CODE, command));
+	}
+}
+
 /* What is shown without --all: what is here and breaks something, and what covers it. */
 static bool shown_first(const struct defect_found *f)
 {
@@ -254,6 +293,7 @@ static bool shown_first(const struct defect_found *f)
 static void page_more(struct doc *d, const struct defects_view *v, const char *title,
 		      enum defect_state state)
 {
+	json_auto_t *counts = json_object();
 	struct node *t = NULL;
 
 	for (size_t i = 0; i < v->n; i++) {
@@ -261,6 +301,9 @@ static void page_more(struct doc *d, const struct defects_view *v, const char *t
 
 		/* Of what is here, the rest is shown above. */
 		if (f->state != state || (state == DEFECT_HERE && !is_security(f)))
+			continue;
+		if (count_up(counts, f->s.component) >= SHOWN_PER_COMPONENT && !v->component &&
+		    state == DEFECT_EXPOSED)
 			continue;
 		if (!t)
 			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Condition",
@@ -354,10 +397,11 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 			  DEFECT_EXPOSED);
 		page_more(d, v, "Unreadable", DEFECT_POSSIBLE);
 	}
+	page_counts(d, v);
 	page_baseline(d, &v->baseline);
 	page_seen(d, v);
-	if (!v->all && v->count[DEFECT_EXPOSED] + v->count[DEFECT_POSSIBLE])
-		doc_text(d, "--all also lists defects in range and unreadable ones.");
+	if (!v->all && v->count[DEFECT_POSSIBLE])
+		doc_text(d, "--all also lists unreadable defects.");
 	return d;
 }
 

@@ -39,6 +39,7 @@ struct defects_view {
 	const char **orderless;
 	size_t n_orderless;
 	bool all;
+	const char *component; /* the only one that was asked for; NULL: all */
 };
 
 struct defects_listing {
