@@ -853,6 +853,17 @@ static void test_schedule(void **state)
 	loaded(&a, 64, 0, 1000, 40000, &many);
 	assert_true(many.memory.most_requests < 64 && many.schedule.preempted > 0);
 	assert_true(many.schedule.ttft.p50 < 0.1 * many.schedule.e2e.p50);
+	/* SGLang keeps room for what is yet to be made: requests wait, and few are preempted. */
+	ask(&a,
+	    (struct infer_options){ .model = "llama-3.1-8b",
+				    .on = "h200",
+				    .engine = "sglang",
+				    .batch = 64,
+				    .prompt = 1000,
+				    .output = 40000 },
+	    &again);
+	assert_true(4 * again.schedule.preempted < many.schedule.preempted);
+	assert_true(again.schedule.ttft.mean > 1.5 * many.schedule.ttft.mean);
 	/* Answers of one token, and prompts all of which is in the prefix cache. */
 	loaded(&a, 16, 0, 1000, 1, &many);
 	assert_true(many.schedule.ttft.mean > 0 && isfinite(many.schedule.throughput));

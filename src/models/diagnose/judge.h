@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What rules share; for judge*.c alone. A rule is pure. It says nothing (UNSEEN without a
- * sentence) where its question does not arise, UNSEEN with a sentence where the measurement is
- * missing.
+ * sentence) where its question does not arise, UNSEEN with a sentence without the measurement.
  */
 #ifndef DIAGNOSE_JUDGE_H
 #define DIAGNOSE_JUDGE_H

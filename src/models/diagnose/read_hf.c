@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hugging Face Trainer: what its callbacks print (transformers 4.20 to 5: dictionaries, from 5 on
- * with quoted numbers), the page of results, what it says before training, and progress bars of
- * tqdm.
+ * with quoted numbers), the page of results, what it says before training, and bars of tqdm.
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What "gputune record --trace" leaves (src/models/inject): a line of JSON for each quarter of a
- * second in which a process was looked into. Those from the first to the last with work are the
- * run.
+ * second in which a process was looked into. The run is those from the first to the last with work.
  */
 #include <math.h>
 #include <string.h>

@@ -414,8 +414,7 @@ void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to)
 
 /*
  * Communication that nothing hides, step by step: ranks can be held beside each other only where
- * each step is told. Kernels come in order of their start; one that runs on into the next step is
- * of both.
+ * each step is told. Kernels come in order of their start; one that runs into the next is of both.
  */
 
 void nvtx_rounds_begin(struct arena *a, struct nvtx_rounds *r, const struct nvtx_process *p)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces of PyTorch's profiler (1.8 to 2.9): Chrome trace JSON, plain or packed by gzip. They are
- * large: the list of events streams through a window, and only events that could tell something are
- * parsed.
+ * large: the list of events streams through a window, and only events of interest are parsed.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looking through files that steer a training: DeepSpeed's JSON, Accelerate's YAML, arguments of
- * transformers' Trainer, configurations of FSDP, and launch commands with the same arguments. Parts
- * of lint.h. Pure.
+ * transformers' Trainer, configurations of FSDP, and launch commands. Parts of lint.h. Pure.
  */
 #ifndef GENERATE_LINT_TRAIN_H
 #define GENERATE_LINT_TRAIN_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shape of a transformer, as far as memory and speed follow from it: layers by kind, widths,
- * experts, what a token leaves in the cache. Pure; figures come from a table, a configuration or
- * a file's header.
+ * experts, cache of a token. Pure; figures come from a table, a configuration or a file's header.
  */
 #ifndef INFERENCE_ARCH_H
 #define INFERENCE_ARCH_H
@@ -56,8 +55,7 @@ struct model_hint {
 /*
  * The model of the list that the name means; else a shape like that of the nearest model of the
  * sizes in the name ("27B", "30B-A3B", "8x7B") or in the hint, scaled to them. *taken says in a
- * sentence what was taken. -ENOENT: neither name nor sizes are known. known: NULL: what is compiled
- * in.
+ * sentence what was taken. -ENOENT: neither name nor sizes are known. known: NULL: the built-in.
  */
 int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e);

@@ -16,6 +16,7 @@
 /* What vLLM takes of a card's memory unless it is told otherwise. */
 #define VLLM_PART 0.9
 /* What TensorRT-LLM takes for its cache of what is free behind the weights. */
+#define SGLANG_PART 0.85 /* of memory for weights and cache: 0.82 to 0.9 by its defaults */
 #define TRTLLM_PART 0.9
 
 /* Libraries, driver context and allocator of one process on one GPU. */
@@ -124,6 +125,9 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	now.per_sequence = cache_of(q, context - q->output / 2) + state_of(q);
 	if (q->engine == ENGINE_VLLM && !q->place.gpu->unified)
 		room += m->reserve - (1 - VLLM_PART) * m->limit;
+	/* Where that holds no weights, people set a larger part. */
+	if (q->engine == ENGINE_SGLANG && SGLANG_PART * m->limit > m->weights)
+		room = fmin(room, SGLANG_PART * m->limit - m->weights);
 	if (q->engine == ENGINE_TRTLLM)
 		room *= TRTLLM_PART;
 	m->usual_cache = fmax(m->per_sequence, room);

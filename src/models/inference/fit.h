@@ -2,7 +2,7 @@
 /*
  * The few constants that are fitted, not derived: one set for each engine on each kind of
  * hardware. Every one is a part of a physical limit or a time; docs/PREDICT.md says what each was
- * fitted on. tests/predict/fit.py fits them; a user's own set comes as a file of "name = value".
+ * fitted on. scripts/fit fits them; a user's own set comes as a file of "name = value".
  */
 #ifndef INFERENCE_FIT_H
 #define INFERENCE_FIT_H

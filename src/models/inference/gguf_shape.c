@@ -282,10 +282,7 @@ int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
 	return 0;
 }
 
-/*
- * The tensors of a GGUF header: which part of which layer each is, its parameters and bytes, and
- * the widths that it shows.
- */
+/* Tensors of a GGUF header: part, layer, parameters and bytes of each, and widths that it shows. */
 
 /* Bytes of a block and its elements, by type number. Numbers above are not the same in all
  * programs that write such files. */

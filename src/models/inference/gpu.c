@@ -146,10 +146,7 @@ static const struct gpu_kind *gpu_name_near(const struct knowledge *known, const
 	return infer_gpu_longest(known, name, true);
 }
 
-/*
- * A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from and *to become what remains of
- * the word. 0: there is none.
- */
+/* A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from, *to: what remains. 0: none. */
 static long count_in(const struct knowledge *known, const char **from, const char **to, bool first)
 {
 	const char *s = *from, *last = *to, *digits = last;

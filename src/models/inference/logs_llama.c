@@ -393,9 +393,8 @@ bool log_llama_line(struct log_walk *w, const char *line)
  */
 
 /*
- * Figures as serving benchmarks name them. t: a text of the run, i: a whole number, f: a figure, m:
- * one that gives way to f, w: a number of the walk, s: makes it speculative above 1, b: the
- * backend.
+ * Figures as serving benchmarks name them. t: text of the run, i: whole number, f: figure, m: one
+ * that gives way to f, w: number of the walk, s: makes it speculative above 1, b: backend.
  */
 static const struct log_name {
 	const char *name;

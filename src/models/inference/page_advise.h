@@ -39,8 +39,4 @@ extern const struct result_shape advise_result, sweep_result;
 /* --- the drawing of a front: page_sweep.c ----------------------------------------------------- */
 enum { FRONT_SHOWN = 24 };
 
-/* Adds throughput over latency of these points, both axes logarithmic. */
-void pareto_plot(struct doc *d, const struct pareto_front *f, const struct sweep_point *const *p,
-		 size_t n);
-
 #endif

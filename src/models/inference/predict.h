@@ -16,8 +16,7 @@ enum users { USERS_ONE, USERS_MANY, USERS_APART };
 
 /*
  * Split-conformal bounds of measured over predicted for 80 % of one class, never of other hardware:
- * of requests alone; their logarithms grow by this part with each factor e of served.crowding,
- * at most two.
+ * of requests alone; logarithms grow by this part with each factor e (two at most) of .crowding.
  */
 struct spread {
 	enum engine engine; /* ENGINES: all of them */
@@ -95,8 +94,7 @@ struct figure figure_wider(struct figure f);
 
 /*
  * What to say of somebody's figure of tokens a second of one request: "impossible" when more bytes
- * would have to be read than the memory gives, "outside" or "inside" the 95 % interval. *why is a
- * sentence.
+ * would have to be read than the memory gives, "outside" or "inside" the 95 % interval; *why: why.
  */
 const char *predict_claim(struct arena *a, const struct prediction *p, double tokens_s,
 			  const char **why);

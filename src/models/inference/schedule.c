@@ -61,6 +61,7 @@ struct simulation {
 	double busy, area, waited,
 		tokenized; /* waited: ms until admission; tokenized: until then */
 	double polled;	   /* steps at which new requests were last looked for */
+	double ahead;	   /* part of answers not yet made for which SGLang keeps memory */
 	double rates;	   /* tokens a ms of each request, mean */
 	int preempted, peak;
 	bool mean_alone; /* no percentiles */
@@ -172,6 +173,14 @@ static double steps_to_poll(const struct simulation *s)
 	return s->q->poll && decoding(s) ? fmax(0, s->polled + s->q->poll - s->steps) : 0;
 }
 
+/* SGLang keeps room for 4096 tokens of another answer, and for a part of what the others lack. */
+static double held_back(const struct simulation *s)
+{
+	double left = decoding(s) * (s->found + s->fresh + s->out) - s->context;
+
+	return prompts_alone(s->q) ? s->per_token * (fmin(s->out, 4096) + s->ahead * left) : 0;
+}
+
 /* Those that have come are admitted while what they bring fits now. */
 static void admit(struct simulation *s)
 {
@@ -183,7 +192,7 @@ static void admit(struct simulation *s)
 		struct request *r = &s->all[i];
 		double need = cache_of_request(s, s->found + s->fresh + r->made);
 
-		if (r->ready > s->now || (s->n_running && s->used + need > s->most))
+		if (r->ready > s->now || (s->n_running && s->used + need + held_back(s) > s->most))
 			return;
 		s->used += need;
 		s->waited += r->first > 0 ? 0 : s->now - r->arrived;
@@ -211,6 +220,8 @@ static void preempt(struct simulation *s)
 	r->left = s->fresh + r->made;
 	s->queue[--s->first_waiting] = i;
 	s->preempted++;
+	s->ahead =
+		fmax(s->ahead, (s->context / fmax(1, decoding(s)) - s->found - s->fresh) / s->out);
 }
 
 /* What it has when it is answered: steps of several tokens pass the end. */
@@ -227,6 +238,7 @@ static void pass(struct simulation *s, double steps, double ms)
 	int n = decoding(s);
 
 	s->steps += steps;
+	s->ahead = fmax(0.098, s->ahead - 0.001 * steps);
 	s->now += ms;
 	s->area += ms * s->n_running;
 	s->busy += ms;
@@ -467,6 +479,7 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->ends = arena_array(a, SEQUENCES + 1, sizeof(*s->ends));
 	s->seed = 20261127;
 	s->next_end = INFINITY;
+	s->ahead = 0.7;
 	/* With a rate, the concurrency asked for is the engine's limit. */
 	s->limit = q->rate > 0 && q->batch > 1 && q->batch < SEQUENCES ? q->batch : SEQUENCES;
 	tables(s);
@@ -505,8 +518,8 @@ static double step_alone(const struct ask *q, double running, double *tokens)
 static void serve_apart(const struct ask *q, const struct memory_footprint *m, struct served *s)
 {
 	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached;
-	double out = fmax(1, q->output), decoding = q->batch, waiting = 0, each, away, way,
-	       together;
+	double out = fmax(1, q->output), decoding = q->batch, waiting = 0, each, away, way = 0,
+	       together, step;
 	struct ask first = ask_of_prompts(q);
 	struct prompt one, full;
 
@@ -515,13 +528,14 @@ static void serve_apart(const struct ask *q, const struct memory_footprint *m, s
 	together = first.dp * fmax(1, floor(q->chunk / fmax(1, fresh)));
 	prompt_time(&first, together, fresh, found, &full);
 	each = full.total / together / q->prefills;
-	/* A request passes two engines, and comes in the middle of others' step. */
-	way = 2 * q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
-	      1.5 * fmax(0, one.total - each) +
-	      1e3 * m->per_token * q->tp * (found + fresh) / (NETWORK_SERVER * 1e9);
+	step = one.total;
 	for (int round = 0; round < 10; round++) {
 		double queue = 0;
 
+		/* A request passes two engines, and comes in the middle of others' step. */
+		way = 2 * q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
+		      1.5 * fmax(0, step - each) +
+		      1e3 * m->per_token * q->tp * (found + fresh) / (NETWORK_SERVER * 1e9);
 		s->running = fmax(1, fmin(decoding / q->decodes, m->usual_requests));
 		s->step = step_alone(q, s->running, &s->tokens_a_step);
 		away = way + out * s->step;
@@ -530,6 +544,9 @@ static void serve_apart(const struct ask *q, const struct memory_footprint *m, s
 			queue = n * waiting / (waiting + away);
 		}
 		decoding = (decoding + q->batch * out * s->step / (waiting + away)) / 2;
+		/* All groups step together, the longer the more they have to do. */
+		step = one.total + fmax(0, full.total - one.total) *
+					   fmin(1, q->batch * each / (waiting + away));
 	}
 	/* All begin together, and each user's first request waits for half of the others'. */
 	waiting += fmax(0, q->batch * each / 2 - waiting) / fmax(1, q->rounds);

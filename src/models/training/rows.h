@@ -33,10 +33,7 @@ struct train_rows {
 /* -EINVAL names the line. fit: NULL: the built-in constants. */
 int train_rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
 		       const struct train_fit *fit, struct train_rows *out, struct err *e);
-/*
- * A shape in one word: layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]. -EINVAL names
- * what is wrong.
- */
+/* layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]. -EINVAL names what is wrong. */
 int train_shape_parse(const char *text, struct arch *out, struct err *e);
 
 #endif
