@@ -435,7 +435,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 	node_pair(d, n, "Written",
 		  cell(s->written	      ? s->written
 		       : s->knob != KNOB_NONE ? knob_how_write(a, s->knob, s->name)
-					      : "gputune only checks it"));
+					      : "not by gputune, which only checks it"));
 	if (s->knob != KNOB_NONE)
 		node_pair(d, n, "Kept", cell(persist_keeps(a, s)));
 	node_pair(d, n, "Undone",
