@@ -127,6 +127,7 @@ static void test_rdma(void **state)
 #define USB_DISK USB "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda"
 #define SUBSYSTEM "/sys/devices/virtual/nvme-subsystem/nvme-subsys0"
 #define REMOTE "/sys/devices/virtual/nvme-subsystem/nvme-subsys1"
+#define CONTROL "/sys/devices/virtual/nvme-fabrics/ctl/nvme"
 
 static void test_disks(void **state)
 {
@@ -169,7 +170,22 @@ static void test_disks(void **state)
 	root_link(w, REMOTE "/nvme1n1/device", "..");
 	root_link(w, REMOTE "/nvme4", "../../nvme-fabrics/ctl/nvme4");
 	root_link(w, "/sys/class/nvme/nvme4", "../../devices/virtual/nvme-fabrics/ctl/nvme4");
-	root(w, "/sys/devices/virtual/nvme-fabrics/ctl/nvme4/sqsize", "127\n");
+	root(w, CONTROL "4/sqsize", "127\n");
+	root(w, CONTROL "4/transport", "rdma\n");
+	root(w, CONTROL "4/queue_count", "9\n");
+	root(w, CONTROL "4/state", "live\n");
+	root(w, CONTROL "4/ctrl_loss_tmo", "off\n");
+	root_link(w, REMOTE "/nvme5", "../../nvme-fabrics/ctl/nvme5");
+	root(w, CONTROL "5/transport", "rdma\n");
+	root(w, CONTROL "5/queue_count", "3\n");
+	root(w, CONTROL "5/state", "connecting\n");
+	root(w, REMOTE "/iopolicy", "numa\n");
+	/* Without multipath it is below its controller. */
+	root_link(w, "/sys/block/nvme6n1", "../devices/virtual/nvme-fabrics/ctl/nvme6/nvme6n1");
+	root(w, CONTROL "6/nvme6n1/size", "1000\n");
+	root_link(w, CONTROL "6/nvme6n1/device", "..");
+	root(w, CONTROL "6/queue_count", "5\n");
+	root(w, CONTROL "6/state", "live\n");
 	root_link(w, "/sys/block/loop0", "../devices/virtual/block/loop0");
 	root(w, "/sys/devices/virtual/block/loop0/size", "0\n");
 	root_link(w, "/sys/block/zram0", "../devices/virtual/block/zram0");
@@ -177,7 +193,7 @@ static void test_disks(void **state)
 	world_open(w);
 	probe_disk(&w->probe);
 
-	assert_int_equal(w->machine.storage.disks.n, 4);
+	assert_int_equal(w->machine.storage.disks.n, 5);
 	d = machine_disk(&w->machine, "sda");
 	assert_string_equal(d->transport.v, "usb-uas");
 	assert_int_equal(d->usb_speed_mbps.v, 10000);
@@ -196,6 +212,14 @@ static void test_disks(void **state)
 	assert_string_equal(d->pci, "");
 	assert_string_equal(d->model.v, "Linux");
 	assert_int_equal(d->queue_depth.v, 127);
+	assert_int_equal(d->paths.v, 2);
+	assert_int_equal(d->live_paths.v, 1);
+	assert_int_equal(d->io_queues.v, 2);
+	assert_string_equal(d->fabric.v, "rdma");
+	d = machine_disk(&w->machine, "nvme6n1");
+	assert_int_equal(d->paths.v, 1);
+	assert_int_equal(d->live_paths.v, 1);
+	assert_int_equal(d->io_queues.v, 4);
 	d = machine_disk(&w->machine, "zram0");
 	assert_string_equal(d->role.v, "zram");
 	assert_string_equal(d->transport.v, "virtual");

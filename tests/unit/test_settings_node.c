@@ -335,15 +335,16 @@ static void test_network_mounts(void **state)
 		{ ROW("disk.lustre-read-ahead", "{}", NA, NO_HARDWARE, "no Lustre") },
 		{ ROW("disk.lustre-read-ahead",
 		      "{'storage': {'lustre_read_ahead_mb': 0, 'mounts': [{'type': 'lustre'}]}}",
-		      FAIL, DIFFERS, "off") },
+		      FAIL, DIFFERS, "is 0 MiB") },
 		{ ROW("disk.lustre-read-ahead",
 		      "{'storage': {'lustre_read_ahead_mb': 64, 'mounts': [{'type': 'lustre'}]}}",
 		      PASS, OK, NULL) },
 		{ ROW("disk.lustre-checksums",
 		      "{'storage': {'lustre_checksums': 1, 'mounts': [{'type': 'lustre'}]}}", NA,
 		      LEFT_ALONE, "a trade-off between data integrity and CPU time") },
-		{ ROW("disk.lustre-checksums",
-		      "{'storage': {'lustre_checksums': '!error', 'mounts': [{'type': 'lustre'}]}}",
+		{ ROW("disk.lustre-read-ahead",
+		      "{'storage': {'lustre_read_ahead_mb': '!error', 'mounts': [{'type': "
+		      "'lustre'}]}}",
 		      UNKNOWN, ERROR, NULL) },
 	};
 
@@ -354,6 +355,9 @@ static void test_network_mounts(void **state)
 #define PATHS(transport, more)                                                                     \
 	"{'storage': {'disks': [{'name': 'nvme0n1', 'role': 'disk', 'transport': '" transport      \
 	"', " more "}]}}"
+#define FABRIC(cpus, more)                                                                         \
+	"{'cpu': {'online': '0-" #cpus "'}, 'storage': {'disks': [{'name': 'nvme0n1', 'role': "    \
+	"'disk', 'transport': 'nvme-of', 'fabric': 'tcp', " more "}]}}"
 #define STORE(storage, gpus)                                                                       \
 	"{'kernel': {'release': '6.8.0-60-generic'}, 'storage': {" storage "}, 'software': "       \
 	"{'libraries': [{'name': 'libcufile.so.0'}]}, 'gpu': {'driver_flavour': 'open', 'gpus': "  \
@@ -376,6 +380,32 @@ static void test_data_paths(void **state)
 		      FAIL, DIFFERS, "round-robin") },
 		{ ROW("disk.nvme-paths",
 		      PATHS("nvme-of", "'path_policy': 'queue-depth', 'paths': 4"), PASS, OK,
+		      NULL) },
+		{ ROW("disk.nvme-connection", PATHS("nvme", "'io_queues': 1"), NA, NO_HARDWARE,
+		      NULL) },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(2, "'paths': 2, 'live_paths': 2, 'io_queues': 8"), PASS, OK, NULL) },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(2, "'paths': 2, 'live_paths': 1, 'io_queues': 8"), FAIL, DIFFERS,
+		      "lost its target") },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(64, "'paths': 2, 'live_paths': 2, 'io_queues': 7"), FAIL, DIFFERS,
+		      "one CPU") },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(1, "'paths': 1, 'live_paths': 1, 'io_queues': 2"), PASS, OK, NULL) },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(1, "'paths': 1, 'io_queues': 2, 'loss_timeout': '599'"), FAIL, DIFFERS,
+		      "I/O errors") },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(1, "'paths': 1, 'io_queues': 2, 'loss_timeout': '600'"), PASS, OK,
+		      NULL) },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(1, "'paths': 1, 'io_queues': 2, 'loss_timeout': 'off'"), PASS, OK,
+		      NULL) },
+		{ ROW("disk.nvme-connection",
+		      FABRIC(1, "'paths': 2, 'io_queues': 2, 'loss_timeout': '30'"), PASS, OK,
+		      NULL) },
+		{ ROW("disk.nvme-connection", FABRIC(2, "'io_queues': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
 		{ ROW("disk.overlay", "{'storage': {'mounts': [{'name': '/', 'type': 'ext4'}]}}",
 		      NA, NO_EFFECT, NULL) },

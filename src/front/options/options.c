@@ -265,9 +265,8 @@ static int no_option(const struct parsing *g, const char *word, int why)
  */
 static bool is_shortened(const struct parsing *g, int option, const char *word)
 {
-	if (option < 256 || !str_starts(word, "--"))
-		return false;
-	return strcspn(word + 2, "=") != strlen(g->options[option - 256].row->name);
+	return option >= 256 && str_starts(word, "--") &&
+	       strcspn(word + 2, "=") != strlen(g->options[option - 256].row->name);
 }
 
 /* "-o -" is what goes nowhere else: no file of that name. */

@@ -129,6 +129,15 @@ static const struct role *role_of(const char *name)
 	return r;
 }
 
+/* "nvme4": a controller. */
+static bool is_controller(const char *name)
+{
+	unsigned number;
+	int end = 0;
+
+	return sscanf(name, "nvme%u%n", &number, &end) == 1 && !name[end];
+}
+
 /* An NVMe disk behind the kernel's multipath hangs from a subsystem, which has neither a function
  * nor queues: those are its first controller's, which may also be another machine's. The
  * controller's folder, or NULL. */
@@ -141,11 +150,8 @@ static const char *nvme_controller(struct probe *p, struct disk *d, const char *
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		const char *link = arena_printf(p->a, "/sys/class/nvme/%s", names[i]);
-		int end = 0;
-		unsigned number;
 
-		if (sscanf(names[i], "nvme%u%n", &number, &end) != 1 || names[i][end] ||
-		    host_link_path(p->h, link, place, sizeof(place)))
+		if (!is_controller(names[i]) || host_link_path(p->h, link, place, sizeof(place)))
 			continue;
 		transport(p, d, arena_strdup(p->a, place));
 		d->pci = class_device_pci(p, arena_printf(p->a, "%s/", link));
@@ -154,21 +160,46 @@ static const char *nvme_controller(struct probe *p, struct disk *d, const char *
 	return NULL;
 }
 
-/* A subsystem's folder has a link for every controller: "nvme0", "nvme1". */
-static struct fact_int controllers(struct probe *p, const char *dev)
+static void fabric_path(struct probe *p, struct disk *d, const char *dir)
 {
+	struct fact_int queues = probe_int(p, dir, "queue_count");
+	struct fact_str state = probe_str(p, dir, "state");
+
+	d->fabric = probe_str(p, dir, "transport");
+	d->loss_timeout = probe_str(p, dir, "ctrl_loss_tmo");
+	/* One of them is for commands of administration. */
+	if (!seen_ok(&d->io_queues.f) || (seen_ok(&queues.f) && queues.v <= d->io_queues.v)) {
+		d->io_queues = queues;
+		d->io_queues.v -= queues.v > 0;
+	}
+	if (!seen_ok(&state.f))
+		d->live_paths = (struct fact_int){ .f = state.f };
+	else if (seen_ok(&d->live_paths.f))
+		d->live_paths.v += fact_is(&state, "live");
+}
+
+/* A subsystem's folder has a link for every controller; without multipath the disk is below its
+ * only one. */
+static void controllers(struct probe *p, struct disk *d, const char *dev)
+{
+	bool remote = fact_is(&d->transport, "nvme-of");
 	char **names;
-	size_t n, found = 0;
+	size_t n;
 	int r = host_list(p->h, dev, p->a, &names, &n);
 
-	for (size_t i = 0; !r && i < n; i++) {
-		unsigned number;
-		int end = 0;
-
-		found += sscanf(names[i], "nvme%u%n", &number, &end) == 1 && !names[i][end];
+	d->paths = r ? (struct fact_int){ .f = fact_unseen(r, dev, "") } : fact_int_of(0, dev, "");
+	if (remote)
+		d->live_paths = d->paths;
+	for (size_t i = 0; !r && i < n; i++)
+		if (is_controller(names[i])) {
+			d->paths.v++;
+			if (remote)
+				fabric_path(p, d, arena_printf(p->a, "%s%s/", dev, names[i]));
+		}
+	if (remote && !r && !d->paths.v) {
+		d->paths.v = 1;
+		fabric_path(p, d, dev);
 	}
-	return r ? (struct fact_int){ .f = fact_unseen(r, dev, "") }
-		 : fact_int_of((long long)found, dev, "");
 }
 
 static void probe_disk_device(struct probe *p, struct disk *d, const char *dir,
@@ -184,8 +215,8 @@ static void probe_disk_device(struct probe *p, struct disk *d, const char *dir,
 	d->queue_depth = nvme ? probe_int(p, controller ? controller : dev, "sqsize")
 			      : probe_int(p, dev, "queue_depth");
 	d->path_policy = probe_str(p, dev, "iopolicy");
-	if (seen_ok(&d->path_policy.f))
-		d->paths = controllers(p, dev);
+	if (seen_ok(&d->path_policy.f) || fact_is(&d->transport, "nvme-of"))
+		controllers(p, d, dev);
 	/* sqsize counts from 0, but one place of a queue stays free: the number is what fits. */
 	f = machine_pci(p->m, d->pci);
 	d->numa_node = f ? f->numa_node : probe_int(p, dev, "numa_node");

@@ -585,9 +585,8 @@ static bool vpd_has_mark(struct probe *p, const struct pci_function *f)
 	size_t len = 0;
 	char *data;
 
-	if (!*f->path || host_read(p->h, path, VPD_MAX, p->a, &data, &len))
-		return false;
-	return memmem(data, len, mark, sizeof(mark) - 1) != NULL;
+	return *f->path && !host_read(p->h, path, VPD_MAX, p->a, &data, &len) &&
+	       memmem(data, len, mark, sizeof(mark) - 1) != NULL;
 }
 
 /*

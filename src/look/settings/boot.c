@@ -99,10 +99,9 @@ static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &f->f, "the machine was not booted through UEFI Secure Boot"))
 		return;
 	v->current = f->v ? "on" : "off";
-	if (f->v && is_locked_down(q->m))
-		verdict_pass(v, "on; the kernel is locked down (see boot.lockdown)");
-	else
-		verdict_pass(v, f->v ? "on; the kernel is not locked down" : "off");
+	verdict_pass(v, !f->v		       ? "off"
+			: is_locked_down(q->m) ? "on; the kernel is locked down (see boot.lockdown)"
+					       : "on; the kernel is not locked down");
 }
 
 /* Of the built-in profile: what a file of the user's wants is not seen here. */

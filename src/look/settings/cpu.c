@@ -75,11 +75,9 @@ static void rule_cpu_idle_states(const struct rule_ctx *q, struct verdict *v)
 	LIST_FOR_EACH (struct idle_state, s, &g->states) {
 		if (!is_seen(q, v, &s->disabled.f, NULL))
 			return;
-		if (s->disabled.v)
-			continue;
-		text_printf(&t, "%s%s (%lld us)", t.len ? ", " : "", fact_text(&s->name, "?"),
-			    fact_or(&s->latency, -1));
-		if (wished && is_too_deep(s, latency_bound(q)))
+		text_printf(&t, s->disabled.v ? "%s%s (disabled)" : "%s%s (%lld us)",
+			    t.len ? ", " : "", fact_text(&s->name, "?"), fact_or(&s->latency, -1));
+		if (wished && !s->disabled.v && is_too_deep(s, latency_bound(q)))
 			worst = s;
 	}
 	v->current = arena_strdup(q->a, t.s ? t.s : "none enabled");

@@ -2,6 +2,7 @@
 /* Paths to data beyond a disk's queue: NFS and Lustre mounts, NVMe over fabrics, a container's
  * overlay, and GPUDirect Storage. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -113,44 +114,47 @@ static bool has_lustre(const struct machine *m, const void *object)
 	return false;
 }
 
-static void lustre_read_ahead(const struct rule_ctx *q, struct verdict *v)
-{
-	const struct fact_int *mb = &q->m->storage.lustre_read_ahead_mb;
-
-	if (!is_seen(q, v, &mb->f, "this Lustre client does not report read-ahead"))
-		return;
-	v->current = arena_printf(q->a, "%lld MiB", mb->v);
-	if (mb->v <= 0)
-		verdict_fail(v, "> 0",
-			     "read-ahead is off: a sequential reader waits for every request");
-	else
-		verdict_pass(v, "on");
-}
-
-static void lustre_checksums(const struct rule_ctx *q, struct verdict *v)
-{
-	const struct fact_int *on = &q->m->storage.lustre_checksums;
-
-	if (!is_seen(q, v, &on->f, "this Lustre client does not report checksums"))
-		return;
-	v->current = on->v ? "on" : "off";
-	verdict_na(v, CODE_LEFT_ALONE,
-		   "a trade-off between data integrity and CPU time: NVIDIA's storage guide shows "
-		   "EXAScaler clients with checksums off");
-}
-
 static bool is_fabric_disk(const struct machine *m, const void *object)
 {
 	const struct disk *d = object;
 
-	return fact_is(&d->transport, "nvme-of") && seen_ok(&d->path_policy.f);
+	return fact_is(&d->transport, "nvme-of");
+}
+
+/* A queue is one connection (TCP) or queue pair (RDMA), served by one CPU. */
+static void nvme_connection(const struct rule_ctx *q, struct verdict *v)
+{
+	enum { FEW = 8, LOSS_S = 600 /* nvme-connect's own */ };
+	const struct disk *d = q->object;
+	long long cpus = (long long)idset_count(&q->m->cpu.online.v),
+		  want = cpus < FEW ? cpus : FEW;
+	long long paths = fact_or(&d->paths, 1), live = fact_or(&d->live_paths, paths);
+	const char *loss = fact_text(&d->loss_timeout, "?");
+
+	if (!is_seen(q, v, &d->io_queues.f, "this kernel does not report the connection"))
+		return;
+	v->current = arena_printf(q->a, "%s, %lld I/O queues, %lld of %lld paths live, limit %s",
+				  fact_text(&d->fabric, "?"), d->io_queues.v, live, paths, loss);
+	if (live < paths)
+		verdict_fail(
+			v, "every path live",
+			"a path has lost its target: its bandwidth and the redundancy are gone");
+	else if (d->io_queues.v < want)
+		verdict_fail(
+			v, arena_printf(q->a, ">= %lld I/O queues", want),
+			"each queue is one connection, served by one CPU: so few limit the disk");
+	else if (paths == 1 && *loss >= '0' && *loss <= '9' && atoi(loss) < LOSS_S)
+		verdict_fail(v, arena_printf(q->a, ">= %d s, or off", LOSS_S),
+			     "after this time without its only target, programs get I/O errors");
+	else
+		verdict_pass(v, "every path is live");
 }
 
 static bool has_paths(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
-	if (fact_or(&d->paths, 0) > 1)
+	if (fact_or(&d->paths, 0) > 1 && seen_ok(&d->path_policy.f))
 		return true;
 	verdict_na(v, CODE_NO_EFFECT, "only one path");
 	return false;

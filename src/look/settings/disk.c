@@ -7,9 +7,10 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 
+/* Here or in another machine. */
 static bool is_nvme(const struct disk *d)
 {
-	return fact_is(&d->transport, "nvme");
+	return str_starts(fact_text(&d->transport, ""), "nvme");
 }
 
 static bool holds_zfs(const struct disk *d)
@@ -37,42 +38,28 @@ static bool offers(const struct disk *d, const char *scheduler)
 static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 {
 	const struct disk *d = q->object;
+	bool published = q->profile == PROFILE_PUBLISHED;
 
-	if (q->profile == PROFILE_PUBLISHED) {
-		if (!holds_zfs(d) && !is_usb(d)) {
-			*o = (struct recommendation){
-				.rel = WANT_LEAVE,
-				.because = "the published rule applies to members of ZFS pools"
-			};
-			return true;
-		}
+	*o = (struct recommendation){ .rel = WANT_LEAVE };
+	if (published && !holds_zfs(d) && !is_usb(d))
+		o->because = "the published rule applies to members of ZFS pools";
+	else if (published || is_nvme(d) || holds_zfs(d) || is_virtual_disk(d))
 		*o = (struct recommendation){
 			.rel = WANT_IS,
 			.value = "none",
-			.because = "published claim: ZFS schedules its own I/O"
+			.because = published	  ? "published claim: ZFS schedules its own I/O"
+				   : holds_zfs(d) ? "ZFS schedules its own requests"
+				   : is_nvme(d)	  ? "the device has its own queues"
+						  : "the host schedules the requests"
 		};
-		return true;
-	}
-	if (is_nvme(d) || holds_zfs(d) || is_virtual_disk(d)) {
-		*o = (struct recommendation){
-			.rel = WANT_IS,
-			.value = "none",
-			.because = holds_zfs(d) ? "ZFS schedules its own requests"
-				   : is_nvme(d) ? "the device has its own queues"
-						: "the host schedules the requests"
-		};
-		return true;
-	}
-	if (fact_or(&d->rotational, 0) == 1 && !is_usb(d)) {
+	else if (fact_or(&d->rotational, 0) == 1 && !is_usb(d))
 		*o = (struct recommendation){
 			.rel = WANT_ONE_OF,
 			.value = "mq-deadline bfq",
 			.because = "a spinning disk gains from ordered requests"
 		};
-		return true;
-	}
-	*o = (struct recommendation){ .rel = WANT_LEAVE,
-				      .because = "no measured difference on this type of disk" };
+	else
+		o->because = "no measured difference on this type of disk";
 	return true;
 }
 
@@ -195,33 +182,22 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 {
 	const struct disk *d = q->object;
 
-	if (q->profile == PROFILE_PUBLISHED) {
-		if (holds_zfs(d) || is_usb(d))
-			*o = (struct recommendation){
-				.rel = WANT_IS,
-				.value = "4096",
-				.because = "published claim: fewer round trips for large files"
-			};
-		else
-			*o = (struct recommendation){
-				.rel = WANT_LEAVE,
-				.because = "the published rule applies to members of ZFS pools"
-			};
-		return true;
-	}
-	if (holds_zfs(d))
+	*o = (struct recommendation){ .rel = WANT_LEAVE };
+	if (q->profile == PROFILE_PUBLISHED && (holds_zfs(d) || is_usb(d)))
 		*o = (struct recommendation){
-			.rel = WANT_LEAVE,
-			.because = "no effect: ZFS does not read through the page cache"
+			.rel = WANT_IS,
+			.value = "4096",
+			.because = "published claim: fewer round trips for large files"
 		};
+	else if (q->profile == PROFILE_PUBLISHED)
+		o->because = "the published rule applies to members of ZFS pools";
+	else if (holds_zfs(d))
+		o->because = "no effect: ZFS does not read through the page cache";
 	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
-		*o = (struct recommendation){ .rel = WANT_LEAVE, .because = read_above(q, d) };
+		o->because = read_above(q, d);
 	else if (q->platform & ON_HOST)
-		*o = (struct recommendation){
-			.rel = WANT_LEAVE,
-			.because = "helps sequential reads of large files and hurts random reads "
-				   "(databases): depends on the workload"
-		};
+		o->because = "helps sequential reads of large files and hurts random reads "
+			     "(databases): depends on the workload";
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
 		*o = (struct recommendation){ .rel = WANT_AT_LEAST,
 					      .value = q->platform & ON_HGX ? "4096" : "1024",
@@ -229,9 +205,7 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 						      "model files are read sequentially; random "
 						      "readers do not gain. Gain unmeasured here" };
 	else
-		*o = (struct recommendation){
-			.rel = WANT_LEAVE, .because = "no measured difference on this type of disk"
-		};
+		o->because = "no measured difference on this type of disk";
 	return true;
 }
 

@@ -233,9 +233,7 @@ bool is_data_port(const struct machine *m, const void *nic)
 		if (*other->pci && is_up(other) && fact_or(&other->speed_mbps, 0) > fastest)
 			fastest = other->speed_mbps.v;
 	/* 25 Gb/s beside rails of 400 is the way in, not the way between nodes. */
-	if (speed > 0 && speed * 4 < fastest)
-		return false;
-	return rdma_of(m, n) || speed >= 25000;
+	return (speed <= 0 || speed * 4 >= fastest) && (rdma_of(m, n) || speed >= 25000);
 }
 
 bool is_temperature(long long c)

@@ -303,6 +303,9 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 				     "the other rails: the switch prioritizes only one kind",
 				     other->name, fact_or(&other->cnp_dscp, -1),
 				     fact_or(&other->cnp_priority, -1)));
+	else if (!p->cnp_dscp.v)
+		verdict_fail(v, "another DSCP, such as 48",
+			     "with the DSCP of ordinary packets, notifications wait behind them");
 	else
 		verdict_pass(v, has_other_port(q->m, p)
 					? "the same on every rail; the switch must assign that "

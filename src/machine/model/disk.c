@@ -30,6 +30,10 @@ const struct shape disk_shape = SHAPE_OF(disk, disk,
 	FACT(disk, numa_node, "NUMA node", NULL),
 	FACT(disk, path_policy, "Path policy", NULL),
 	FACT(disk, paths, "Paths", NULL),
+	FACT(disk, fabric, "Fabric", NULL),
+	FACT(disk, live_paths, "Live paths", NULL),
+	FACT(disk, io_queues, "I/O queues", NULL),
+	FACT(disk, loss_timeout, "Time until requests fail", "s"),
 	FACT(disk, holders, "Holders", NULL));
 
 const struct shape mount_shape = SHAPE_OF(mount, mount,

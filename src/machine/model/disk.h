@@ -29,7 +29,10 @@ struct disk {
 	struct fact_int numa_node;
 	struct fact_str path_policy; /* of NVMe multipath: "numa", "round-robin", "queue-depth" */
 	struct fact_int paths;	     /* controllers that lead to it */
-	struct fact_str holders;     /* dm and md devices above it, blank-separated */
+	struct fact_str fabric;	     /* of NVMe over fabrics: "tcp", "rdma", "fc", "loop" */
+	struct fact_int live_paths, io_queues; /* queues: of the controller with the fewest */
+	struct fact_str loss_timeout;	       /* seconds until requests fail, "off": never */
+	struct fact_str holders;	       /* dm and md devices above it, blank-separated */
 };
 
 struct mount {

@@ -167,9 +167,7 @@ static enum style style_of(enum certainty c)
 
 static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c)
 {
-	if (!c->says)
-		return false;
-	return v->all || (c->how <= IS_POSSIBLE && !(c->share < DIAGNOSE_WORTH));
+	return c->says && (v->all || (c->how <= IS_POSSIBLE && !(c->share < DIAGNOSE_WORTH)));
 }
 
 static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,

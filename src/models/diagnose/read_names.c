@@ -352,9 +352,8 @@ static bool names_shared(const struct log *l, const struct pair *p, const char *
 static bool keys_figure(const struct log *l, const struct pair *p, const char *s, bool hf)
 {
 	/* "step_time" is one of those. */
-	if (hf && strcmp(p->key, "step_time") == 0)
-		return false;
-	return read_own_unit(&l->at, p->key, p->number, p->unit_s) || names_shared(l, p, s);
+	return (!hf || strcmp(p->key, "step_time") != 0) &&
+	       (read_own_unit(&l->at, p->key, p->number, p->unit_s) || names_shared(l, p, s));
 }
 
 /* Detectron2 and MMEngine call a step's seconds "time", and those for data "data_time". */

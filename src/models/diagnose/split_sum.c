@@ -533,9 +533,8 @@ bool run_sums_fp32(struct arena *a, const struct run_summary *r)
 
 	if (strcmp(by, "megatron-lm") == 0)
 		return true;
-	if (strcmp(by, "deepspeed") == 0)
-		return false;
-	return way < 0 || train_parallelism_fp32((enum train_parallelism)way);
+	return strcmp(by, "deepspeed") != 0 &&
+	       (way < 0 || train_parallelism_fp32((enum train_parallelism)way));
 }
 
 bool run_alone(const struct run_summary *r)

@@ -161,9 +161,8 @@ static bool lint_deepspeed_set(const struct train_doc *d, const char *key)
 
 	if (!n || (n->kind == MARKUP_SCALAR && !*n->text))
 		return false;
-	if ((n->kind == MARKUP_LIST || n->kind == MARKUP_MAP) && !n->first)
-		return false;
-	return !markup_bool(n, &v) || v;
+	return ((n->kind != MARKUP_LIST && n->kind != MARKUP_MAP) || n->first) &&
+	       (!markup_bool(n, &v) || v);
 }
 
 static void lint_deepspeed_together(const struct train_doc *d)

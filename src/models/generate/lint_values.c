@@ -102,9 +102,7 @@ static bool holds(const struct lint_values *v, const struct value_rule *r, const
 	if (end == have || *end)
 		return false;
 	b = strtod(value, NULL);
-	if (op[1] == '=' && !(a < b) && !(a > b))
-		return true;
-	return *op == '<' ? a < b : a > b;
+	return (op[1] == '=' && !(a < b) && !(a > b)) || (*op == '<' ? a < b : a > b);
 }
 
 static bool all_hold(const struct lint_values *v, const struct value_rule *r)

@@ -391,9 +391,7 @@ enum { AROUND = 3 };
 
 static bool overlap(const struct edit *a, const struct edit *b)
 {
-	if (a->at == b->at)
-		return true;
-	return a->at < b->at ? a->at + a->n > b->at : b->at + b->n > a->at;
+	return a->at == b->at || (a->at < b->at ? a->at + a->n > b->at : b->at + b->n > a->at);
 }
 
 int edit_add(struct arena *a, struct edits *e, const struct edit *one, struct err *err)

@@ -258,9 +258,7 @@ static const struct family *family_of(const struct gguf_keys *k)
 /* Zero: every layer has a window. */
 static bool in_period(int layer, int period, bool first)
 {
-	if (!period)
-		return true;
-	return first ? layer % period != 0 : layer % period < period - 1;
+	return !period || (first ? layer % period != 0 : layer % period < period - 1);
 }
 
 /* The width that llama.cpp gives layers with a window. */

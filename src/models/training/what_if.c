@@ -61,9 +61,8 @@ static bool selective(struct arena *a, struct train_config *q, const char **name
 {
 	*name = "selective activation checkpointing";
 	/* Elsewhere it means the scores of attention, which flash kernels do not keep. */
-	if (q->attention != TRAIN_EAGER && q->way != TRAIN_FSDP && q->way != TRAIN_HSDP)
-		return false;
-	return set_recompute(q, TRAIN_SELECTIVE);
+	return (q->attention == TRAIN_EAGER || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP) &&
+	       set_recompute(q, TRAIN_SELECTIVE);
 }
 
 static bool recompute_most(struct arena *a, struct train_config *q, const char **name)
