@@ -453,9 +453,8 @@ bool id_matches(const char *id, const char *pattern)
 
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, id, 0) == 0;
-	if (strncmp(id, pattern, n) != 0)
-		return false;
-	return id[n] == '\0' || id[n] == '.' || (n && pattern[n - 1] == '.');
+	return strncmp(id, pattern, n) == 0 &&
+	       (id[n] == '\0' || id[n] == '.' || (n && pattern[n - 1] == '.'));
 }
 
 /* Strict UTF-8 decoding. It knows code points, not what they look like. */

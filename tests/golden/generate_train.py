@@ -723,6 +723,7 @@ GOOD_VALUES = [
     ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: sgd\nlearning_rate: 0.1\nwarmup_steps: 100\n"
      "neftune_noise_alpha: 5\nreport_to: wandb\nfsdp_config: fsdp.json\nsample_packing: true\npreprocessing_num_workers: 16\ndataset_num_proc: 8\n"),
     ("dgx-spark", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: sdpa\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 0.05\n"),
+    ("hgx-h100", "t.yaml", "base_model: x\noutput_dir: x\nbf16: true\nmicro_batch_size: 2\nlearning_rate: 1e-4\nweight_decay: 1e-2\n"),
     ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdamW", "params": {"lr": 3e-4, "betas": [0.9, 0.95]}}, '
      '"scheduler": {"type": "WarmupDecayLR"}, "gradient_clipping": 1.0, "zero_optimization": {"stage": 3, "overlap_comm": true}}'),
     ("hgx-h100", "ds.json", '{"fp16": {"enabled": "auto"}, "bf16": {"enabled": "auto"}, "optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}'),

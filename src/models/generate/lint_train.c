@@ -214,7 +214,7 @@ static bool lint_train_one_of(const char *words, const char *s)
 	return false;
 }
 
-/* PyYAML takes "2e-5" and "1e9" for texts: it wants a point and a sign. */
+/* PyYAML takes "2e-5" for text: it wants a point and a sign. Axolotl (base_model) converts it. */
 static bool number_to_pyyaml(const char *s)
 {
 	const char *e = strpbrk(s, "eE"), *point = strchr(s, '.');
@@ -237,7 +237,8 @@ static void lint_train_number(const struct train_doc *d, const struct markup_nod
 					    r->quoted ? "\"" : ""));
 		return;
 	}
-	if (!d->json && !d->command && !number_to_pyyaml(r->text))
+	if (!d->json && !d->command && !markup_get(d->root, "base_model") &&
+	    !number_to_pyyaml(r->text))
 		lint_train_add(d, LINT_ERROR, "yaml-number", n, path,
 			       arena_printf(d->l->a, "%s",
 					    strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
