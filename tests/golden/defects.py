@@ -239,6 +239,62 @@ def roots(tmp):
     expect("nothing outside is found", not of(j, "nccl-arm-cas-gcc9") and j["environments"] == 0, j)
 
 
+def go_program(*texts, go=b"go1.24.1", between=64):
+    """Read-only data as Go's linker leaves it: Go's own version, and what -X set, at multiples of 8."""
+    body = b"".join(t + bytes(8 - len(t) % 8) for t in texts)
+    return library(rodata=b"\x99" * 4096 + body + b"\x3f" * between + go + b"\0" + b"go1.2 is text" + b"x" * 4096)
+
+
+def natives(tmp):
+    """What no package manager put there answers to the same rows: by Go's version texts, embedded texts, file names and pkg-config files."""
+    tree = tmp / "natives"
+    ollama = tree / "usr/local/bin/ollama"
+    ask = ["--all", "--component"]
+
+    def found(component, rows, what):
+        j = check(what, tree, *ask, component)
+        ids = {d["id"]: d for d in j["defects"] if d["state"] in ("here", "exposed")} if j else {}
+        expect(what, all((i in ids) == there for i, there in rows.items()), sorted(ids))
+        return ids
+
+    put(ollama, go_program(b"0.13.4", b"release"))
+    ids = found("ollama", {"ollama-memory-underflow": True, "ollama-cuda-overlap": False}, "Ollama by its own version")
+    expect("its file is the proof", ids["ollama-memory-underflow"]["proofs"][0] == {"what": "ollama 0.13.4", "from": "/usr/local/bin/ollama"}, ids)
+    put(ollama, go_program(b"v0.13.4-rc1"))
+    found("ollama", {"ollama-memory-underflow": True}, "with a suffix")
+    for what, data in [("a fixed one", go_program(b"0.14.0")), ("two versions", go_program(b"0.13.4", b"0.12.11")), ("none", go_program(b"release")), ("no Go", library(rodata=b"\0\0\0\0" + b"0.13.4\0")),
+                       ("far from Go's own", go_program(b"0.13.4", between=20000)), ("a text that does not end", go_program(b"0.13.4" + b"x" * 90)), ("cut off", go_program(b"0.13.4")[:4000]), ("no ELF", b"0.13.4\0go1.24.1\0")]:
+        put(ollama, data)
+        found("ollama", {"ollama-memory-underflow": False}, f"Ollama: {what}")
+    put(ollama, library(rodata=b"go1.11.1" * (1 << 19)))
+    before = processor()
+    found("ollama", {"ollama-memory-underflow": False}, "Ollama: Go's version again and again")
+    expect("takes no time", processor() - before < 2 or common.sanitized(gputune), processor() - before)
+    ollama.unlink()
+    put(tree / "srv/x/ollama", go_program(b"0.12.11"))
+    put(tree / "proc/77/maps", "7f0000000000-7f0000001000 r-xp 00000000 00:31 42      /srv/x/ollama\n")
+    os.symlink("/", tree / "proc/77/root")
+    found("ollama", {"ollama-cuda-overlap": True}, "Ollama of a process, wherever it is")
+    put(tree / "opt/llama.cpp/build/bin/libllama.so.0.0.7418", library())
+    found("llamacpp", {"llama-b7410-mmap-assert": True}, "a build of llama.cpp")
+    put(tree / "usr/local/nvidia/toolkit/nvidia-ctk", go_program(b"1.16.0"))
+    put(tree / "usr/local/sbin/runc", go_program(b"1.1.4"))
+    found("container-toolkit", {"ctk-5582": True}, "the toolkit of the GPU operator")
+    found("containers", {"runc-cve-2024-21626": True}, "runc of a release")
+    put(tree / "opt/aws-ofi-nccl/lib/libnccl-net-ofi.so", library(rodata=b"\0Initializing aws-ofi-nccl 1.15.0\0"))
+    found("ofi-nccl", {"ofi-cm-leak": True, "ofi-eager-seq-wrap": True}, "the OFI plugin by its text")
+    put(tree / "opt/hpcx-v2.20/ucx/lib/pkgconfig/ucx.pc", "Name: ucx\nVersion: 1.19.0\nLibs: -lucp\n")
+    put(tree / "opt/hpcx-v2.20/ompi/lib/pkgconfig/ompi.pc", "Name: Open MPI\nVersion: 5.0.5\n")
+    found("ucx", {"ucx-cuda-ptr-stack": True, "ucx-1.21-cuda-ipc": False}, "UCX of HPC-X")
+    found("openmpi", {"ompi-vmm-pointers": True}, "Open MPI of HPC-X")
+    put(tree / "usr/local/tensorrt/lib/libnvinfer.so.10.3.0", library())
+    os.symlink("libnvinfer.so.10.3.0", tree / "usr/local/tensorrt/lib/libnvinfer.so")
+    j = check("TensorRT of a tar", tree, *ask, "tensorrt")
+    expect("TensorRT of a tar: its version", "tensorrt 10.3.0" in json.dumps(j and j["defects"]), j and j["defects"])
+    put(tree / "var/lib/dpkg/status", "".join(f"Package: {n}\nStatus: install ok installed\nVersion: {v}\n\n" for n, v in (("nvidia-container-toolkit", "1.19.1-1"), ("runc", "1.3.3-1"), ("ucx", "1.21.1"))))
+    found("container-toolkit", {"ctk-5582": False}, "a package decides before a file")
+
+
 def many_in_range(tmp):
     """Of a component with many entries in range, the page shows a few and the command that lists all; JSON has all."""
     tree = tmp / "flashinfer"
@@ -633,6 +689,7 @@ conditions(tmp)
 hostile_rows(tmp)
 roots(tmp)
 planted(tmp)
+natives(tmp)
 many_in_range(tmp)
 firmware(tmp)
 many(tmp)

@@ -232,10 +232,19 @@ static const char *version_by_text(struct seeing *w, const struct defect_place *
 	} words[] = { { "libnccl.so*", "NCCL version " },
 		      { "libtorch_cuda.so*", "NCCL version " },
 		      { "libnvshmem_host.so*", "NVSHMEM v" },
-		      { "ptxas*", "release " } };
+		      { "ptxas*", "release " },
+		      { "libnccl-net*.so*", "aws-ofi-nccl " },
+		      { "ollama", NULL },
+		      { "nvidia-ctk", NULL },
+		      { "runc", NULL } };
 	const char *path = defect_text(lib, "path");
 	struct opened o;
+	char *text, *at;
 
+	if (str_ends(path, ".pc") &&
+	    host_read(root_of(p)->h, path, HOST_READ_MAX, w->a, &text, NULL) == 0 &&
+	    (at = strstr(text, "\nVersion: ")))
+		return arena_strndup(w->a, at + 10, strspn(at + 10, "0123456789."));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		char version[64];
 
@@ -297,6 +306,23 @@ void place_program(struct seeing *w, struct defect_place *p, const char *path)
 	if (version)
 		place_put(p, "programs", path_name(path), json_string(version), path);
 	json_decref(lib);
+}
+
+void place_native(struct seeing *w, struct defect_place *p, const char *package, const char *path)
+{
+	json_auto_t *lib = json_pack("{s:s%}", "path", path, strlen(path));
+	json_t *v;
+
+	if (!lib || !host_exists(root_of(p)->h, path) ||
+	    json_object_get(json_object_get(p->holds, "packages"), package) ||
+	    json_object_get(json_object_get(p->holds, "rpms"), package))
+		return;
+	if (*package && (v = version_of(w, p, lib)))
+		place_put(p, "packages", package, v, path);
+	else if (!*package && wanted_name(w->wanted.libraries, path_name(path)))
+		place_library(w, p, path);
+	else if (!*package)
+		place_program(w, p, path);
 }
 
 static json_t *code_of(struct seeing *w, struct input *in, const char *path)

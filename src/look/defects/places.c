@@ -172,3 +172,27 @@ json_t *place_library(struct seeing *w, struct defect_place *p, const char *path
 	w->seen->libraries++;
 	return lib;
 }
+
+int paths_of(struct arena *a, struct host *h, const char *path, const char ***out, size_t *n)
+{
+	const char *star = strchr(path, '*'), *from, *to;
+	char **names;
+	size_t n_names;
+	int code;
+
+	if (!star) {
+		ARENA_ADD(a, *out, *n) = path;
+		return 0;
+	}
+	for (from = star; from > path && from[-1] != '/'; from--)
+		;
+	to = star + strcspn(star, "/");
+	code = host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n_names);
+	for (size_t i = 0; !code && i < n_names && i < 200; i++)
+		if (defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
+			(void)paths_of(
+				a, h,
+				arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to),
+				out, n);
+	return code;
+}

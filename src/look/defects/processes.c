@@ -219,6 +219,9 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 
 			if (lib)
 				json_object_set_new(lib, "process", json_string(x->pid));
+		} else if (!json_object_get(json_object_get(root->holds, "programs"),
+					    path_name(path))) {
+			place_program(w, root, path);
 		}
 	}
 }

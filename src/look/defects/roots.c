@@ -95,31 +95,12 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 /* --- Python environments ---------------------------------------------------------------------- */
 
 /* Top folders of site-packages in which rows' libraries lie, besides nvidia's. */
-static const char *const library_folders[] = {
-	"torch/lib",
-	"torch/bin",
-	"triton/_C",
-	"vllm",
-	"vllm/vllm_flash_attn",
-	"sgl_kernel",
-	"flash_attn",
-	"flashinfer",
-	"deep_ep",
-	"deep_gemm",
-	"deepspeed",
-	"xformers",
-	"bitsandbytes",
-	"tensorrt_llm/libs",
-	"tensorrt_libs",
-	"libcuvs/lib64",
-	"cutlass",
-	"llama_cpp/lib",
-	"sgl_kernel/sm100",
-	"sgl_kernel/sm90",
-	"transformer_engine",
-	"nvidia_cutlass_dsl",
-	"",
-};
+static const char library_folders[] =
+	"torch/lib\0torch/bin\0triton/_C\0vllm\0vllm/"
+	"vllm_flash_attn\0sgl_kernel\0flash_attn\0flashinfer\0"
+	"deep_ep\0deep_gemm\0deepspeed\0xformers\0bitsandbytes\0tensorrt_llm/libs\0tensorrt_libs\0"
+	"libcuvs/lib64\0cutlass\0llama_cpp/lib\0sgl_kernel/sm100\0sgl_kernel/"
+	"sm90\0transformer_engine\0nvidia_cutlass_dsl\0";
 
 static void library_folder(struct seeing *w, struct defect_place *p, struct host *h,
 			   const char *dir)
@@ -243,10 +224,8 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 	}
 	if (p) {
 		nvidia_folders(w, p, h, packages);
-		for (size_t i = 0; *library_folders[i]; i++)
-			library_folder(
-				w, p, h,
-				arena_printf(&scratch, "%s/%s", packages, library_folders[i]));
+		for (const char *f = library_folders; *f; f += strlen(f) + 1)
+			library_folder(w, p, h, arena_printf(&scratch, "%s/%s", packages, f));
 		for (size_t i = 0; i < 2; i++)
 			place_program(w, p,
 				      arena_printf(&scratch,
@@ -342,6 +321,37 @@ static void libraries_take(struct seeing *w, struct defect_place *p)
 			library_folder(w, p, h, dirs[i]);
 }
 
+/* What is installed without a package manager: the package that rows name, and its place. */
+static const char natives[] =
+	" /usr/local/bin/ollama\0 /usr/bin/ollama\0 /opt/*/bin/ollama\0 /home/*/.local/bin/ollama\0"
+	" /app/libllama.so.*.*\0 /opt/*/build/bin/libllama.so.*.*\0 "
+	"/home/*/llama*/libllama.so.*.*\0"
+	" /root/*/build/bin/libllama.so.*.*\0 /home/*/*/build/bin/libllama.so.*.*\0"
+	" /opt/*/build/bin/libggml-cuda.so\0 /home/*/*/build/bin/libggml-cuda.so\0"
+	"nvidia-container-toolkit /usr/local/nvidia/toolkit/nvidia-ctk\0"
+	"nvidia-container-toolkit /usr/local/bin/nvidia-ctk\0"
+	"runc /usr/local/sbin/runc\0runc /usr/local/bin/runc\0"
+	"aws-ofi-nccl /opt/*/lib/libnccl-net*.so\0aws-ofi-nccl /opt/amazon/*/lib*/libnccl-net*.so\0"
+	"ucx /opt/hpcx*/ucx/lib/pkgconfig/ucx.pc\0ucx /usr/local/lib/pkgconfig/ucx.pc\0"
+	"openmpi /opt/hpcx*/ompi/lib/pkgconfig/ompi.pc\0openmpi /usr/local/lib/pkgconfig/ompi.pc\0"
+	"tensorrt /usr/local/tensorrt/lib/libnvinfer.so\0tensorrt "
+	"/opt/TensorRT-*/lib/libnvinfer.so\0";
+
+static void natives_take(struct seeing *w, struct defect_place *p)
+{
+	ARENA_AUTO scratch = { 0 };
+
+	for (const char *one = natives; *one; one += strlen(one) + 1) {
+		const char **paths = NULL, *blank = strchr(one, ' ');
+		size_t n = 0;
+
+		(void)paths_of(&scratch, root_of(p)->h, blank + 1, &paths, &n);
+		for (size_t i = 0; i < n; i++)
+			place_native(w, p, arena_strndup(&scratch, one, (size_t)(blank - one)),
+				     paths[i]);
+	}
+}
+
 /* {"cuda": {"version": "13.0.1"}} of every /usr/local/cuda-* */
 static void toolkits_take(struct seeing *w, struct defect_place *p)
 {
@@ -424,6 +434,7 @@ void root_take(struct seeing *w, struct defect_place *p)
 {
 	packages_take(w, p);
 	libraries_take(w, p);
+	natives_take(w, p);
 	toolkits_take(w, p);
 	if (!w->how->n_envs)
 		environments_take(w, p);

@@ -60,38 +60,23 @@ static void stored_take(struct seeing *w)
 
 /* --- files of a place ------------------------------------------------------------------------- */
 
-enum { FILE_MAX = 65536, FILES_MAX = 200 };
+enum { FILE_MAX = 65536 };
 
-/* Adds the text of every file that the path, of which parts may have '*', stands for: 0, or the
- * last -errno where there was none. */
+/* Adds the text of all of these files: 0, or the last -errno where there was none. */
 static int files_text(struct arena *a, struct host *h, const char *path, struct text *out)
 {
-	const char *star = strchr(path, '*'), *from, *to;
-	char **names, *text;
-	int code, best = -ENOENT;
-	size_t n;
+	const char **paths = NULL;
+	size_t n = 0;
+	int code = paths_of(a, h, path, &paths, &n), one;
+	char *text;
 
-	if (!star) {
-		code = host_read(h, path, FILE_MAX, a, &text, NULL);
-		if (code == 0 && out->len < FILE_MAX)
+	for (size_t i = 0; i < n; i++) {
+		one = host_read(h, paths[i], FILE_MAX, a, &text, NULL);
+		if (one == 0 && out->len < FILE_MAX)
 			text_printf(out, "%s\n", text);
-		return code == -EFBIG || code == -EISDIR ? 0 : code;
+		code = (i && !code) || one == -EFBIG || one == -EISDIR ? 0 : one;
 	}
-	for (from = star; from > path && from[-1] != '/'; from--)
-		;
-	to = star + strcspn(star, "/");
-	code = host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n);
-	for (size_t i = 0; !code && i < n && i < FILES_MAX; i++) {
-		int one;
-
-		if (!defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
-			continue;
-		one = files_text(
-			a, h, arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to),
-			out);
-		best = best == 0 ? 0 : one;
-	}
-	return code ? code : best;
+	return n || code ? code : -ENOENT;
 }
 
 static void file_fill(struct defect_world *dw, const struct defect_place *p, const char *path)

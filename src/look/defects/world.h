@@ -135,6 +135,10 @@ int firmware_of_file(struct arena *a, const char *name, char *text, size_t len, 
 /* library.c */
 /* The version of a program, where it is there and rows ask for it. */
 void place_program(struct seeing *w, struct defect_place *p, const char *path);
+/* A file that no package manager put there; package: the one that rows name, or "". */
+void place_native(struct seeing *w, struct defect_place *p, const char *package, const char *path);
+/* Adds the paths that path, of which parts may have '*', can be: 0, or -errno of a folder. */
+int paths_of(struct arena *a, struct host *h, const char *path, const char ***out, size_t *n);
 void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
 		  const char *what);
 enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, json_t *lib,

@@ -95,6 +95,47 @@ static int version_there(void *ctx, const char *p, size_t n)
 	return 0;
 }
 
+/* Digits and dots of a version of three parts that a NUL ends, a suffix between; 0: none. */
+static size_t version_length(const char *p, size_t left)
+{
+	size_t k = 0, end, dots = 0;
+
+	for (; k < left && k < 32 && (isdigit((unsigned char)p[k]) || (k && p[k] == '.')); k++)
+		dots += p[k] == '.';
+	for (end = k; end < left && end < 64 && p[end] > ' ' && p[end] < 127; end++)
+		;
+	return dots > 1 && end < left && !p[end] && (end == k || strchr("-+~", p[k])) ? k : 0;
+}
+
+/* Go's linker puts what -X sets near Go's own version, NUL-ended and at multiples of 4. Two that
+ * differ: neither is certain. */
+static int go_there(void *ctx, const char *p, size_t n)
+{
+	struct version_after *w = ctx;
+	const char *at = p, *q;
+	size_t k;
+
+	while ((at = memmem(at, n - (size_t)(at - p), "go1.", 4)) &&
+	       ((at - p) % 4 || !version_length(at + 2, n - (size_t)(at + 2 - p))))
+		at++;
+	if (!at)
+		return 0;
+	for (q = at - p > KEEP / 2 ? at - KEEP / 2 : p; q < p + n && q - at < KEEP / 2; q += 4) {
+		const char *v = q + (*q == 'v');
+
+		k = version_length(v, n - (size_t)(v - p));
+		if (!k || k >= w->cap || (strncmp(w->out, v, k) == 0 && !w->out[k]))
+			continue;
+		if (*w->out) {
+			*w->out = '\0';
+			return 1;
+		}
+		memcpy(w->out, v, k);
+		w->out[k] = '\0';
+	}
+	return *w->out != '\0';
+}
+
 void rodata_version(struct input *in, const struct elf *elf, const char *before, uint64_t max,
 		    char *out, size_t cap)
 {
@@ -102,5 +143,5 @@ void rodata_version(struct input *in, const struct elf *elf, const char *before,
 	bool all;
 
 	*out = '\0';
-	rodata_each(in, elf, version_there, &w, max, &all);
+	rodata_each(in, elf, before ? version_there : go_there, &w, max, &all);
 }

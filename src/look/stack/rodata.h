@@ -8,7 +8,7 @@
 #include "look/stack/elf.h"
 
 /* Of a stretch, how much of its end is there again before the next. */
-enum { RODATA_KEEP = 512 };
+enum { RODATA_KEEP = 16384 };
 
 /* The section of that name; false: there is none. */
 bool elf_section(struct input *in, const struct elf *elf, const char *name,
@@ -19,7 +19,7 @@ int rodata_each(struct input *in, const struct elf *elf,
 		int (*each)(void *ctx, const char *p, size_t n), void *ctx, uint64_t max,
 		bool *all);
 /* The first version that stands behind the text: "NCCL version " of "NCCL version 2.28.9+cuda13.0".
- * "" where there is none. */
+ * "" where there is none. NULL: the version that a Go program was linked with. */
 void rodata_version(struct input *in, const struct elf *elf, const char *before, uint64_t max,
 		    char *out, size_t cap);
 

@@ -42,30 +42,17 @@ struct posted *posted_open(struct arena *a)
 /* Only what this program reads of a machine: not its logs, accounts and keys. */
 static bool is_wanted(const char *path)
 {
-	static const char *const wanted[] = { "/proc/",
-					      "/sys/",
-					      "/etc/sysctl.conf",
-					      "/etc/sysctl.d/",
-					      "/etc/modprobe.d/",
-					      "/etc/modules-load.d/",
-					      "/etc/tmpfiles.d/",
-					      "/etc/default/grub",
-					      "/etc/tuned/",
-					      "/etc/udev/rules.d/",
-					      "/etc/os-release",
-					      "/etc/dgx-release",
-					      "/etc/systemd/system/",
-					      "/usr/lib/sysctl.d/",
-					      "/usr/lib/os-release",
-					      "/lib/modprobe.d/",
-					      "/boot/extlinux/" };
-
+	static const char wanted[] =
+		"/proc/\0/sys/\0/etc/sysctl.conf\0/etc/sysctl.d/\0/etc/modprobe.d/\0"
+		"/etc/modules-load.d/\0/etc/tmpfiles.d/\0/etc/default/grub\0/etc/tuned/\0"
+		"/etc/udev/rules.d/\0/etc/os-release\0/etc/dgx-release\0/etc/systemd/system/\0"
+		"/usr/lib/sysctl.d/\0/usr/lib/os-release\0/lib/modprobe.d/\0/boot/extlinux/\0";
 	char plain[HOST_PATH_MAX];
 
 	if (path_join("/", path, plain, sizeof(plain)))
 		return false;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (str_starts(plain, wanted[i]))
+	for (const char *w = wanted; *w; w += strlen(w) + 1)
+		if (str_starts(plain, w))
 			return true;
 	return false;
 }

@@ -407,36 +407,17 @@ bool redact_host_is_word(const char *nodename, const struct map *places)
 
 bool redact_names_host(const char *path)
 {
-	static const char *const patterns[] = {
-		"/etc/hostname",
-		"/etc/hosts",
-		"/etc/hosts.*",
-		"/etc/fstab",
-		"/etc/machine-info",
-		"/etc/mdadm/*",
-		"/etc/netplan/*",
-		"/etc/NetworkManager/*",
-		"/etc/resolv.conf",
-		"/etc/slurm*",
-		"/etc/ssh/*",
-		"/etc/systemd/network/*",
-		"/home/*",
-		"*/cmdline",
-		"*/mounts",
-		"*/mountinfo",
-		"/proc/sys/kernel/hostname",
-		"/proc/sys/kernel/domainname",
-		"/proc/spl/kstat/zfs/*",
-		"/dev/mapper/*",
-		/* InfiniBand: "HOST mlx5_0". Volumes: a group or an array called by the machine. */
-		"/sys/*/node_desc",
-		"/sys/*/dm/name",
-		"/sys/*/dm/uuid",
-		"/sys/*/md/*",
-	};
+	/* InfiniBand: "HOST mlx5_0". Volumes: a group or an array called by the machine. */
+	static const char patterns[] =
+		"/etc/hostname\0/etc/hosts\0/etc/hosts.*\0/etc/fstab\0/etc/machine-info\0"
+		"/etc/mdadm/*\0/etc/netplan/*\0/etc/NetworkManager/*\0/etc/resolv.conf\0"
+		"/etc/slurm*\0/etc/ssh/*\0/etc/systemd/network/*\0/home/*\0*/cmdline\0*/mounts\0"
+		"*/mountinfo\0/proc/sys/kernel/hostname\0/proc/sys/kernel/domainname\0"
+		"/proc/spl/kstat/zfs/*\0/dev/mapper/*\0/sys/*/node_desc\0/sys/*/dm/name\0"
+		"/sys/*/dm/uuid\0/sys/*/md/*\0";
 
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-		if (fnmatch(patterns[i], path, FNM_NOESCAPE) == 0)
+	for (const char *p = patterns; *p; p += strlen(p) + 1)
+		if (fnmatch(p, path, FNM_NOESCAPE) == 0)
 			return true;
 	return false;
 }
@@ -446,26 +427,13 @@ bool redact_names_host(const char *path)
 /* What vendors write who give no number. */
 static bool no_number(const char *s)
 {
-	static const char *const texts[] = { "none",
-					     "0",
-					     "n/a",
-					     "na",
-					     "unknown",
-					     "default string",
-					     "default",
-					     "not specified",
-					     "not available",
-					     "not applicable",
-					     "not provided",
-					     "to be filled by o.e.m.",
-					     "system serial number",
-					     "chassis serial number",
-					     "base board serial number",
-					     "asset tag",
-					     "no asset tag" };
+	static const char texts[] =
+		"0\0none\0n/a\0na\0unknown\0default string\0default\0not specified\0not available\0"
+		"not applicable\0not provided\0to be filled by o.e.m.\0system serial number\0"
+		"chassis serial number\0base board serial number\0asset tag\0no asset tag\0";
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcasecmp(s, texts[i]) == 0)
+	for (const char *t = texts; *t; t += strlen(t) + 1)
+		if (strcasecmp(s, t) == 0)
 			return true;
 	return !*s;
 }

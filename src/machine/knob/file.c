@@ -331,29 +331,14 @@ static bool sysctl_valid(const char *name, const char **why)
 /* What is not a value but does something when it is written; and the bytes of a device. */
 static bool is_trigger(const char *path)
 {
-	static const char *const triggers[] = { "remove",
-						"rescan",
-						"reset",
-						"bind",
-						"unbind",
-						"delete",
-						"uevent",
-						"new_id",
-						"remove_id",
-						"probe",
-						"drivers_probe",
-						"scan",
-						"reset_controller",
-						"rescan_controller",
-						"reset_subordinate",
-						"soft_offline_page",
-						"hard_offline_page",
-						"config",
-						"rom" };
+	static const char triggers[] =
+		"remove\0rescan\0reset\0bind\0unbind\0delete\0uevent\0new_id\0remove_id\0probe\0"
+		"drivers_probe\0scan\0reset_controller\0rescan_controller\0reset_subordinate\0"
+		"soft_offline_page\0hard_offline_page\0config\0rom\0";
 	const char *last = path_name(path);
 
-	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
-		if (strcmp(last, triggers[i]) == 0)
+	for (const char *t = triggers; *t; t += strlen(t) + 1)
+		if (strcmp(last, t) == 0)
 			return true;
 	return false;
 }
