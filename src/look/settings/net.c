@@ -272,12 +272,16 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *root = root_port(q->m, p), *least = p;
 	bool whole = is_placed(q->m, p);
+	long long twin = 0;
 
 	if (!seen_ok(&p->mps.f) || !seen_ok(&p->mps_cap.f)) {
 		verdict_unseen(q, v, seen_ok(&p->mps.f) ? &p->mps_cap.f : &p->mps.f, NULL);
 		return;
 	}
 	LIST_FOR_EACH (struct pci_function, f, &q->m->pci) {
+		if (seen_ok(&f->mps.f) && f->mps.v > twin && f->vendor.v == p->vendor.v &&
+		    f->device.v == p->device.v)
+			twin = f->mps.v;
 		if (f != root && !is_below(f, root))
 			continue;
 		/* Virtual functions and conventional devices have no payload of their own. */
@@ -291,6 +295,10 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 	if (p->mps.v >= least->mps_cap.v)
 		verdict_pass(v, least == p ? "the NIC's maximum"
 					   : "the maximum of all devices below its root port");
+	else if (!whole && twin > p->mps.v)
+		verdict_fail(v, arena_printf(q->a, "%lld bytes", twin),
+			     "a NIC of the same model has the larger payload: firmware set less "
+			     "here, or another device on its path allows no more");
 	else if (!whole)
 		verdict_unknown(v, CODE_ERROR,
 				"below the NIC's maximum; the limits of the other devices on its "
