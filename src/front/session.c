@@ -477,7 +477,8 @@ int run_answer(struct run *r)
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	const void *other = answer;
 	struct fleet *all;
-	bool heard = !r->print.quiet;
+	/* A file that --output names is written by --quiet too. */
+	bool heard = !r->print.quiet, printed = heard || r->print.output;
 	int code = check_result_file(r), failed;
 
 	code = code ? code : check_new_file(r);
@@ -487,7 +488,7 @@ int run_answer(struct run *r)
 	r->door.attended = !r->print.yes && isatty(STDIN_FILENO);
 	r->door.verbose = r->print.verbose;
 	r->door.launched = true;
-	r->door.page = heard && prints_page(r);
+	r->door.page = printed && prints_page(r);
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && (r->lines || isatty(STDERR_FILENO)) ? run_progress : NULL;
 	code = verb_answer_by_ranks(&r->door, r->verb, r->ask, answer, &all);
@@ -509,7 +510,7 @@ int run_answer(struct run *r)
 		return failed;
 	if (r->print.json && !(r->verb->other && r->verb->other(r->ask, &other)))
 		code = write_result_file(r, answer, code);
-	return heard ? print_answer(r, answer, code) : code;
+	return printed ? print_answer(r, answer, code) : code;
 }
 
 int run_journal_code(const struct run *r, int code)

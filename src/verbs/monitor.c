@@ -14,7 +14,7 @@
 enum { SETTINGS_MS = 15000, USERS_MS = 3000 };
 
 static const struct ask_row monitor_ask_rows[] = {
-	{ "format", "term, json (default in a pipe), otlp; --once: also prom, openmetrics",
+	{ "format", "term, json (default in a pipe), otlp; --once: term, prom, openmetrics",
 	  .kind = ASK_KIND_NOTE },
 	MONITOR_ASK_ROWS,
 	{ "once", "one reading", ASK_FLAG(monitor_ask, once) },

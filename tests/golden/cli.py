@@ -464,6 +464,9 @@ expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
 code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})
 expect("no colour in a pipe", "\x1b" not in out)
 expect("--quiet is silent", run("check", "--quiet", "--host", spark)[1] == "")
+with tempfile.TemporaryDirectory() as made:
+    said = run("check", "--quiet", "--host", spark, "-o", f"{made}/c.txt")[1]
+    expect("but writes its file", said == "" and "Freeze guard" in pathlib.Path(made, "c.txt").read_text())
 
 # CSV is the result's list, flat.
 

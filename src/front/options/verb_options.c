@@ -116,7 +116,7 @@ static const struct {
 	  ASK_COUNT(print_ask, top, 1, 1e6), .arg = "N" } },
 	{ PRINTS_FILE, { "output", "write to PATH instead of standard output",
 	  ASK_TEXT(print_ask, output), .letter = 'o', .arg = "PATH", .files = true } },
-	{ PRINTS_QUIET, { "quiet", "print no result, only set the exit code",
+	{ PRINTS_QUIET, { "quiet", "print nothing, only set the exit code; --output is written",
 	  ASK_FLAG(print_ask, quiet), .letter = 'q' } },
 	{ PRINTS_VERBOSE, { "verbose", "show more: reasons, sources, where each value was read",
 	  ASK_FLAG(print_ask, verbose), .letter = 'v' } },

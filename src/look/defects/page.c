@@ -382,9 +382,9 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 			      : STYLE_GOOD,
 		arena_printf(
 			a,
-			"%zu here, %zu covered, %zu in range, %zu security bulletins, %zu unknown",
+			"%zu here, %zu covered, %zu in range, %zu security bulletin%s, %zu unknown",
 			broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED], v->security,
-			v->count[DEFECT_POSSIBLE]),
+			v->security == 1 ? "" : "s", v->count[DEFECT_POSSIBLE]),
 		NULL);
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < v->n; i++)
