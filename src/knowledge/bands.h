@@ -7,7 +7,7 @@
 #include "base/rows.h"
 
 struct band {
-	/* platform.kind, a part of the processor's model name, or a GPU's name as NVML reports it.
+	/* platform.kind, a part of the CPU's model name, or a GPU's name as NVML reports it.
 	 */
 	const char *hardware;
 	const char *bench;
@@ -26,7 +26,7 @@ extern const size_t n_bands;
 
 /* Memory bandwidth by a data sheet. */
 struct limit_row {
-	const char *part; /* a part of the processor's model name, or platform.kind */
+	const char *part; /* a part of the CPU's model name, or platform.kind */
 	bool platform;	  /* that */
 	double gb_s;	  /* of one socket, all channels filled */
 	const char *what; /* "8 channels of DDR5-4800" */

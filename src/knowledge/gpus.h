@@ -18,7 +18,7 @@ struct gpu_kind {
 	int per_node;  /* GPUs of a machine, or of a rack that one link joins */
 	int joined;    /* GPUs that the link joins, PCIe the others; 0: all of a machine */
 	double shown;  /* MiB that a driver shows; 0: not known */
-	bool unified;  /* shares its memory with the CPU and the page cache */
+	bool unified;  /* the GPU shares its memory with the CPU and the page cache */
 	bool server;   /* HBM: calibrated on H100 and H200 */
 	bool measured; /* runs on it are rows of measured.csv: constants and intervals are of them
 			*/

@@ -49,7 +49,7 @@ struct job_var {
 		*library; /* of which a file is mapped, by the beginning of its name; NULL: any */
 	unsigned uses;	  /* the job has to use one of these; 0: whatever it uses */
 	int gpus, cores;  /* at least so many */
-	bool rounds;	  /* results change within rounding */
+	bool rounds;	  /* results change by rounding errors only */
 	bool hint;	  /* nothing to set: what a person may do in the job itself */
 	const char *does;
 	const char *source;

@@ -75,7 +75,7 @@ static int package_members(struct arena *a, struct data_package *p, struct err *
 	int code;
 
 	if (!format || strcmp(format, FORMAT) != 0)
-		return err_set(e, -EINVAL, "newer, or no data package: not of format " FORMAT);
+		return err_set(e, -EINVAL, "newer, or no data package: its format is not " FORMAT);
 	p->date = json_string_value(json_object_get(p->all, "date"));
 	p->serial = json_integer_value(serial);
 	p->files = json_object_get(p->all, "files");

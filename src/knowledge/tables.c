@@ -30,14 +30,14 @@ static const char *const types[] = { "bool", "int", "number", "text",	"words",
 				     "list", "any", "object", "strict", NULL };
 
 static const struct row_column key_columns[] = {
-	ROW_NAME(K, path, .meaning = "the key with its enclosing maps, separated by dots"),
+	ROW_NAME(K, path, .meaning = "the key after its enclosing maps, separated by dots"),
 	ROW_CHOICE(K, file, "file", .choices = files, .required = true, .meaning = "whose"),
 	ROW_CHOICE(K, type, "type", .choices = types, .required = true,
 		   .meaning =
 			   "words: one of words, case-insensitive; any: neither the key nor "
 			   "its contents are checked; object, strict: a map whose unknown keys the "
 			   "reader ignores (object) or rejects (strict)"),
-	ROW_TEXT(K, usual, "usual", .meaning = "its default value; not given: none, or not fixed"),
+	ROW_TEXT(K, usual, "usual", .meaning = "default of the key; not given: none is fixed"),
 	ROW_TEXT(K, since, "since", .meaning = "first release that supports it"),
 	ROW_TEXT(K, until, "until", .meaning = "first release that no longer supports it"),
 	ROW_TEXT(K, instead, "instead", .meaning = "replacement for a deprecated key"),
@@ -55,7 +55,7 @@ static const char *finish_key(void *row)
 		k->usual = "";
 	return (k->type == KEY_WORDS) == (k->words != NULL)
 		       ? NULL
-		       : "words requires type=words and vice versa";
+		       : "words and type=words must be given together";
 }
 
 const struct row_table train_key_table =
@@ -73,7 +73,7 @@ static const char *const value_kinds[] = { "any", "int", "bool", "words", "list"
 static const struct row_column var_columns[] = {
 	ROW_NAME(V, name, .meaning = "the variable"),
 	ROW_TEXT(V, library, "library", .required = true,
-		 .meaning = "program or library that reads it"),
+		 .meaning = "program or library that reads the variable"),
 	ROW_SET(V, flags, "flags", .choices = flags,
 		.meaning =
 			"watched: read from this shell's and GPU processes' environments; forces: "
@@ -83,13 +83,13 @@ static const struct row_column var_columns[] = {
 		   .meaning = "int: digits with an optional sign; bool: 0 or 1; words: one of "
 			      "words, case-insensitive; list: comma-separated words, or ^ and the "
 			      "words to exclude"),
-	ROW_TEXT(V, words, "words", .meaning = "for values=words and list, separated by spaces"),
+	ROW_TEXT(V, words, "words", .meaning = "words, separated by spaces"),
 	ROW_TEXT(V, does, "does", .required = true, .meaning = "what it sets"),
-	ROW_TEXT(V, harm, "harm", .meaning = "a sentence: when the variable does harm"),
+	ROW_TEXT(V, harm, "harm", .meaning = "a sentence that says when the variable does harm"),
 	ROW_TEXT(V, instead, "instead", .meaning = "replacement"),
 	ROW_TEXT(V, source, "source", .required = true, .meaning = "source"),
 	ROW_COUNT(V, least, "least", .meaning = "for values=int"),
-	ROW_COUNT(V, most, "most", .meaning = "for values=int; not given: bounds unknown"),
+	ROW_COUNT(V, most, "most", .meaning = "bounds for values=int; not given: unknown bounds"),
 };
 
 static const char *finish_var(void *row)
@@ -99,7 +99,7 @@ static const char *finish_var(void *row)
 
 	return worded == (v->words != NULL)
 		       ? NULL
-		       : "words requires values=words or values=list and vice versa";
+		       : "words must be given with values=words or values=list, and only there";
 }
 
 const struct row_table known_var_table =
@@ -134,8 +134,8 @@ const struct row_table nccl_release_table =
 static const struct row_column model_columns[] = {
 	ROW_NAME(M, a.name, .meaning = "name as published by its maker"),
 	ROW_TEXT(M, keys, "keys", .required = true,
-		 .meaning = "words of its names in order, separated by |; alternatives separated "
-			    "by spaces"),
+		 .meaning = "words of the model's names in order, separated by |; spaces separate "
+			    "alternative names"),
 	ROW_COUNT(M, a.layers, "layers", .min = 1, .max = 4096, .required = true,
 		  .meaning = "number of layers of all kinds"),
 	ROW_COUNT(M, a.hidden, "hidden", .min = 16, .max = 1 << 20, .required = true,
@@ -158,7 +158,7 @@ static const struct row_column model_columns[] = {
 		  .meaning = "layers with a dense block; default: all, or none if the model has "
 			     "experts"),
 	ROW_COUNT(M, a.moe_layers, "moe_layers", .max = 4096, .meaning = "layers with experts"),
-	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts per such layer"),
+	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts of a layer"),
 	ROW_COUNT(M, a.top, "top", .max = 65536, .meaning = "active experts per token"),
 	ROW_COUNT(M, a.expert_ffn, "expert_ffn", .max = 1 << 20,
 		  .meaning = "intermediate size of an expert"),
@@ -174,40 +174,38 @@ static const struct row_column model_columns[] = {
 		  .meaning = "KV heads of sliding-window layers; not given: kv_heads"),
 	ROW_COUNT(M, a.window_head_dim, "window_head_dim", .max = 65536,
 		  .meaning = "head dimension of sliding-window layers; not given: head_dim"),
-	ROW_COUNT(
-		M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
-		.meaning =
-			"layers with full attention; if missing: all layers without another kind; "
-			"-1: none"),
+	ROW_COUNT(M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
+		  .meaning = "layers with full attention; if missing: all layers that have no "
+			     "other kind; -1: none"),
 	ROW_COUNT(M, a.kv_shared_layers, "kv_shared_layers", .max = 4096,
 		  .meaning = "layers that reuse the KV cache of an earlier layer"),
 	ROW_COUNT(M, a.cross_layers, "cross_layers", .max = 4096,
 		  .meaning = "full-attention layers that compute no keys of their own"),
 	ROW_COUNT(M, a.kv_lora, "kv_lora", .max = 1 << 20,
-		  .meaning = "latent attention (MLA): KV rank"),
+		  .meaning = "MLA (multi-head latent attention): rank of the compressed KV"),
 	ROW_COUNT(M, a.rope_dim, "rope_dim", .max = 65536,
-		  .meaning = "head dimension with rotary embedding"),
+		  .meaning = "MLA: part of the head dimension with rotary embedding"),
 	ROW_COUNT(M, a.nope_dim, "nope_dim", .max = 65536,
-		  .meaning = "head dimension without rotary embedding"),
+		  .meaning = "MLA: part of the head dimension without rotary embedding"),
 	ROW_COUNT(M, a.v_dim, "v_dim", .max = 65536, .meaning = "value head dimension"),
 	ROW_COUNT(M, a.q_lora, "q_lora", .max = 1 << 20,
-		  .meaning = "query rank; not given: no query compression"),
+		  .meaning = "MLA: rank of queries; not given: full rank"),
 	ROW_COUNT(M, a.index_top, "index_top", .unit = "tokens",
 		  .meaning = "maximum number of tokens that sparse attention reads"),
 	ROW_COUNT(M, a.linear_layers, "linear_layers", .max = 4096,
 		  .meaning = "layers of linear attention, state space or short convolution"),
 	ROW_COUNTS(M, mamba, "mamba", .max = 1 << 20,
-		   .meaning = "if all are Mamba: inner width, step rank, states"),
+		   .meaning = "all layers Mamba: inner width, step rank, states"),
 	ROW_COUNTS(M, mamba2, "mamba2", .max = 1 << 20,
-		   .meaning = "if all are Mamba-2: inner width, groups, states, heads"),
+		   .meaning = "all layers Mamba-2: inner width, groups, states, heads"),
 	ROW_COUNTS(M, delta, "delta", .max = 4096,
-		   .meaning = "if all are gated delta rule: key heads, value heads, each of "
+		   .meaning = "all layers gated delta rule: key heads, value heads, each of "
 			      "dimension 128"),
-	ROW_FLAG(M, short_conv, "short_conv", .meaning = "all are gated short convolutions"),
+	ROW_FLAG(M, short_conv, "short_conv", .meaning = "all layers gated short convolutions"),
 	ROW_REAL(M, a.linear_params, "linear_params", .max = 1e13,
-		 .meaning = "parameters per layer of any other kind"),
+		 .meaning = "parameters of a linear layer of any other kind"),
 	ROW_REAL(M, a.linear_state, "linear_state", .max = 1e13, .unit = "bytes",
-		 .meaning = "bytes of state per sequence in such a layer"),
+		 .meaning = "bytes of state per sequence in a linear layer"),
 	ROW_REAL(M, a.fp4_shared, "fp4_shared", .max = 8, .unit = "bytes",
 		 .meaning = "bytes per parameter of shared_ffn in FP4 checkpoints, if unusual"),
 	ROW_REAL(M, a.fp4_linear, "fp4_linear", .max = 8, .unit = "bytes",
@@ -217,14 +215,14 @@ static const struct row_column model_columns[] = {
 	ROW_REAL(M, a.aside, "aside", .max = 1e14,
 		 .meaning = "parameters that are not read for every token"),
 	ROW_REAL(M, a.total, "total", .max = 1e14,
-		 .meaning = "published parameters; not given: computed"),
+		 .meaning = "parameters by the maker; not given: computed"),
 	ROW_COUNT(M, a.trained, "context", .unit = "tokens",
 		  .meaning = "context length that the model was trained for"),
 	ROW_TEXT(M, a.format, "format",
 		 .meaning = "format in which the model is published; default: bf16"),
 	ROW_FLAG(M, a.guessed, "guessed", .meaning = "some figures are not verified"),
 	ROW_STORED(M, a.stored),
-	ROW_DATE(M, a.date, "date", .meaning = "when it was released"),
+	ROW_DATE(M, a.date, "date", .meaning = "date of the model's release"),
 	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "source of the figures"),
 };
 
@@ -274,12 +272,12 @@ static const char *finish_model(void *row)
 	    (!a->heads || (!a->kv_lora && (!a->kv_heads || !a->head_dim))))
 		return "attention requires heads, kv_heads and head_dim";
 	if (a->kv_heads > a->heads)
-		return "more kv_heads than heads";
+		return "kv_heads must not exceed heads";
 	if (a->moe_layers && (!a->experts || !a->top || a->top > a->experts || !a->expert_ffn))
 		return "moe_layers requires experts, top (at most experts) and expert_ffn";
 	if (a->window_layers + a->linear_layers > a->layers || a->attention_layers > a->layers ||
 	    a->ffn_layers > a->layers || a->moe_layers > a->layers)
-		return "more layers of one kind than layers";
+		return "the layers of one kind must not exceed layers";
 	if (a->window_layers && !a->window)
 		return "window_layers requires window";
 	count_linear(r);
@@ -298,11 +296,11 @@ const struct row_table model_table =
 static const struct row_column checkpoint_columns[] = {
 	ROW_NAME(C, name, .meaning = "the checkpoint's repository"),
 	ROW_TEXT(C, model, "model", .required = true,
-		 .meaning = "row of models.rows that has its shape"),
+		 .meaning = "row of models.rows with the checkpoint's shape"),
 	ROW_TEXT(C, format, "format", .meaning = "format of its weights; default: bf16"),
 	ROW_STORED(C, stored),
 	ROW_TEXT(C, source, "source", .required = true, .meaning = "source of its configuration"),
-	ROW_DATE(C, date, "date", .required = true, .meaning = "date of that source"),
+	ROW_DATE(C, date, "date", .required = true, .meaning = "date of the source"),
 };
 
 static const struct row_table checkpoint_table =
@@ -313,7 +311,7 @@ const char *const model_class_names[] = { "text",  "embedding", "reranker", "spe
 					  "image", "video",	"drafter",  NULL };
 
 static const struct row_column class_columns[] = {
-	ROW_NAME(W, name, .meaning = "words of its names in order, separated by |"),
+	ROW_NAME(W, name, .meaning = "words of the names in order, separated by |"),
 	ROW_CHOICE(W, class, "class", .choices = model_class_names, .required = true,
 		   .meaning = "purpose of such a model"),
 	ROW_TEXT(W, source, "source", .required = true,
@@ -365,7 +363,7 @@ const struct row_table model_type_table =
 #define X struct xid_row
 
 static const struct row_column health_columns[] = {
-	ROW_NAME(H, setting, .meaning = "id of the setting that uses it"),
+	ROW_NAME(H, setting, .meaning = "id of the setting that uses the limit"),
 	ROW_TEXT(H, key, "key", .required = true,
 		 .meaning = "key of the figure within the setting"),
 	ROW_TEXT(H, gpu, "gpu", .meaning = "a word of the GPU's name; not given: any GPU"),
@@ -386,12 +384,12 @@ static const struct row_column xid_columns[] = {
 	ROW_NAME(X, what, .meaning = "meaning of the Xid"),
 	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "number of the Xid"),
 	ROW_COUNT(X, last, "last", .min = 1,
-		  .meaning = "last number with the same meaning; not given: first"),
+		  .meaning = "last number with the same meaning; not given: the number in first"),
 	ROW_CHOICE(X, kind, "kind", .choices = kinds, .required = true,
 		   .meaning = "program: fault of the program, or a trace of its exit; event: "
 			      "hardware, fixed or survived; lasting: the GPU needs a reset, a "
 			      "reboot or manual repair"),
-	ROW_TEXT(X, todo, "todo", .meaning = "action; not given for program"),
+	ROW_TEXT(X, todo, "todo", .meaning = "what to do; not given for kind=program"),
 };
 
 static const char *finish_xid(void *row)
@@ -414,9 +412,10 @@ const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "
 
 static const struct row_column gpu_columns[] = {
 	ROW_NAME(G, name, .meaning = "name as reported by NVML"),
-	ROW_TEXT(G, keys, "keys", .required = true,
-		 .meaning = "words that name it, in lower-case letters and digits, separated by "
-			    "spaces"),
+	ROW_TEXT(
+		G, keys, "keys", .required = true,
+		.meaning =
+			"words of its name, in lower-case letters and digits, separated by spaces"),
 	ROW_REAL(G, memory, "memory", .min = 1, .max = 1e5, .required = true, .unit = "GB",
 		 .meaning = "memory by data sheet"),
 	ROW_REAL(G, bandwidth, "bandwidth", .min = 1, .max = 1e6, .required = true, .unit = "GB/s",
@@ -430,29 +429,29 @@ static const struct row_column gpu_columns[] = {
 	ROW_REAL(G, int8, "int8", .max = 1e6, .unit = "TOP/s",
 		 .meaning = "INT8, without sparsity; 0: not supported"),
 	ROW_REAL(G, fp32, "fp32", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "FP32 without tensor cores; not given: a sixteenth of half"),
+		 .meaning = "FP32 without tensor cores; not given: 1/16 of the column half"),
 	ROW_REAL(G, tf32, "tf32", .max = 1e6, .unit = "TFLOP/s",
 		 .meaning = "TF32, without sparsity; if given, benches use the row as a limit"),
 	ROW_REAL(G, fp64, "fp64", .max = 1e6, .unit = "TFLOP/s",
 		 .meaning = "FP64, with tensor cores if supported"),
 	ROW_REAL(G, link, "link", .max = 1e5, .unit = "GB/s",
-		 .meaning =
-			 "bandwidth to another GPU of the same machine, one direction; 0: no link"),
+		 .meaning = "bandwidth to another GPU of the same machine in one direction; 0: no "
+			    "link"),
 	ROW_COUNT(G, per_node, "per_node", .min = 1, .max = 1024, .required = true,
-		  .meaning = "GPUs per machine, or per rack connected by one link"),
+		  .meaning = "GPUs in one machine, or in one rack whose GPUs share a link"),
 	ROW_COUNT(G, joined, "joined", .max = 1024,
-		  .meaning =
-			  "GPUs that the link connects, the others by PCIe; 0: all of a machine"),
+		  .meaning = "GPUs that the link connects, if PCIe connects the others; 0: all "
+			     "GPUs of a machine"),
 	ROW_REAL(G, shown, "shown", .max = 1e9, .unit = "MiB",
 		 .meaning = "memory that the driver reports; 0: not measured"),
-	ROW_FLAG(G, unified, "unified", .meaning = "shares its memory with the CPU"),
+	ROW_FLAG(G, unified, "unified", .meaning = "the GPU shares its memory with the CPU"),
 	ROW_FLAG(G, server, "server", .meaning = "has HBM"),
 	ROW_FLAG(G, measured, "measured",
-		 .meaning = "predictions were calibrated on measurements of it"),
+		 .meaning = "predictions were calibrated on measurements of this GPU"),
 	ROW_TEXT(G, source, "source", .required = true, .meaning = "source of the figures"),
 	ROW_DATE(G, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_TEXT(G, math_source, "math_source",
-		 .meaning = "source of the values from half to fp64 (default: source)"),
+		 .meaning = "source of the columns half to fp64 (default: the column source)"),
 };
 
 static const char *finish_gpu(void *row)
@@ -483,9 +482,10 @@ static const char *const models_of[] = { "all", "experts", "dense", NULL };
 
 static const struct row_column format_columns[] = {
 	ROW_NAME(F, f.name, .meaning = "name in answers"),
-	ROW_TEXT(F, keys, "keys", .required = true,
-		 .meaning = "words that name it, in lower-case letters and digits, separated by "
-			    "spaces"),
+	ROW_TEXT(
+		F, keys, "keys", .required = true,
+		.meaning =
+			"words of its name, in lower-case letters and digits, separated by spaces"),
 	ROW_CHOICE(F, of, "of", .choices = models_of, .meaning = "models with experts, or without"),
 	ROW_CHOICE(F, f.math, "math", .choices = maths, .required = true,
 		   .meaning = "number type of the large matrix multiplications during prefill"),
@@ -537,7 +537,7 @@ static const struct row_column option_columns[] = {
 	ROW_TEXT(O, also, "also", .meaning = "other spellings, separated by spaces"),
 	ROW_CHOICE(O, means, "means", .choices = meanings, .required = true,
 		   .meaning = "meaning of the option, by a name that is common to all engines"),
-	ROW_FLAG(O, flag, "flag", .meaning = "takes no value"),
+	ROW_FLAG(O, flag, "flag", .meaning = "the option takes no value"),
 	ROW_TEXT(O, note, "note", .meaning = "common mistake"),
 };
 
@@ -551,9 +551,9 @@ const struct row_table engine_option_table =
 
 static const struct row_column flag_columns[] = {
 	ROW_NAME(D, flag, .meaning = "spelling in recipes"),
-	ROW_TEXT(D, why, "why", .required = true, .meaning = "why it is wrong"),
+	ROW_TEXT(D, why, "why", .required = true, .meaning = "why the flag is wrong"),
 	ROW_TEXT(D, instead, "instead", .meaning = "replacement; not given: remove it"),
-	ROW_TEXT(D, name, "variable", .meaning = "variable of this environment that is checked"),
+	ROW_TEXT(D, name, "variable", .meaning = "variable of the environment that is checked"),
 };
 
 const struct row_table dead_flag_table =
@@ -567,19 +567,19 @@ const struct row_table dead_flag_table =
 
 static const struct row_column band_columns[] = {
 	ROW_NAME(B, hardware,
-		 .meaning = "a platform, part of the processor's model name, or a GPU's name as "
+		 .meaning = "a platform, part of the CPU's model name, or a GPU's name as "
 			    "reported by NVML"),
 	ROW_TEXT(B, bench, "bench", .required = true, .meaning = "a bench or a cluster test"),
 	ROW_TEXT(B, name, "case", .required = true,
 		 .meaning = "name of the case; * and ? as in file names"),
 	ROW_TEXT(B, figure, "figure", .required = true, .meaning = "key of the figure"),
 	ROW_TEXT(B, unit, "unit", .required = true,
-		 .meaning = "suffix of the figure's key, its unit"),
+		 .meaning = "unit of the figure, as the suffix of its key"),
 	ROW_COUNT(B, sockets, "sockets",
-		  .meaning = "number of sockets, all CPUs included; not given: any"),
+		  .meaning = "number of sockets of the machine; not given: any"),
 	ROW_REAL(B, low, "low", .required = true, .meaning = "lowest usual value"),
 	ROW_REAL(B, high, "high", .required = true, .meaning = "highest usual value"),
-	ROW_TEXT(B, source, "source", .required = true, .meaning = "who measured it, and what"),
+	ROW_TEXT(B, source, "source", .required = true, .meaning = "who measured, and what"),
 	ROW_DATE(B, date, "date", .required = true, .meaning = "date of the source"),
 };
 
@@ -594,10 +594,10 @@ const struct row_table band_table = ROW_TABLE("bands", struct band, bands, "know
 					      band_columns, .repeats = true, .finish = finish_band);
 
 static const struct row_column limit_columns[] = {
-	ROW_NAME(L, part, .meaning = "part of the processor's model name, or a platform"),
+	ROW_NAME(L, part, .meaning = "part of the CPU's model name, or a platform"),
 	ROW_FLAG(L, platform, "platform", .meaning = "the name is a platform"),
 	ROW_REAL(L, gb_s, "gb_s", .min = 1, .required = true, .unit = "GB/s",
-		 .meaning = "per socket, all channels populated"),
+		 .meaning = "bandwidth per socket with memory in all channels"),
 	ROW_TEXT(L, what, "what", .required = true, .meaning = "channels and data rate"),
 	ROW_TEXT(L, source, "source", .required = true, .meaning = "source"),
 	ROW_DATE(L, date, "date", .required = true, .meaning = "date of the source"),
@@ -618,19 +618,19 @@ static const char *const value_levels[] = { "error", "warning", "note", NULL };
 static const struct row_column value_columns[] = {
 	ROW_NAME(VR, name, .meaning = "the key with its enclosing maps, an option, or a variable"),
 	ROW_SET(VR, in, "in", .choices = readers, .required = true,
-		.meaning = "program or library that reads it"),
+		.meaning = "program or library that reads the variable"),
 	ROW_TEXT(VR, when, "when",
 		 .meaning = "conditions, all required, separated by spaces: NAME=VALUE,VALUE (or "
 			    "!= < <= > >=); NAME: it (the value itself), another key or option, "
 			    "$VARIABLE, @cc, @gpus, @unified; VALUE -: absent"),
 	ROW_TEXT(VR, known, "known",
-		 .meaning = "allowed values, separated by spaces; any other is a finding"),
+		 .meaning = "allowed values, separated by spaces; any other value is a finding"),
 	ROW_FLAG(VR, exact, "exact", .meaning = "known is case-sensitive"),
 	ROW_CHOICE(VR, level, "level", .choices = value_levels, .required = true,
-		   .meaning = "error: it fails or gives wrong results; warning: it costs speed or "
-			      "safety"),
+		   .meaning = "error: the program fails or gives wrong results; warning: the value "
+			      "costs speed or safety"),
 	ROW_TEXT(VR, code, "code", .required = true, .meaning = "id of the finding; never renamed"),
-	ROW_TEXT(VR, says, "says", .required = true, .meaning = "a sentence; {}: the value"),
+	ROW_TEXT(VR, says, "says", .required = true, .meaning = "a sentence with the value as {}"),
 	ROW_TEXT(VR, fix, "fix", .meaning = "replacement"),
 	ROW_TEXT(VR, source, "source", .required = true, .meaning = "source"),
 	ROW_DATE(VR, date, "date", .required = true, .meaning = "date of the source"),
@@ -655,7 +655,7 @@ static const char *const vendor_evidences[] = { "vendor-text", "decoded-package"
 static const struct row_column vendor_columns[] = {
 	ROW_NAME(VW, setting, .meaning = "id of the setting"),
 	ROW_FLAG(VW, maker, "maker",
-		 .meaning = "from the maker of the machine or its GPU: part of the profile vendor"),
+		 .meaning = "the machine's or GPU's maker recommends it (profile vendor)"),
 	ROW_TEXT(VW, by, "by", .required = true, .meaning = "the vendor"),
 	ROW_TEXT(VW, where, "where", .required = true, .meaning = "product, image or profile"),
 	ROW_SET(VW, on, "on", .choices = vendor_machines, .required = true,
@@ -665,7 +665,7 @@ static const struct row_column vendor_columns[] = {
 	ROW_TEXT(VW, value, "value", .meaning = "not given: unchanged"),
 	ROW_TEXT(VW, says, "says", .required = true, .meaning = "value in words"),
 	ROW_TEXT(VW, differs, "differs",
-		 .meaning = "why the profile default differs; not given: it follows the vendor"),
+		 .meaning = "why the profile default differs; not given: it does not"),
 	ROW_TEXT(VW, source, "source", .required = true, .meaning = "source"),
 	ROW_DATE(VW, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_CHOICE(VW, evidence, "evidence", .choices = vendor_evidences, .required = true,
@@ -678,8 +678,7 @@ static const char *finish_vendor(void *row)
 {
 	const VW *w = row;
 
-	return !w->value == !w->relation ? NULL
-					 : "value is required with any relation except leave";
+	return !w->value == !w->relation ? NULL : "value may only be absent if relation is leave";
 }
 
 static const struct row_table vendor_opinion_table =
@@ -697,7 +696,7 @@ const char *const job_use_names[] = { "cpu",  "wake", "memory", "faults", "disk"
 static const struct row_column use_columns[] = {
 	ROW_NAME(U, name, .meaning = "a bench, or a group of settings"),
 	ROW_SET(U, uses, "uses", .choices = job_use_names, .required = true,
-		.meaning = "resources; a job that uses none of them does not need the setting"),
+		.meaning = "resources; the setting only matters to a job that uses one of them"),
 };
 
 static const char *finish_use(void *row)
@@ -712,7 +711,7 @@ static const struct row_table setting_use_table =
 static const struct row_column gain_columns[] = {
 	ROW_NAME(struct job_gain, name, .meaning = "a setting, env.NAME or arg.name"),
 	ROW_SET(struct job_gain, uses, "uses", .choices = job_use_names, .required = true,
-		.meaning = "the job uses one of these"),
+		.meaning = "resources, of which the job uses at least one"),
 	ROW_REAL(struct job_gain, gain, "gain", .unit = "%", .required = true,
 		 .meaning = "largest measured gain"),
 };
@@ -727,11 +726,11 @@ static const struct row_column job_var_columns[] = {
 	ROW_TEXT(J, library, "library",
 		 .meaning = "beginning of a mapped file's name; not given: any program"),
 	ROW_SET(J, uses, "uses", .choices = job_use_names,
-		.meaning = "the job must use one of these"),
-	ROW_COUNT(J, gpus, "gpus", .max = 64, .meaning = "at least this many GPUs"),
-	ROW_COUNT(J, cores, "cores", .max = 4096, .meaning = "at least this many cores"),
-	ROW_FLAG(J, rounds, "rounds", .meaning = "results change within rounding"),
-	ROW_FLAG(J, hint, "hint", .meaning = "a manual change in the job; gputune sets nothing"),
+		.meaning = "resources, of which the job must use at least one"),
+	ROW_COUNT(J, gpus, "gpus", .max = 64, .meaning = "smallest number of GPUs"),
+	ROW_COUNT(J, cores, "cores", .max = 4096, .meaning = "smallest number of cores"),
+	ROW_FLAG(J, rounds, "rounds", .meaning = "results change by rounding errors only"),
+	ROW_FLAG(J, hint, "hint", .meaning = "the user changes the job; gputune sets no variable"),
 	ROW_TEXT(J, does, "does", .required = true, .meaning = "what it does"),
 	ROW_TEXT(J, source, "source", .required = true, .meaning = "source"),
 };
@@ -740,7 +739,7 @@ static const char *finish_job_var(void *row)
 {
 	const J *v = row;
 
-	return v->hint == !strchr(v->name, '=') ? NULL : "a variable is NAME=VALUE, a hint is not";
+	return v->hint == !strchr(v->name, '=') ? NULL : "a variable needs the form NAME=VALUE";
 }
 
 static const struct row_table job_var_table =

@@ -13,14 +13,14 @@
 
 static const struct row_column output_columns[] = {
 	ROW_NAME(OL, tool, .meaning = "program that prints the line"),
-	ROW_FLAG(OL, sign, "sign", .meaning = "true: other programs do not print such a line"),
+	ROW_FLAG(OL, sign, "sign", .meaning = "true: only this program prints such a line"),
 	ROW_TEXT(OL, has, "has", .meaning = "text that the line contains"),
 	ROW_TEXT(OL, line, "line", .required = true,
 		 .meaning = "POSIX extended regular expression; JSON is read as lines "
 			    "path[0].key=value"),
 	ROW_TEXT(OL, set, "set",
 		 .meaning = "KEY=TEXT, separated by spaces, kept for later lines; $1 to $9: "
-			    "groups; +1: one more"),
+			    "capture groups; +1: the number grows by one"),
 	ROW_TEXT(OL, is, "is", .meaning = "figure of normal_figures.rows in this line"),
 	ROW_TEXT(OL, value, "value", .meaning = "capture group that has the value"),
 	ROW_TEXT(OL, unit, "unit", .meaning = "unit as printed; {KEY}: a kept text"),
@@ -40,7 +40,7 @@ static const struct row_column figure_columns[] = {
 	ROW_TEXT(NF, title, "title", .required = true, .meaning = "display name"),
 	ROW_TEXT(NF, unit, "unit", .required = true, .meaning = "GB/s, Gbit/s, TFLOP/s or us"),
 	ROW_FLAG(NF, lower, "lower", .meaning = "lower is better"),
-	ROW_TEXT(NF, bench, "bench", .required = true, .meaning = "bench that measures it"),
+	ROW_TEXT(NF, bench, "bench", .required = true, .meaning = "bench that measures the figure"),
 	ROW_TEXT(NF, which, "case", .required = true, .meaning = "case of that bench"),
 	ROW_CHOICE(NF, limit, "limit", .choices = figure_limits,
 		   .meaning = "data sheet figure that this figure cannot exceed"),
@@ -62,12 +62,12 @@ static const struct row_column normal_columns[] = {
 	ROW_COUNT(NB, gpus, "gpus", .max = 1 << 20, .meaning = "number of GPUs; not given: any"),
 	ROW_COUNT(NB, nodes, "nodes", .max = 1 << 20, .meaning = "number of nodes; not given: any"),
 	ROW_REAL(NB, from, "from", .max = 1e15, .unit = "bytes",
-		 .meaning = "smallest size that it is valid for"),
+		 .meaning = "smallest message size for which the band is valid"),
 	ROW_REAL(NB, low, "low", .min = 1e-9, .required = true, .meaning = "lowest usual value"),
-	ROW_REAL(NB, high, "high", .meaning = "highest usual value; 0: only the least is known"),
+	ROW_REAL(NB, high, "high", .meaning = "highest usual value; 0: unknown"),
 	ROW_REAL(NB, most, "most", .meaning = "highest possible value"),
-	ROW_COUNT(NB, n, "n", .required = true, .meaning = "number of results that support it"),
-	ROW_TEXT(NB, source, "source", .required = true, .meaning = "who measured it, and what"),
+	ROW_COUNT(NB, n, "n", .required = true, .meaning = "number of results behind it"),
+	ROW_TEXT(NB, source, "source", .required = true, .meaning = "who measured, and what"),
 	ROW_DATE(NB, date, "date", .required = true, .meaning = "date of the source"),
 };
 
@@ -118,7 +118,7 @@ static const struct row_column serving_figure_columns[] = {
 	ROW_CHOICE(SF, take, "take", .choices = serving_takes, .required = true,
 		   .meaning = "how the metric is read"),
 	ROW_TEXT(SF, metrics, "metrics", .required = true,
-		 .meaning = "names of the metric, separated by |; of a ratio a/b"),
+		 .meaning = "names of the metric, separated by |; a ratio is written a/b"),
 	ROW_REAL(SF, times, "times", .max = 1e6, .meaning = "factor; default: 1"),
 };
 const struct row_table serving_figure_table =
@@ -126,7 +126,7 @@ const struct row_table serving_figure_table =
 		  serving_figure_columns, .finish = NULL);
 
 static const struct row_column serving_log_columns[] = {
-	ROW_NAME(SL, name, .meaning = "figure that the line sets to 1"),
+	ROW_NAME(SL, name, .meaning = "figure that becomes 1 if the log has this line"),
 	ROW_TEXT(SL, line, "line", .required = true,
 		 .meaning = "POSIX extended regular expression"),
 	ROW_TEXT(SL, title, "title", .required = true, .meaning = "meaning of the line"),
@@ -140,8 +140,9 @@ static const struct row_column serving_cause_columns[] = {
 	ROW_TEXT(SC, title, "title", .required = true, .meaning = "the cause"),
 	ROW_TEXT(SC, when, "when", .required = true,
 		 .meaning = "conditions, all required: FIGURE>=NUMBER or FIGURE<NUMBER"),
-	ROW_TEXT(SC, share, "share", .meaning = "figure with its cost, in %"),
-	ROW_TEXT(SC, says, "says", .required = true, .meaning = "a sentence; {figure}: its value"),
+	ROW_TEXT(SC, share, "share", .meaning = "figure with the cost in percent"),
+	ROW_TEXT(SC, says, "says", .required = true,
+		 .meaning = "a sentence with values as {figure}"),
 	ROW_TEXT(SC, fix, "fix", .required = true, .meaning = "what to change"),
 	ROW_TEXT(SC, source, "source", .required = true, .meaning = "source"),
 	ROW_DATE(SC, date, "date", .required = true, .meaning = "date of the source"),

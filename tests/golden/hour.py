@@ -576,7 +576,7 @@ def bad(user, home):
     if code == 99:
         skip("denials", "no Landlock here")
         return
-    expect("a security module denies the setting: said, and nothing is changed", code in (3, 4) and "denies it even to root" in err, (code, out, err))
+    expect("a security module denies the setting: said, and nothing is changed", code in (3, 4) and "refuses the write even to root" in err, (code, out, err))
     says("nothing is held", ["status"], 0, "No change")
     code, out, err = run("apply", "--profile", "published", "--only", ONE, "--yes", preexec_fn=guarded("/proc", "/dev"))
     expect("it denies the journal: said before anything is written", code in (2, 3) and "denied" in err, (code, out, err))

@@ -259,11 +259,11 @@ for pack, ends in ((gzip.compress, "gz"), (lzma.compress, "xz")):
     expect(f"a capture in .{ends}: how to unpack it", r.code == 2 and not r.out and f"{'xz -dk' if ends == 'xz' else 'gunzip -k'}" in r.err, r)
 
 # What is no such thing.
-for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], "truncated: the compressed file ends early"),
-                          ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "no output of lspci, nvidia-smi, /proc, /sys or /etc found")):
+for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc"), ("broken gzip", gzip.compress(SEED.encode())[:200], "truncated: the compressed file ends early"),
+                          ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "no output of lspci, nvidia-smi, /proc, /sys or /etc")):
     capture, r = posted(text, code=5)
     expect(f"{what}: is said", words in r.err and not capture.exists(), r.err)
-for name, text, words in (("hello.txt", b"hello\n", "neither a capture nor output that gputune reads"), ("noise", b"\xff\0" * 999, "nvidia-smi -q (-x)"),
+for name, text, words in (("hello.txt", b"hello\n", "not a capture or output that gputune reads"), ("noise", b"\xff\0" * 999, "nvidia-smi -q (-x)"),
                           ("log.gz", gzip.compress(SEED.encode())[:-9], "truncated: the compressed file ends early"), ("x.tar", b"hello\n", "invalid tar")):
     (tmp / name).write_bytes(text)
     r = run("check", "--host", tmp / name)

@@ -150,9 +150,9 @@ def what_is_no_history():
     refuses("a folder", ["since", "5", "--db", folder], 2, "not a regular file")
     refuses("a place that is not there", ["since", "add", "-", "--db", folder / "no/h.db"], 2, "cannot be opened")
     got, _, err = finish(waits)
-    expect("a locked one", got == 2 and "locked by another process" in err, (got, err))
+    expect("a locked one", got == 2 and "another process has locked" in err, (got, err))
     locked.execute("rollback")
-    for p, words in zip(nolocks, ("on a file system without locks", "cannot be read, written or locked")):
+    for p, words in zip(nolocks, ("its file system has no locks", "cannot be read, written or locked")):
         got, _, err = finish(p)
         expect("a file system without locks", got == 2 and words in err, (got, err))
     expect("what was not locked is as it was", free.read_bytes() == unlocked)

@@ -114,8 +114,7 @@ static bool same_below_root(const struct pair *p, const char *name)
 		return each(p, name, same_below_root);
 	if (S_ISLNK(u.st_mode) ? same_link(upper, lower) : same_file(upper, lower))
 		return true;
-	return differs(p->where, p->cap, "after running out of memory it continues with half the",
-		       name);
+	return differs(p->where, p->cap, "the content differs", name);
 }
 
 static bool is_not_missed(const struct pair *p, const char *name)

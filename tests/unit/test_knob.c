@@ -98,7 +98,7 @@ static void test_file_refusals(void **state)
 
 	memory_file(b->h, path, "64\n")->refuses = -EINVAL;
 	refuse(b, &k, "9999", -EINVAL,
-	       "the device's maximum is lower; without a scheduler it is the");
+	       "the device's maximum is lower; without a scheduler the maximum is the");
 	memory_find(b->h, path)->refuses = -EACCES;
 	b->h->id.euid = 1000;
 	refuse(b, &k, "9999", -EACCES, "permission denied");
@@ -437,7 +437,7 @@ static const struct bounded bounded[] = {
 	{ { KNOB_SYSCTL, "vm.dirty_ratio", "" }, "vm.dirty_bytes=1048576", "1 to 90 %" },
 	{ { KNOB_SYSCTL, "vm.min_free_kbytes", "" },
 	  "1048576",
-	  "no new value; gputune can only restore the old one" },
+	  "there is no new value; gputune can only restore the old value" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 6291456", NULL },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072", "three non-decreasing numbers" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" },
@@ -454,7 +454,7 @@ static const struct bounded bounded[] = {
 	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "1", "no value" },
 	{ { KNOB_BOOTARG, "pci", "" },
 	  "pcie_bus_perf",
-	  "no new value; gputune can only restore the old one" },
+	  "there is no new value; gputune can only restore the old value" },
 	{ { KNOB_LINK, "mtu", "eth0" }, "9000", NULL },
 	{ { KNOB_LINK, "mtu", "eth0" }, "67", "68 to 65536" },
 	{ { KNOB_UNIT, "irqbalance.service", "" }, "disabled inactive", NULL },

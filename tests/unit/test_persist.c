@@ -694,12 +694,12 @@ static void test_request_refuses(void **state)
 		"row 1: memory.swappiness: vm.swappiness takes 0 to 200, not \"201\"");
 	refuses(HEAD REQUEST("memory.swappiness", "check", "", "", "1") "]}", "memory.swappiness");
 	refuses(HEAD REQUEST("memory.dirty-ratio", "sysctl", "vm.dirty_ratio", "", "x") "]}",
-		"neither a number nor NAME=NUMBER of the alternative limit");
+		"not a number or NAME=NUMBER of the alternative limit");
 	refuses("{'schema': 'gputune.boot/2', 'written_by': 'x', 'rows': [{"
 		"'id': 'memory.dirty-ratio', 'kind': 'sysctl', 'name': 'vm.dirty_ratio', "
 		"'object': '', 'numbers': '', 'value': '5', 'device': '', 'keeper': 'sysctl', "
 		"'by': '', 'before': 'x'}]}",
-		"neither a number nor NAME=NUMBER of the alternative limit");
+		"not a number or NAME=NUMBER of the alternative limit");
 }
 
 static void test_find(void **state)

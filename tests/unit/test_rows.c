@@ -441,13 +441,13 @@ static void test_models(void **state)
 		const char *row, *says;
 	} cases[] = {
 		{ "layers=4", "attention requires heads, kv_heads and head_dim" },
-		{ "layers=4 heads=2 kv_heads=4 head_dim=8", "more kv_heads than heads" },
+		{ "layers=4 heads=2 kv_heads=4 head_dim=8", "kv_heads must not exceed heads" },
 		{ "layers=4 heads=2 kv_heads=1 head_dim=8 moe_layers=4",
 		  "moe_layers requires experts, top (at most experts) and" },
 		{ "layers=4 heads=2 kv_heads=1 head_dim=8 linear_layers=2",
 		  "linear_layers requires a kind, or linear_params" },
 		{ "layers=4 heads=2 kv_heads=1 head_dim=8 window_layers=5 window=9",
-		  "more layers" },
+		  "layers of one kind" },
 		{ "layers=4 heads=2 kv_heads=1 head_dim=8 window_layers=2",
 		  "window_layers requires window" },
 		{ "layers=4 heads=2 kv_heads=1 head_dim=8 mamba=1,2,3 short_conv=yes",

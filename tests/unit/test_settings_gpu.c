@@ -831,7 +831,7 @@ static void test_sizes(void **state)
 		{ ROW("disk.free-space", ROOT("1073741824", "2147483648"), NA, NO_SUPPORT, NULL) },
 		{ ROW("disk.free-space", ROOT("'!error'", "0"), UNKNOWN, ERROR, NULL) },
 		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT,
-		      "no file system with data reports its size") },
+		      "no file system of the machine reports its size") },
 	};
 
 	(void)state;

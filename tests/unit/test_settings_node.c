@@ -341,7 +341,7 @@ static void test_network_mounts(void **state)
 		      PASS, OK, NULL) },
 		{ ROW("disk.lustre-checksums",
 		      "{'storage': {'lustre_checksums': 1, 'mounts': [{'type': 'lustre'}]}}", NA,
-		      LEFT_ALONE, "a trade-off between data integrity and CPU time") },
+		      LEFT_ALONE, "checksums trade CPU time for data integrity") },
 		{ ROW("disk.lustre-read-ahead",
 		      "{'storage': {'lustre_read_ahead_mb': '!error', 'mounts': [{'type': "
 		      "'lustre'}]}}",
@@ -412,7 +412,7 @@ static void test_data_paths(void **state)
 		{ ROW("disk.overlay",
 		      "{'storage': {'mounts': [{'name': '/', 'type': 'overlay'}, {'name': "
 		      "'/etc/hosts', 'type': 'ext4'}]}}",
-		      FAIL, DIFFERS, "lost with the container") },
+		      FAIL, DIFFERS, "end deletes written data") },
 		{ ROW("disk.overlay",
 		      "{'storage': {'mounts': [{'name': '/', 'type': 'overlay'}, {'name': "
 		      "'/models', 'type': 'xfs'}]}}",
@@ -427,7 +427,8 @@ static void test_data_paths(void **state)
 		{ ROW("disk.gpudirect-storage", STORE("'cufile_compat': 1", "{'integrated': 0}"),
 		      NA, LEFT_ALONE, "compatibility mode") },
 		{ ROW("disk.gpudirect-storage", STORE("'cufile_compat': 0", "{'integrated': 0}"),
-		      FAIL, DIFFERS, "cufile.json forbids reads through host memory, and no") },
+		      FAIL, DIFFERS,
+		      "cufile.json forbids reads through host memory, and there is no") },
 		{ ROW("disk.gpudirect-storage", "{'gpu': {'gpus': [{'integrated': 0}]}}", NA,
 		      NO_SUPPORT, "no cuFile") },
 		{ ROW("disk.cufile-values", STORE("", "{'integrated': 0}"), NA, NO_SUPPORT, NULL) },
@@ -490,7 +491,7 @@ static void test_firmware(void **state)
 		{ ROW("cpu.smt", "{'platform': {'kind': 'hgx'}, " X86 "'smt_active': 1}}", NA,
 		      LEFT_ALONE, "DGX systems ship with SMT on; AMD's table for GPU") },
 		{ ROW("cpu.smt", "{" X86 "'smt_active': 1}}", NA, LEFT_ALONE,
-		      "many threads gain") },
+		      "throughput of many threads") },
 		{ ROW("cpu.smt", "{" X86 "'smt_active': '!error'}}", UNKNOWN, ERROR, NULL) },
 		{ ROW("cpu.nodes-per-socket", "{" X86 "'sockets': 2, 'nodes': [{'cpus': '0-9'}]}}",
 		      FAIL, DIFFERS, "interleaves") },

@@ -384,7 +384,7 @@ static void test_implied_folders(void **state)
 		file(&b, "cut", "x");
 	}
 	end(&b);
-	refused(&b, "names too long in total");
+	refused(&b, "all names together are too long");
 }
 
 static void test_bounded_read(void **state)

@@ -194,7 +194,7 @@ static int example_check(struct arena *a, const json_t *row, json_t *example, st
 
 	return want && strcmp(want, is) == 0
 		       ? 0
-		       : err_set(e, -EINVAL, "an example results in \"%s\", not \"%.20s\"", is,
+		       : err_set(e, -EINVAL, "an example gives \"%s\" instead of \"%.20s\"", is,
 				 want ? want : "");
 }
 

@@ -215,7 +215,7 @@ void image_take(struct seeing *w, struct defect_place *p)
 	manifest = blob_json(&scratch, root->h, blob_path(&scratch, first));
 	layers = json_object_get(manifest, "layers");
 	if (!json_is_array(layers))
-		world_left_out(w, "the image: its manifest cannot be read");
+		world_left_out(w, "the image, whose manifest cannot be read");
 	if (name)
 		json_object_set_new(p->holds, "image", json_string(name));
 	json_array_foreach(layers, i, layer)

@@ -218,8 +218,8 @@ static bool match_in(struct defect_world *w, const struct defect_place *p, const
 
 		if (meets(&cover, by, 0) == ANSWER_YES) {
 			out->state = DEFECT_MITIGATED;
-			out->covered =
-				cover.n_proofs ? cover.proofs[0].text : "values that are set here";
+			out->covered = cover.n_proofs ? cover.proofs[0].text
+						      : "values that this machine sets";
 		}
 	}
 	return true;

@@ -153,7 +153,7 @@ static enum answer3 pip_build(struct leaf_look *l, const struct defect_place *p,
 		return ANSWER_YES;
 	has = key_text(json_object_get(p->holds, "tags"), name);
 	return has ? answer_of(any_fits(tag, has))
-		   : unseen(l, arena_printf(l->a, "build target of %s", name));
+		   : unseen(l, arena_printf(l->a, "the target for which %s was built", name));
 }
 
 static enum answer3 pip_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,

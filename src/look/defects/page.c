@@ -26,30 +26,29 @@ static const struct shape defect_found_shape = SHAPE_OF(defect_found, defect_fou
 	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
-	{ "unseen", "Unreadable fact that would decide it.", SHAPE_TEXT(defect_found, unseen),
+	{ "unseen", "Unreadable fact that would decide whether the defect is here.", SHAPE_TEXT(defect_found, unseen),
 	  .unknown = SHAPE_NULL },
 	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
 	{ "only", "Trigger.", SHAPE_TEXT(defect_found, s.only), .unknown = SHAPE_NULL },
 	{ "but", "Conditions under which it may not apply.", SHAPE_TEXT(defect_found, s.but), .unknown = SHAPE_NULL },
 	{ "fix", NULL, SHAPE_TEXT(defect_found, s.fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_found, s.command), .unknown = SHAPE_NULL },
-	{ "setting", "Setting of gputune that covers it.",
+	{ "setting", "Setting of gputune that covers the defect.",
 	  SHAPE_TEXT(defect_found, s.setting), .unknown = SHAPE_NULL },
-	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(defect_found, s.date) },
+	{ "date", "Last date on which the defect was confirmed.", SHAPE_TEXT(defect_found, s.date) },
 	{ "source", NULL, SHAPE_TEXT(defect_found, s.source) });
 
 static const struct shape baseline_found_shape = SHAPE_OF(baseline_found, baseline_found,
 	{ "id", NULL, SHAPE_TEXT(baseline_found, id) },
 	{ "title", NULL, SHAPE_TEXT(baseline_found, title) },
 	{ "verdict",
-	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: pinned by the "
-	  "manufacturer.",
+	  "torn: a part is missing. behind: newer releases exist, or support has ended. held: the maker pins it.",
 	  SHAPE_CHOICE(baseline_found, verdict, baseline_verdicts) },
-	{ "here", "Evidence of its version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
+	{ "here", "Evidence of the release's version.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
 	{ "why", "What is missing, outdated or unreadable; end of support.",
 	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
-	{ "date", "Last date on which it was confirmed.", SHAPE_TEXT(baseline_found, date) },
+	{ "date", "Last date on which the defect was confirmed.", SHAPE_TEXT(baseline_found, date) },
 	{ "source", NULL, SHAPE_TEXT(baseline_found, source) });
 
 static const struct shape defects_shape = SHAPE_OF(defects_view, defects,
@@ -98,7 +97,7 @@ static const struct shape defect_shown_shape = SHAPE_OF(defect_shown, defect_sho
 	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
 	{ "cve", NULL, SHAPE_TEXT(defect_shown, cve), .unknown = SHAPE_NULL },
-	{ "row", "The entry as in its file, without examples.", SHAPE_JSON(defect_shown, row) });
+	{ "row", "The entry as its file has it, without examples.", SHAPE_JSON(defect_shown, row) });
 
 static const struct shape defects_list_shape = SHAPE_OF(defects_listing, defects_list,
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
@@ -109,7 +108,7 @@ static const struct shape defects_list_shape = SHAPE_OF(defects_listing, defects
 
 const struct result_shape defects_list_result = {
 	.name = "defects-list", .title = "gputune defects list",
-	.meaning = "Defects that are known, whether they are on this machine or not.",
+	.meaning = "All known defects, including those that this machine does not have.",
 	.shape = &defects_list_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 
@@ -375,17 +374,17 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 	struct node *list;
 
 	doc_heading(d, 1, "Known defects");
-	doc_verdict(
-		d,
-		broken	      ? STYLE_BAD
-		: v->security ? STYLE_WARN
-			      : STYLE_GOOD,
-		arena_printf(
-			a,
-			"%zu here, %zu covered, %zu in range, %zu security bulletin%s, %zu unknown",
-			broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED], v->security,
-			v->security == 1 ? "" : "s", v->count[DEFECT_POSSIBLE]),
-		NULL);
+	doc_verdict(d,
+		    broken	  ? STYLE_BAD
+		    : v->security ? STYLE_WARN
+				  : STYLE_GOOD,
+		    arena_printf(a,
+				 "%zu on this machine, %zu covered, %zu in range, %zu security "
+				 "bulletin%s, %zu unknown",
+				 broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED],
+				 v->security, v->security == 1 ? "" : "s",
+				 v->count[DEFECT_POSSIBLE]),
+		    NULL);
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < v->n; i++)
 		if (shown_first(&v->items[i]))

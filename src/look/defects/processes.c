@@ -211,8 +211,7 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 			path[strlen(path) - 10] = '\0';
 			if (!wanted_name(w->wanted.libraries, path_name(path)))
 				continue;
-			world_left_out(w,
-				       "%s%.200s, which was removed while a process has it mapped",
+			world_left_out(w, "%s%.200s, which a process maps after its removal",
 				       root->prefix, path);
 		} else if (wanted_name(w->wanted.libraries, path_name(path))) {
 			json_t *lib = place_library(w, place_of_path(w, root, path), path);

@@ -199,17 +199,16 @@ static int row_examples(struct arena *a, const json_t *row, struct err *e)
 		const char *want = defect_text(v, "match"), *is;
 
 		if (!want)
-			return err_set(e, -EINVAL, "example %zu does not say whether it matches",
-				       i + 1);
+			return err_set(e, -EINVAL, "example %zu has no \"match\"", i + 1);
 		is = defect_example(a, row, v);
 		if (strcmp(want, is) != 0)
-			return err_set(e, -EINVAL, "example %zu results in \"%s\", not \"%.20s\"",
+			return err_set(e, -EINVAL, "example %zu gives \"%s\" instead of \"%.20s\"",
 				       i + 1, is, want);
 		yes = yes || strcmp(want, "yes") == 0 || strcmp(want, "exposed") == 0;
 		no = no || strcmp(want, "no") == 0;
 	}
 	return yes && no ? 0
-			 : err_set(e, -EINVAL, "it has no example that %s match",
+			 : err_set(e, -EINVAL, "the entry has no example that %s match",
 				   yes ? "must not" : "must");
 }
 

@@ -24,7 +24,7 @@ const struct column_type column_types[] = {
 	  "clock of the GPU's memory" },
 	{ "gpu.temperature", "C", GAUGE, "gpu_temperature_celsius", 1, "temperature of the GPU" },
 	{ "gpu.memory-used", "bytes", GAUGE, "gpu_memory_used_bytes", 1,
-	  "GPU memory in use; absent for a GPU that shares the host's memory" },
+	  "GPU memory in use; not reported for a GPU that shares the host's memory" },
 	{ "gpu.capped", "s", TOTAL, "gpu_power_cap_seconds", 1,
 	  "time during which the power cap limited the clock" },
 	{ "gpu.warm", "s", TOTAL, "gpu_thermal_slowdown_seconds", 1,

@@ -118,13 +118,11 @@ static void contrast_judge(struct arena *a, struct contrast_row *r, double level
 	if (x->effective < EFFECTIVE_LEAST || y->effective < EFFECTIVE_LEAST) {
 		const struct contrast_figures *few = x->effective < y->effective ? x : y;
 
-		r->reason =
-			few->n < 2
-				? "too few values"
-				: arena_printf(
-					  a,
-					  "%zu consecutive values count as %.1f independent values",
-					  few->n, few->effective);
+		r->reason = few->n < 2 ? "too few values"
+				       : arena_printf(a,
+						      "%zu consecutive values carry the "
+						      "information of %.1f independent values",
+						      few->n, few->effective);
 		return;
 	}
 	r->difference = y->mean - x->mean;

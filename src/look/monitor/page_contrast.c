@@ -178,9 +178,10 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 		doc_text(d, "%zu quantit%s had the same constant value in both recordings.", stood,
 			 stood == 1 ? "y" : "ies");
 	doc_text(d,
-		 "Totals are rates per second. Each interval of a difference of means has %.2f %% "
+		 "Counters are rates per second. Each interval of a difference of means "
+		 "has %.2f %% "
 		 "confidence, so at most one comparison in 20 has a wrong row. Correlated samples "
-		 "count as fewer. A difference below %.0f %% counts as none.",
+		 "count as fewer samples. A difference below %.0f %% counts as no difference.",
 		 100 * v->level, 100 * CONTRAST_THRESHOLD);
 	if (v->n_differs)
 		doc_heading(d, 2, "Other differences");
@@ -222,7 +223,7 @@ static const struct shape contrast_row_shape = SHAPE_OF(contrast_row, contrast_r
 	{ "target", NULL, SHAPE_TEXT(contrast_row, target) },
 	{ "unit", NULL, SHAPE_TEXT(column_type, unit), OF_TYPE },
 	{ "is", NULL, SHAPE_CHOICE(column_type, kind, contrast_is_names), OF_TYPE },
-	{ "a", "null: missing on this side.",
+	{ "a", "null: this recording lacks the quantity.",
 	  SHAPE_OBJECT(contrast_row, a, contrast_figures), .unknown = SHAPE_ZERO },
 	{ "b", NULL, SHAPE_OBJECT(contrast_row, b, contrast_figures), .unknown = SHAPE_ZERO },
 	{ "difference", "Difference of the means, b - a.", SHAPE_REAL(contrast_row, difference),
@@ -242,7 +243,7 @@ static const struct shape contrast_side_shape = SHAPE_OF(contrast_side, contrast
 	{ "whole", "false: the recording has no end.", SHAPE_FLAG(contrast_side, rec.end.whole) },
 	{ "exit_code", "Exit code of the job; null: no job, or the recording has no end.",
 	  SHAPE_COUNT(contrast_side, rec.end.status), .unknown = SHAPE_NEGATIVE },
-	{ "command_cpu_s", "CPU seconds of the job and of all children it waited for.",
+	{ "command_cpu_s", "CPU seconds of the job and of all child processes that the job waited for.",
 	  SHAPE_REAL(contrast_side, rec.end.command_cpu_s), .unknown = SHAPE_NEGATIVE },
 	{ "machine", NULL, SHAPE_TEXT(contrast_side, rec.mon.machine.name) });
 
@@ -262,7 +263,7 @@ static const struct shape contrast_shape = SHAPE_OF(contrast, contrast,
 	{ "b", NULL, SHAPE_OBJECT(contrast, b, contrast_side) },
 	{ "level", "Confidence level of each interval: the probability that any row is wrong is at most 0.05.",
 	  SHAPE_REAL(contrast, level) },
-	{ "threshold", "Relative to the larger mean: a smaller difference counts as none.",
+	{ "threshold", "Share of the larger mean: a smaller difference counts as no difference.",
 	  SHAPE_REAL_OF(contrast_threshold) },
 	{ "summary", NULL, SHAPE_PART(contrast_summary_shape) },
 	{ "differs", "Other differences.", SHAPE_TEXT_LIST(contrast, differs, n_differs) },
@@ -271,7 +272,7 @@ static const struct shape contrast_shape = SHAPE_OF(contrast, contrast,
 const struct result_shape contrast_result = {
 	.name = "compare-recordings",
 	.title = "gputune compare of two recordings",
-	.meaning = "Every quantity that both recordings have, in their units; totals as rates per second.",
+	.meaning = "Every quantity that both recordings have, in its unit; counters are shown as rates per second.",
 	.shape = &contrast_shape,
 	.list = "rows",
 	.exit_codes = 1u << 0 | 1u << 5,

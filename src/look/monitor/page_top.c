@@ -100,7 +100,7 @@ static void gpus(struct look_page *p, const struct top_view *v)
 		if (links)
 			look_gpu_details(p, &m->gpus[i], target);
 		if (m->gpus[i].integrated && bars) {
-			look_add_word(p, STYLE_MUTED, "    uses system memory: see Memory below");
+			look_add_word(p, STYLE_MUTED, "    GPU in system memory: see Memory below");
 			look_end_line(p);
 		}
 	}
@@ -206,7 +206,7 @@ static bool overlay(struct look_page *p, const struct top_view *v)
 		"< >       10 s back and forward in a replay (or arrow keys)",
 		"q         quit",
 		"",
-		"held: clock reduced by P power cap, W heat, B power brake (last interval)",
+		"held: clock reduced by power cap (P), heat (W), power brake (B)",
 	};
 	size_t n;
 	const struct finding *f;

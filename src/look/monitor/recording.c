@@ -193,9 +193,9 @@ static int recording_take_row(struct reader *r, const json_t *row)
 	json_int_t ms = json_integer_value(first);
 
 	if (!json_is_integer(first) || n % 2 != 1)
-		return bad(r, "a row is not a time followed by pairs of column and value");
+		return bad(r, "a row must be a time followed by pairs of column and value");
 	if (ms < r->out->ms || ms > MS_MAX)
-		return bad(r, "its time goes backwards, or exceeds a year");
+		return bad(r, "the time of a row goes backwards, or exceeds a year");
 	for (size_t i = 1; i < n; i += 2) {
 		const json_t *c = json_array_get(row, i), *v = json_array_get(row, i + 1);
 		json_int_t at = json_integer_value(c);

@@ -34,8 +34,8 @@ static void bus_config(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "without pcie_bus_peer2peer",
 			     "this argument sets every PCIe payload to 128 bytes");
 	else if (kernel_arg_with(k, "pci", "pcie_bus_safe"))
-		verdict_pass(v, "the largest payload that every device on the path supports; read "
-				"requests stay unchanged");
+		verdict_pass(v, "this argument sets the largest payload that every device on the "
+				"path supports; read requests stay unchanged");
 	else
 		verdict_pass(v, "the kernel's default");
 }
@@ -60,7 +60,7 @@ static bool rule_boot_exclude(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		v->current = arena_printf(q->a, "%s=%s and %s=%s", rows[i].name, rows[i].x,
 					  rows[i].name, rows[i].y);
-		verdict_fail(v, "only one of the two", "these arguments exclude each other");
+		verdict_fail(v, "only one of them", "these arguments exclude each other");
 		return true;
 	}
 	return false;
@@ -84,7 +84,7 @@ static void rule_boot_duplicates(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		v->current = arena_printf(q->a, "%s=%s and %s=%s", arg->name, arg->value.v,
 					  arg->name, last);
-		verdict_fail(v, "only one of the two",
+		verdict_fail(v, "only one of them",
 			     "the argument occurs twice with different values");
 		return;
 	}
@@ -99,9 +99,10 @@ static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &f->f, "the machine was not booted through UEFI Secure Boot"))
 		return;
 	v->current = f->v ? "on" : "off";
-	verdict_pass(v, !f->v		       ? "off"
-			: is_locked_down(q->m) ? "on; the kernel is locked down (see boot.lockdown)"
-					       : "on; the kernel is not locked down");
+	verdict_pass(v, !f->v ? "off"
+			: is_locked_down(q->m)
+				? "Secure Boot is on; the kernel is locked down (see boot.lockdown)"
+				: "Secure Boot is on; the kernel is not locked down");
 }
 
 /* Of the built-in profile: what a file of the user's wants is not seen here. */
@@ -128,7 +129,7 @@ static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = f->v;
 	if (!is_locked_down(q->m)) {
-		verdict_pass(v, "nothing is blocked");
+		verdict_pass(v, "the kernel blocks no writes");
 		return;
 	}
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
@@ -166,9 +167,9 @@ static void mitigations(const struct rule_ctx *q, struct verdict *v)
 		else
 			verdict_fail(v, q->wish->value, q->wish->because);
 	} else if (value && strcmp(value, "off") == 0)
-		verdict_fail(v, "auto",
-			     "the processor's security mitigations are off; gputune never "
-			     "recommends that");
+		verdict_fail(
+			v, "auto",
+			"the CPU's security mitigations are off; gputune never recommends this");
 	else
 		verdict_pass(v, "on");
 }
@@ -176,13 +177,13 @@ static void mitigations(const struct rule_ctx *q, struct verdict *v)
 /* DGX OS leaves it out in guests too. */
 static bool not_virtual(const struct rule_ctx *q, struct verdict *v)
 {
-	return is_bare_metal(q, v, "a virtual machine: NVIDIA sets it only on bare metal");
+	return is_bare_metal(q, v, "virtual machine: NVIDIA sets this only on bare metal");
 }
 
 /* CPUs set aside at boot for programs that poll: the arguments, and whether they agree. */
 
 static const char isolation_opt_in[] =
-	"only for programs that poll a NIC; it takes CPUs from all other programs";
+	"this is only for programs that poll a NIC: isolation takes CPUs from all other programs";
 
 /* isolcpus may carry flags before the list: "domain,managed_irq,15-19". */
 static const char *rule_boot_cpu_list(const char *value)
@@ -244,12 +245,11 @@ static void isolation(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "irqaffinity contains no CPU of isolcpus",
 			     "irqaffinity allows interrupts on isolated CPUs");
 	else if (parse_cpus(q, "nohz_full", &nohz) && !idset_equal(&nohz, &isolated))
-		verdict_fail(v, "nohz_full same as isolcpus", "nohz_full differs from isolcpus");
+		verdict_fail(v, "nohz_full equal to isolcpus", "nohz_full differs from isolcpus");
 	else if (parse_cpus(q, "rcu_nocbs", &nocbs) && !idset_contains(&nocbs, &isolated))
-		verdict_fail(v, "rcu_nocbs same as isolcpus", "rcu_nocbs omits isolated CPUs");
+		verdict_fail(v, "rcu_nocbs equal to isolcpus", "rcu_nocbs omits isolated CPUs");
 	else if (big && c->types.n > 1 && !idset_contains(big, &isolated))
-		verdict_fail(v,
-			     arena_printf(q->a, "among the big cores %s", idset_format(q->a, big)),
+		verdict_fail(v, arena_printf(q->a, "big cores, %s", idset_format(q->a, big)),
 			     "small cores are isolated: use big cores for polling");
 	else
 		verdict_pass(v, "consistent");
@@ -295,7 +295,7 @@ static void rcu_nocbs(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = value;
-	verdict_na(v, CODE_LEFT_ALONE, "boot.isolation judges it together with isolcpus");
+	verdict_na(v, CODE_LEFT_ALONE, "boot.isolation judges it with isolcpus");
 }
 
 /* CPUs that are there, and some left over for everything else. */

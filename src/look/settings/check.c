@@ -67,7 +67,7 @@ static const struct recommendation *rule_target(const struct asker *by, const st
 
 static const char *no_target_reason(const struct rule_ctx *q)
 {
-	return arena_printf(q->a, "the profile %s has no target value for it",
+	return arena_printf(q->a, "the profile %s has no target value for this setting",
 			    profile_name(q->profile));
 }
 
@@ -392,8 +392,8 @@ static const char *rule_check_nothing_to_write(const struct setting *s)
 	if (s->effect == EFFECT_FIRMWARE)
 		return "firmware sets it: change it in firmware setup while the machine is out of "
 		       "service";
-	return s->health ? "a fault to find and repair: no setting fixes it"
-			 : "gputune cannot change it: fix it at its source";
+	return s->health ? "no setting fixes this fault: find and repair it"
+			 : "gputune cannot change this value: change it where it comes from";
 }
 
 static void remediate_to_target(const struct rule_ctx *q, struct remediations *out)
@@ -412,9 +412,9 @@ static void remediate_to_target(const struct rule_ctx *q, struct remediations *o
 		       ? rule_check_choose(q, o->value)
 		       : o->value;
 	if (!word)
-		remediate_by_hand(out, arena_printf(q->a,
-						    "supported: %s; none of them is a target value",
-						    offered(q)));
+		remediate_by_hand(out,
+				  arena_printf(q->a, "supported: %s; the target is not among them",
+					       offered(q)));
 	else if (q->s->knob == KNOB_BOOTARG)
 		remediate_argument(q, out, q->s->name, word);
 	else

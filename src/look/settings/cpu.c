@@ -12,7 +12,7 @@ static bool one_node(const struct rule_ctx *q, struct verdict *v)
 {
 	if (is_numa(q->m))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "only one NUMA node: pages cannot migrate");
+	verdict_na(v, CODE_NO_EFFECT, "there is only one NUMA node: pages cannot migrate");
 	return false;
 }
 
@@ -21,7 +21,7 @@ static bool has_cpus_to_spare(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->cpu.online.f) || idset_count(&q->m->cpu.online.v) > 1)
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "only one CPU: none can be reserved");
+	verdict_na(v, CODE_NO_EFFECT, "there is only one CPU, which cannot be reserved");
 	return false;
 }
 
@@ -51,9 +51,9 @@ static void judge_depth(const struct rule_ctx *q, struct verdict *v, const struc
 		return;
 	v->why = wish->because;
 	if (bound == NO_BOUND)
-		verdict_unknown(v, CODE_ERROR, "the profile names no exit latency in us");
+		verdict_unknown(v, CODE_ERROR, "the profile has no exit latency in us");
 	else if (!worst)
-		verdict_pass(v, "no state deeper than the target is enabled");
+		verdict_pass(v, "every enabled state is within the target");
 	else
 		verdict_fail(v,
 			     bound == BY_NUMBER
@@ -239,7 +239,7 @@ static void remediate_power_mode(const struct rule_ctx *q, struct remediations *
 }
 
 static const char no_cpufreq[] =
-	"no frequency policy: a virtual machine, or firmware controls the clocks";
+	"there is no frequency policy: this is a virtual machine, or firmware controls the clocks";
 
 /* Less is no clock of any such processor: who says so means megahertz. */
 #define LEAST_KHZ 1e5
@@ -305,12 +305,12 @@ static void freq_max(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", p->max_khz.v / 1000,
 				  p->hw_max_khz.v / 1000);
 	if (ceiling_khz(q) < 0)
-		verdict_unknown(v, CODE_ERROR, "the profile names neither max nor a clock in kHz");
+		verdict_unknown(v, CODE_ERROR, "the profile's value must be max or a clock in kHz");
 	else if (ceiling_met(q))
 		verdict_pass(v, p->max_khz.v >= p->hw_max_khz.v ? "not capped" : "at target value");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld MHz", ceiling_khz(q) / 1000),
-			     q->wish->because ? q->wish->because : "not as the profile recommends");
+			     q->wish->because ? q->wish->because : "differs from the profile");
 }
 
 static void remediate_freq_max(const struct rule_ctx *q, struct remediations *out)
@@ -372,7 +372,7 @@ static void turbo(const struct rule_ctx *q, struct verdict *v)
 	bool asked = c->cppc_nominal.f.leaf != NULL;
 	double gain = boost_gain(c);
 
-	if (!is_seen(q, v, &c->boost.f, "the processor or driver has no boost switch"))
+	if (!is_seen(q, v, &c->boost.f, "the CPU or driver has no boost switch"))
 		return;
 	if (!has_target(q, v))
 		return;
@@ -391,7 +391,7 @@ static void turbo(const struct rule_ctx *q, struct verdict *v)
 			     arena_printf(q->a, "boost would add at most %.1f %%", gain));
 	} else if (c->policies.n && fact_is(&p->driver, "cppc_cpufreq"))
 		verdict_unseen(q, v, &c->cppc_nominal.f,
-			       "the kernel does not report clocks above the nominal one");
+			       "the kernel does not report clocks above the nominal clock");
 	else
 		verdict_fail(v, v->wanted, q->wish->because);
 }
@@ -407,7 +407,7 @@ static void cppc(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!(q->platform & ON_SPARK)) {
-		verdict_na(v, CODE_NOT_HERE, "known to matter only on GB10");
+		verdict_na(v, CODE_NOT_HERE, "this setting is known to matter only on GB10");
 		return;
 	}
 	if (!has_target(q, v))
@@ -422,12 +422,11 @@ static void cppc(const struct rule_ctx *q, struct verdict *v)
 		}
 	}
 	if (fact_or(&q->m->cpu.cppc_auto_sel_mode, 0) == 1 || fact_or(&p->auto_select, 0) == 1)
-		verdict_pass(v,
-			     "the processor selects its own clocks, and the memory fabric follows");
+		verdict_pass(v, "the CPU selects its own clocks, and the memory fabric follows");
 	else
 		verdict_fail(v, "1",
-			     "the memory fabric does not ramp up: one thread read 32 instead of 92 "
-			     "GB/s in a measurement");
+			     "the memory fabric keeps a low clock: in a measurement one thread "
+			     "read 32 instead of 92 GB/s");
 }
 
 #include "look/settings_cpu_rows.h"

@@ -77,8 +77,7 @@ static void nfs_connections(const struct rule_ctx *q, struct verdict *v)
 	if (n >= 4)
 		verdict_pass(v, "several connections to the server share the load");
 	else if (fastest < 25000)
-		verdict_na(v, CODE_NO_EFFECT,
-			   "no link of the machine is faster than one connection");
+		verdict_na(v, CODE_NO_EFFECT, "one connection can use the full rate of every link");
 	else
 		verdict_fail(v, ">= 4",
 			     arena_printf(q->a,
@@ -103,7 +102,7 @@ static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "large transfers");
 	else
 		verdict_fail(v, ">= 262144 both",
-			     "small transfers cost more requests to the server");
+			     "small transfers need more requests to the server");
 }
 
 static bool has_lustre(const struct machine *m, const void *object)
@@ -156,7 +155,7 @@ static bool has_paths(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&d->paths, 0) > 1 && seen_ok(&d->path_policy.f))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "only one path");
+	verdict_na(v, CODE_NO_EFFECT, "the disk has only one path");
 	return false;
 }
 
@@ -180,14 +179,14 @@ static void overlay(const struct rule_ctx *q, struct verdict *v)
 		if (m != root && !is_runtime_file(m) && !fact_is(&m->type, "overlay") &&
 		    !fact_is(&m->type, "hugetlbfs"))
 			data = m;
-	v->current =
-		data ? arena_printf(q->a, "overlay; %s is a mount", data->name) : "overlay only";
+	v->current = data ? arena_printf(q->a, "overlay; %s is another mount", data->name)
+			  : "overlay only";
 	if (data)
-		verdict_pass(v, "data can be on a separate mount");
+		verdict_pass(v, "a separate mount for data");
 	else
 		verdict_fail(v, "a volume for models and data",
 			     "all files are on the image's overlay: the first write to a file "
-			     "copies the whole file, and written data is lost with the container");
+			     "copies the whole file, and the container's end deletes written data");
 }
 
 static bool has_cufile(const struct machine *m)
@@ -218,26 +217,26 @@ static void gds(const struct rule_ctx *q, struct verdict *v)
 	if (!q->m->gpu.gpus.n || has_unified_memory(q->m)) {
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
 			   q->m->gpu.gpus.n
-				   ? "the GPU shares the host's memory: no other path exists"
+				   ? "the GPU shares the host's memory: data has only one path"
 				   : machine_no_gpu(q->a, q->m));
 		return;
 	}
 	v->current = module ? arena_printf(q->a, "nvidia-fs %s", module) : "nvidia-fs not loaded";
 	if (module)
-		verdict_pass(v, "cuFile may read directly into GPU memory; see pcie.iommu and "
-				"pcie.acs for the path");
+		verdict_pass(v, "cuFile can read directly into GPU memory; pcie.iommu and pcie.acs "
+				"check the path");
 	else if (has_p2pdma(q->m))
-		verdict_pass(v, "local NVMe by the kernel's own peer-to-peer DMA");
+		verdict_pass(v, "direct reads of NVMe by the kernel's peer-to-peer DMA");
 	else if (!has_cufile(q->m))
 		verdict_na(v, CODE_NO_SUPPORT, "no cuFile library is installed");
 	else if (!compat)
 		verdict_fail(v, "nvidia-fs loaded, or allow_compat_mode",
-			     "cufile.json forbids reads through host memory, and no direct path "
-			     "exists: cuFile calls fail");
+			     "cufile.json forbids reads through host memory, and there is no "
+			     "direct path: cuFile calls fail");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "cuFile reads through host memory (compatibility mode), which works; "
-			   "only programs that use cuFile would gain from nvidia-fs");
+			   "cuFile works and reads through host memory (compatibility mode); only "
+			   "programs that use cuFile would gain from nvidia-fs");
 }
 
 /* The first address that no interface here has; NULL: none. *hidden: some interface's addresses
@@ -275,8 +274,8 @@ static const char *sizes_clash(const struct rule_ctx *q)
 		if (seen_ok(&sizes[i]->f) && (sizes[i]->v <= 0 || sizes[i]->v % 4))
 			return "a size is not a multiple of 4 KiB";
 	if (fact_or(&s->cufile_buffer_kb, 0) > cache)
-		return "one bounce buffer exceeds the limit for all of them: cuFile reads through "
-		       "host memory";
+		return "one bounce buffer is larger than the limit for all bounce buffers: cuFile "
+		       "reads through host memory";
 	if (fact_or(&s->cufile_pinned_kb, cache) < cache)
 		return "the bounce buffers exceed the limit of pinned memory per GPU";
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
@@ -306,7 +305,7 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 	if (!q->m->gpu.gpus.n || !seen_ok(&s->cufile_direct_kb.f) || !has_cufile(q->m)) {
 		if (q->m->gpu.gpus.n && is_hidden(q, v, &s->cufile_direct_kb.f))
 			return;
-		verdict_na(v, CODE_NO_SUPPORT, "cuFile not found, or cufile.json has no sizes");
+		verdict_na(v, CODE_NO_SUPPORT, "no cuFile, or no sizes in cufile.json");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld KiB per request, %lld KiB of buffers, addresses %s",
@@ -330,8 +329,8 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 					  remote->name));
 	else if (s->cufile_direct_kb.v != CUFILE_DIRECT_KB || cache != CUFILE_CACHE_KB)
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "not the defaults (16384 and 131072 KiB), which NVIDIA recommends "
-			   "unless the storage vendor or a measurement suggests otherwise");
+			   "NVIDIA recommends the defaults (16384 and 131072 KiB) unless the "
+			   "storage vendor or a measurement suggests other sizes");
 	else
 		verdict_pass(v, "sizes are consistent and match NVIDIA's recommendation");
 }

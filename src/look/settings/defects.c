@@ -23,14 +23,14 @@ static void known_defects(const struct rule_ctx *q, struct verdict *v)
 	if (first)
 		verdict_fail(v, "none", first);
 	else if (found.count[DEFECT_MITIGATED])
-		verdict_pass(v, "a setting or fix covers every known defect here");
+		verdict_pass(v, "a setting or fix covers every known defect on the machine");
 	else if (found.count[DEFECT_POSSIBLE])
 		verdict_unknown(v, CODE_ERROR,
 				arena_printf(q->a, "%s unreadable", found.items[0].unseen));
 	else if (!seen_ok(&q->m->gpu.driver.f))
 		verdict_unseen(q, v, &q->m->gpu.driver.f, "there is no NVIDIA driver");
 	else
-		verdict_pass(v, "nothing on the machine has a known defect");
+		verdict_pass(v, "no part of the machine has a known defect");
 }
 
 #include "look/settings_defects_rows.h"

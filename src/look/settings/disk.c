@@ -47,10 +47,12 @@ static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 		*o = (struct recommendation){
 			.rel = WANT_IS,
 			.value = "none",
-			.because = published	  ? "published claim: ZFS schedules its own I/O"
-				   : holds_zfs(d) ? "ZFS schedules its own requests"
-				   : is_nvme(d)	  ? "the device has its own queues"
-						  : "the host schedules the requests"
+			.because =
+				published
+					? "a published guide claims that ZFS schedules its own I/O"
+				: holds_zfs(d) ? "ZFS schedules its own requests"
+				: is_nvme(d)   ? "the device has its own queues"
+					       : "the host schedules the requests"
 		};
 	else if (fact_or(&d->rotational, 0) == 1 && !is_usb(d))
 		*o = (struct recommendation){
@@ -111,8 +113,8 @@ static void nr_requests(const struct rule_ctx *q, struct verdict *v)
 				   "device's depth: the published 256 cannot be set");
 		else
 			verdict_fail(v, "256",
-				     "published claim: more parallel requests; a change of "
-				     "scheduler resets it");
+				     "a published guide claims more parallel requests; a change of "
+				     "scheduler resets this value");
 		return;
 	}
 	if (d->nr_requests.v <= 2 && is_usb(d))
@@ -187,23 +189,23 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 		*o = (struct recommendation){
 			.rel = WANT_IS,
 			.value = "4096",
-			.because = "published claim: fewer round trips for large files"
+			.because = "claimed by a guide: fewer round trips for large files"
 		};
 	else if (q->profile == PROFILE_PUBLISHED)
 		o->because = "the published rule applies to members of ZFS pools";
 	else if (holds_zfs(d))
-		o->because = "no effect: ZFS does not read through the page cache";
+		o->because = "read-ahead has no effect: ZFS does not read through the page cache";
 	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
 		o->because = read_above(q, d);
 	else if (q->platform & ON_HOST)
-		o->because = "helps sequential reads of large files and hurts random reads "
-			     "(databases): depends on the workload";
+		o->because = "a larger read-ahead helps sequential reads and slows random reads "
+			     "(databases): the workload decides";
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
 		*o = (struct recommendation){ .rel = WANT_AT_LEAST,
 					      .value = q->platform & ON_HGX ? "4096" : "1024",
 					      .because =
 						      "model files are read sequentially; random "
-						      "readers do not gain. Gain unmeasured here" };
+						      "reads do not gain. Gain unmeasured here" };
 	else
 		o->because = "no measured difference on this type of disk";
 	return true;
@@ -226,7 +228,8 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	verdict_fail(v, "usb-uas",
-		     "bulk-only: one request at a time. Use a cable, port or enclosure with UAS; "
+		     "bulk-only handles one request at a time. Use a cable, port or "
+		     "enclosure with UAS; "
 		     "no queue setting helps");
 }
 
@@ -256,9 +259,9 @@ static void local_root(const struct rule_ctx *q, struct verdict *v)
 	v->current = root->type.v;
 	if (strstr(root->type.v, "nfs") || strstr(root->type.v, "9p") ||
 	    strstr(root->type.v, "cifs"))
-		verdict_fail(v, "a local file system",
-			     "the root file system is on the network, and so are its models and "
-			     "libraries");
+		verdict_fail(
+			v, "a local file system",
+			"the root file system is on the network, with its models and libraries");
 	else
 		verdict_pass(v, "local");
 }
@@ -343,8 +346,8 @@ static void free_space(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "enough");
 	else
 		verdict_fail(v, ">= 5 % free",
-			     "checkpoints, images and downloads will fail, and copy-on-write file "
-			     "systems slow down before that");
+			     "writes of checkpoints, images and downloads will fail when the file "
+			     "system is full; copy-on-write file systems slow down earlier");
 }
 
 /* OpenZFS: module parameters and pool properties. The whole topic applies only where the module is
@@ -376,7 +379,7 @@ static bool has_meta_limit(const struct rule_ctx *q, struct verdict *v)
 	if (zfs_release(q->m) < 202)
 		return true;
 	verdict_na(v, CODE_NO_SUPPORT,
-		   arena_printf(q->a, "OpenZFS %s has no metadata limit: it was removed in 2.2",
+		   arena_printf(q->a, "OpenZFS %s has no metadata limit: 2.2 removed it",
 				q->m->storage.zfs_version.v));
 	return false;
 }

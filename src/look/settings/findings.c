@@ -18,7 +18,7 @@ static const struct shape_row host_rows[] = {
 	{ "platform", NULL, SHAPE_TEXT_OF(host_platform), .unknown = SHAPE_NULL },
 	{ "kernel", NULL, SHAPE_TEXT_OF(host_kernel), .unknown = SHAPE_NULL },
 	{ "arch", NULL, SHAPE_TEXT_OF(host_arch), .unknown = SHAPE_NULL },
-	{ "captured", "true: a capture, not a live machine.", SHAPE_FLAG_OF(host_captured) },
+	{ "captured", "true: the facts are from a capture.", SHAPE_FLAG_OF(host_captured) },
 };
 const struct shape host_shape = SHAPE(machine, host);
 
@@ -224,7 +224,7 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	for (int v = 0; v < 4; v++)
 		fprintf(out, "gputune_findings{verdict=\"%s\"} %zu\n",
 			verdict_name((enum verdict_kind)v), f->count[v]);
-	prom_ratio(out, "score", "The lower of health and tuning.", f->score);
+	prom_ratio(out, "score", "The lower of the two scores health and tuning.", f->score);
 	prom_ratio(out, "health", "Share of passed health checks, weighted by severity.",
 		   f->health);
 	prom_ratio(out, "tuning", "Share of all other settings that pass, weighted by severity.",
@@ -301,7 +301,7 @@ SHAPE_GIVES(unsigned, list_form, listing, x->kind ? 2 : x->n_facts > 0)
 static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, list_form);
 
 const struct result_shape list_result = {
-	.name = "list", .title = "gputune list", .meaning = "Lists available names.",
+	.name = "list", .title = "gputune list", .meaning = "Lists the available names.",
 	.shape = &list_shape, .list = "settings", .no_time = true,
 };
 /* clang-format on */

@@ -8,7 +8,7 @@
 
 static bool bare_metal(const struct rule_ctx *q, struct verdict *v)
 {
-	return is_bare_metal(q, v, "a virtual machine: the host's firmware controls it");
+	return is_bare_metal(q, v, "virtual machine: the host's firmware controls it");
 }
 
 static void smt(const struct rule_ctx *q, struct verdict *v)
@@ -16,18 +16,18 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 	const struct fact_int *on = &q->m->cpu.smt_active;
 
 	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
-		verdict_na(v, CODE_NO_SUPPORT, "the processor's cores have one thread each");
+		verdict_na(v, CODE_NO_SUPPORT, "the CPU's cores have one thread each");
 		return;
 	}
-	if (!is_seen(q, v, &on->f, "not reported by the kernel"))
+	if (!is_seen(q, v, &on->f, "the kernel does not report this value"))
 		return;
 	v->current = on->v ? "on" : "off";
 	verdict_na(
 		v, CODE_LEFT_ALONE,
-		q->platform & ON_HOST
-			? "throughput of many threads gains from SMT; microsecond latency does not"
+		q->platform & ON_HOST ? "SMT raises the throughput of many threads; it does not "
+					"improve latencies of microseconds"
 		: on->v ? "DGX systems ship with SMT on; AMD's table for GPU servers disables it. "
-			  "Data loaders gain from SMT; microsecond latency does not"
+			  "SMT helps data loaders, not microsecond latency"
 			: "off, as in AMD's table for GPU servers; DGX systems ship with SMT on");
 }
 
@@ -56,7 +56,7 @@ static void per_socket(const struct rule_ctx *q, struct verdict *v)
 	if (nodes < c->sockets.v)
 		verdict_fail(v, "at least one node per socket",
 			     "firmware interleaves memory across sockets: half of all accesses go "
-			     "to the other socket, and nothing can be placed near its GPU");
+			     "to the other socket, and programs cannot place memory near a GPU");
 	else
 		verdict_pass(v, nodes == c->sockets.v ? "one node per socket"
 						      : "sockets are divided (NPS, SNC): bind each "
@@ -70,7 +70,7 @@ static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
 	size_t states = 0;
 
 	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
-		verdict_na(v, CODE_NOT_HERE, "applies to x86 servers only");
+		verdict_na(v, CODE_NOT_HERE, "this setting applies to x86 servers only");
 		return;
 	}
 	LIST_FOR_EACH (struct idle_group, g, &c->idle)
@@ -84,8 +84,8 @@ static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
 			       "the kernel was built or booted without idle states");
 	else
 		verdict_fail(v, "Global C-state Control: Auto",
-			     "no core can sleep: other cores get less power and thermal headroom "
-			     "for boost");
+			     "no core can sleep, so active cores get less power and thermal "
+			     "headroom for boost");
 }
 
 static const char *const slow_profiles[] = { "low-power", "cool", "quiet" };

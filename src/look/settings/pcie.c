@@ -510,8 +510,7 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 						      : "at target value");
 	else
 		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
-			     is_untranslated(f->v) ? "not as the profile recommends"
-						   : q->wish->because);
+			     is_untranslated(f->v) ? "differs from the profile" : q->wish->because);
 }
 
 /* Rails of a node: every GPU has a fast port of its own, behind its own switch. */

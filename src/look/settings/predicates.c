@@ -142,7 +142,7 @@ bool has_target(const struct rule_ctx *q, struct verdict *v)
 			   q->wish->because ? q->wish->because : "the profile does not set it");
 	else
 		verdict_na(v, CODE_NOT_IN_PROFILE,
-			   arena_printf(q->a, "the profile %s has no target value for it",
+			   arena_printf(q->a, "the profile %s has no target value for this setting",
 					profile_name(q->profile)));
 	return false;
 }

@@ -76,7 +76,7 @@ static const char *cufile_sentence(int error)
 		{ 5001, "nvidia-fs is not loaded, and compatibility mode is off" },
 		{ 5004, "nvidia-fs and the library have different versions" },
 		{ 5007, "not supported on this platform" },
-		{ 5008, "not supported for this type of file or file system" },
+		{ 5008, "this type of file or file system is not supported" },
 		{ 5009, "not supported for this GPU" },
 		{ 5010, "rejected by nvidia-fs" },
 		{ CUFILE_CUDA, "rejected by the CUDA driver" },
@@ -160,9 +160,9 @@ const char *cufile_way(const struct cufile *c, const struct cufile_counts *from,
 	if (module && !host)
 		return "direct: nvidia-fs";
 	if (peer || module)
-		return "partly direct, partly through host memory";
+		return "data goes partly directly, partly through host memory";
 	if (host)
-		return "compatibility mode: through host memory, not direct";
+		return "compatibility mode: data goes through host memory, not directly";
 	if (!c->module_major)
 		return "nvidia-fs is not loaded: reads go through host memory unless PCI "
 		       "peer-to-peer is on; this library does not count direct reads";

@@ -175,7 +175,7 @@ static int cusparselt_take(struct cusparselt_plan *p, const struct cusparselt_ch
 			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
 					    sizeof(c->word[i]));
 		if (s && choice_words[i] == CUSPARSELT_MATMUL_ALG_CONFIG_ID)
-			return cusparselt_status(s, e, "selecting the algorithm found before");
+			return cusparselt_status(s, e, "selecting the found algorithm");
 	}
 	return 0;
 }

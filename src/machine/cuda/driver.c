@@ -41,15 +41,15 @@ static const struct result {
 	{ 34, ELIBACC, false, "STUB_LIBRARY", "the library is a stub for linking, not a driver" },
 	{ 46, EBUSY, false, "DEVICE_UNAVAILABLE",
 	  "the GPU is in exclusive mode and in use, or prohibited" },
-	{ 100, ENXIO, false, "NO_DEVICE", "no GPU available to this process" },
+	{ 100, ENXIO, false, "NO_DEVICE", "no GPU is available to this process" },
 	{ 101, ENXIO, false, "INVALID_DEVICE", "no such GPU" },
-	{ 200, ENOEXEC, false, "INVALID_IMAGE", "invalid kernel image" },
+	{ 200, ENOEXEC, false, "INVALID_IMAGE", "invalid image of a GPU kernel" },
 	{ 205, EIO, true, "MAP_FAILED", "mapping failed" },
 	{ 214, EIO, true, "ECC_UNCORRECTABLE", "an uncorrectable ECC error in the GPU's memory" },
-	{ 218, ENOEXEC, false, "INVALID_PTX", "the kernel does not compile" },
+	{ 218, ENOEXEC, false, "INVALID_PTX", "the GPU kernel does not compile" },
 	{ 220, EIO, true, "NVLINK_UNCORRECTABLE", "an uncorrectable NVLink error" },
 	{ 222, ELIBBAD, false, "UNSUPPORTED_PTX_VERSION",
-	  "the driver is too old for the kernel's PTX" },
+	  "the driver is too old for the GPU kernel's PTX" },
 	{ 304, EACCES, false, "OPERATING_SYSTEM", "operating system error" },
 	{ 500, ENOSYS, false, "NOT_FOUND", "the driver lacks this function" },
 	{ 700, EIO, true, "ILLEGAL_ADDRESS", "illegal memory access by a kernel" },
@@ -265,7 +265,7 @@ static int open_guarded(struct cuda *c, struct err *e)
 	cuda_environment();
 	if (vendor_open("libcuda.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), &c->api,
 			&c->lib)) {
-		err_set(e, -ELIBACC, "no NVIDIA driver: libcuda.so.1 not found");
+		err_set(e, -ELIBACC, "there is no NVIDIA driver: libcuda.so.1 was not found");
 		err_hint(e,
 			 "in a container the driver's libraries come from the container runtime");
 		return -ELIBACC;
@@ -312,7 +312,7 @@ int cuda_use(struct cuda_gpu *g, struct err *e)
 		if (r == 0)
 			g->context = s.context;
 	}
-	return r ? r : cuda_check(g, g->api->context_set(g->context), e, "activating its context");
+	return r ? r : cuda_check(g, g->api->context_set(g->context), e, "activating a context");
 }
 
 static int peer_one_way(struct cuda_gpu *g, struct cuda_gpu *other, struct err *e)

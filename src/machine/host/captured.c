@@ -352,7 +352,7 @@ static int load_identity(struct captured *c, const json_t *meta, struct err *e)
 			id->source, schema);
 	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
 		return err_set(e, -EBADMSG,
-			       "%s/meta.json: unlisted: expected absent or unknown, not \"%s\"",
+			       "%s/meta.json: unlisted must be absent or unknown, not \"%s\"",
 			       id->source, unlisted);
 	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
 	id->partial = json_is_true(json_object_get(meta, "partial"));

@@ -44,21 +44,21 @@ const char *host_demo_about(const char *name)
 		{ "cpu-256", "a server of 256 CPUs with ZFS and a slow USB disk, without a GPU" },
 		{ "dev-vm", "a small virtual machine without a GPU" },
 		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
-		{ "gx10", "a GB10 whose NIC has too few lanes; a peer for dgx-spark" },
+		{ "gx10", "a GB10 whose NIC has too few lanes; use it as a peer of dgx-spark" },
 		{ "hgx-b200", "DGX B200: eight GPUs and NVSwitch" },
 		{ "igx-orin", "IGX Orin with a discrete GPU (RTX 6000 Ada), ConnectX-7" },
 		{ "nothing", "a machine on which almost nothing is readable" },
 		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
 			      "degraded" },
-		{ "two-sparks", "two DGX Sparks and a cable; for --from of cluster discover, "
+		{ "two-sparks", "two DGX Sparks and a cable, for --from of cluster discover, "
 				"check, plan and undo" },
-		{ "h200-x4", "four H200 in a virtual machine; captured from a machine in use" },
+		{ "h200-x4", "four H200 in a virtual machine, captured in use" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].about;
-	return "a variant of the machine above";
+	return "a variant of the machine in the line above";
 }
 
 bool host_is_demo(const char *name)

@@ -73,7 +73,7 @@ static const char *default_label(const char *text, struct extlinux_part *out)
 		found += is_key(&line, "LABEL", &value) && extlinux_same(&value, out);
 	}
 	return found == 1 ? NULL
-	       : found	  ? "two LABEL lines have the default name"
+	       : found	  ? "the file has two LABEL lines with the default name"
 			  : "DEFAULT names a missing LABEL";
 }
 

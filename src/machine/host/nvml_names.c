@@ -35,10 +35,10 @@ const char *nvml_name(long long result)
 /* Source: NVML API reference, nvmlReturn_t. */
 static const struct nvml_trouble troubles[] = {
 	{ EACCES, "the driver denies access to this user",
-	  "run it as root, or check the mode of /dev/nvidia* and the container's device "
+	  "run the command as root, or check the mode of /dev/nvidia* and the container's device "
 	  "permissions" },
 	{ EPERM, "the driver denies access to this user",
-	  "run it as root, or check the mode of /dev/nvidia* and the container's device "
+	  "run the command as root, or check the mode of /dev/nvidia* and the container's device "
 	  "permissions" },
 	{ ENXIO, "the driver's kernel module is not loaded",
 	  "modprobe nvidia; if that fails, install the driver for this kernel" },
@@ -51,7 +51,7 @@ static const struct nvml_trouble troubles[] = {
 	  "check the kernel log for Xid 79; a reset or a cold start restores it with the driver's "
 	  "defaults; check power and seating" },
 	{ ENOTRECOVERABLE, "a GPU requires a reset",
-	  "stop its programs and reset it: nvidia-smi --gpu-reset, or reboot" },
+	  "stop the GPU's programs and reset the GPU (nvidia-smi --gpu-reset), or reboot" },
 	{ ENOTCONN, "a GPU lacks power: not all power cables are connected",
 	  "shut down, and connect every power cable of the GPU" },
 	{ EUCLEAN, "a GPU's infoROM is corrupted",

@@ -24,8 +24,8 @@ struct posted *posted_open(struct arena *a)
 	struct posted *p = ARENA_NEW(a, struct posted);
 
 	p->arena = a;
-	p->record = record_posted("gputune reads this text instead of the machine; facts that are "
-				  "not in it are unknown");
+	p->record = record_posted("gputune reads this text instead of the machine; facts that the "
+				  "text lacks are unknown");
 	p->record->id = (struct host_identity){ .nodename = "posted",
 						.release = "unknown",
 						.version = "unknown",
@@ -298,7 +298,7 @@ static int take_archive(struct posted *p, const char *path, struct err *e)
 		return e->code ? e->code : -EBADMSG;
 	if (s->ops->kind(s, "meta.json", &kind) == 0) {
 		s->ops->close(s);
-		err_set(e, -EINVAL, "the archive is a capture itself");
+		err_set(e, -EINVAL, "the archive is itself a capture");
 		err_hint(e, "--host reads a plain tar: unpack it with \"gunzip -k\" or \"xz -dk\"");
 		return -EINVAL;
 	}
@@ -321,7 +321,7 @@ static int bounded_file(struct err *e)
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0) {
 		if (fd >= 0)
 			close(fd);
-		return err_set(e, -ENOMEM, "not enough memory to unpack it");
+		return err_set(e, -ENOMEM, "not enough memory to unpack the archive");
 	}
 	return fd;
 }
@@ -439,8 +439,7 @@ int posted_finish(struct posted *p, struct host **out, struct err *e)
 	if (p->refused)
 		p->record->id.euid = 1000;
 	if (!p->gpus && !p->n_functions && !p->files)
-		return err_set(e, -ENODATA,
-			       "no output of lspci, nvidia-smi, /proc, /sys or /etc found");
+		return err_set(e, -ENODATA, "no output of lspci, nvidia-smi, /proc, /sys or /etc");
 	*out = p->record;
 	return 0;
 }
@@ -495,8 +494,9 @@ struct host *host_open_capture(const char *path, struct err *e)
 		*e = why;
 	else if (why.code == -ENODATA && !str_ends(path, ".tar") && !store_is_packed(path)) {
 		*e = (struct err){ 0 };
-		err_set(e, -ENODATA, "%s: neither a capture nor output that gputune reads", path);
-		err_hint(e, "it reads captures (folder, tar, tar.zst), nvidia-bug-report.log.gz, a "
+		err_set(e, -ENODATA, "%s: not a capture or output that gputune reads", path);
+		err_hint(e, "--host reads captures (folder, tar, tar.zst), "
+			    "nvidia-bug-report.log.gz, a "
 			    "sosreport, and text of lspci, nvidia-smi, nvidia-smi -q (-x)");
 	}
 	if (str_ends(path, "xz"))

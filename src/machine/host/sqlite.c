@@ -103,12 +103,12 @@ static const char *sql_meaning(int code)
 	switch (code & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return "locked by another process, or on a file system without locks (NFS); try "
-		       "again later, or copy it to a local disk";
+		return "another process has locked the file, or its file system has no locks "
+		       "(NFS); try again later, or copy the file to a local disk";
 	case SQLITE_IOERR:
-		return "cannot be read, written or locked; copy it to a local disk";
+		return "the file cannot be read, written or locked; copy the file to a local disk";
 	case SQLITE_CORRUPT:
-		return "damaged; move the file away and add its sources again";
+		return "the file is damaged; move the file away and add its sources again";
 	case SQLITE_NOTADB:
 		return "not a SQLite database";
 	case SQLITE_READONLY:

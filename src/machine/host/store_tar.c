@@ -341,7 +341,7 @@ static int unpack(struct tar *t, long long packed)
 	if (!left)
 		return 0;
 	if (room > PLAIN_MAX)
-		return err_set(t->e, -EFBIG, "%s: more than 256 MiB unpacked", t->path);
+		return err_set(t->e, -EFBIG, "%s: more than 256 MiB of contents", t->path);
 	return err_set(t->e, -EBADMSG, "%s: invalid zstd file: %s", t->path,
 		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "truncated");
 }
@@ -522,7 +522,7 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	if (r == -EXDEV)
 		return wrong(t, at, "path outside the archive:", raw);
 	if (r == -E2BIG)
-		return wrong(t, at, "names too long in total:", raw);
+		return wrong(t, at, "all names together are too long:", raw);
 	if (r)
 		return wrong(t, at, "file used as a folder:", raw);
 	if (!made)

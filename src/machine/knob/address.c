@@ -89,8 +89,8 @@ static int knob_address_lost(struct host *h, struct arena *a, const struct knob 
 	if (!out.len)
 		return 0;
 	return err_set(e, r,
-		       "%s was removed from %s. The kernel also removed %s, and gputune could not "
-		       "restore it (%s): run ip address add for each",
+		       "%s was removed from %s. The kernel also removed %s, which gputune could "
+		       "not restore (%s): run ip address add for each of them",
 		       k->name, k->object, out.s, strerror(-r));
 }
 

@@ -112,7 +112,7 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 
 static int broken_marks(const struct knob *k, struct err *e)
 {
-	return err_set(e, -EBADMSG, "could not set %s: its marks of gputune's lines do not match",
+	return err_set(e, -EBADMSG, "could not set %s: the marks of gputune's lines do not match",
 		       k->name);
 }
 

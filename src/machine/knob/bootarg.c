@@ -108,7 +108,7 @@ static int bootarg_load(struct host *h, struct arena *a, const char *verb, const
 		return 0;
 	err_set(e, -EBADMSG, "could not %s %s: %s contains lines that gputune did not write", verb,
 		k->name, DROP_IN);
-	err_hint(e, "move your lines to a separate file next to it");
+	err_hint(e, "move your own lines to a separate file in the same folder");
 	return -EBADMSG;
 }
 

@@ -141,7 +141,7 @@ int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const 
 
 	if (r || !other.name || strcmp(*value, "0") != 0)
 		return r;
-	/* A kernel that has only one of the two has no pair. */
+	/* A kernel that has only one of them has no pair. */
 	r = own_text(h, a, &other, &its);
 	if (r == 0 && (strcmp(its, "0") != 0 || is_dirty_bytes(k->name)))
 		*value = arena_printf(a, "%s=%s", other.name, its);
@@ -181,15 +181,15 @@ static int knob_file_refused(struct host *h, const struct knob *k, const char *p
 	if (r == -EINVAL && str_ends(path, "/queue/nr_requests"))
 		return err_set(e, r,
 			       "could not set %s to %s: the device's maximum is lower; without a "
-			       "scheduler it is the device's queue depth",
+			       "scheduler the maximum is the device's queue depth",
 			       path, value);
 	if (r == -EINVAL || r == -ERANGE)
 		return err_set(e, r, "could not set %s to \"%s\": the kernel rejects the value",
 			       path, value);
 	if ((r == -EACCES || r == -EPERM) && h->id.euid == 0)
 		return err_set(e, r,
-			       "could not set %s: the kernel denies it even to root (read-only, or "
-			       "a container without the permission)",
+			       "could not set %s: the kernel refuses the write even to root (the "
+			       "file is read-only, or this is a container without the permission)",
 			       path);
 	return knob_fail(e, r, "set", k);
 }
@@ -213,8 +213,8 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	}
 	if (!its && strcmp(value, "0") == 0 && is_dirty_bytes(k->name))
 		return err_set(e, -EINVAL,
-			       "could not set %s to 0: the kernel makes it 0 when %s is set; set "
-			       "that instead (%s=PERCENT)",
+			       "could not set %s to 0: the kernel resets this value to 0 when %s "
+			       "is set; set %s=PERCENT instead",
 			       k->name, other, other);
 	path = knob_path(a, &target);
 	/* Without a newline, which text parameters of modules would keep; an empty text has no
@@ -359,7 +359,7 @@ static bool sysfs_valid(const char *path, const char **why)
 			return knob_unsound(why, "the path contains invalid characters for sysfs");
 	if (!parts_are_names(path))
 		return knob_unsound(why, "the path is not canonical");
-	return !is_trigger(path) || knob_unsound(why, "the file is a command, not a value");
+	return !is_trigger(path) || knob_unsound(why, "a write to the file starts an action");
 }
 
 static bool parameter_valid(const char *name, const char **why)
@@ -396,7 +396,7 @@ static bool file_valid(const struct knob *k, const char *value, const char **why
 	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
 		return knob_unsound(why, "both limits are 0, which no single write can restore");
 	return knob_is_number(its ? its : value) ||
-	       knob_unsound(why, "neither a number nor NAME=NUMBER of the alternative limit");
+	       knob_unsound(why, "not a number or NAME=NUMBER of the alternative limit");
 }
 
 const struct knob_ops knob_ops_file = {

@@ -370,7 +370,7 @@ static const char *kinds_range_text(struct arena *a, const struct bound *b)
 	case FORM_MASK:
 		return "hexadecimal digits such as 00000000,000000ff";
 	default:
-		return "no new value; gputune can only restore the old one";
+		return "there is no new value; gputune can only restore the old value";
 	}
 }
 

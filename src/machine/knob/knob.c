@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	const char *read, *write, *kept, *undone;
 } kinds[KNOB_KINDS] = {
-	[KNOB_NONE] = { "check", "", "", "", "nothing to undo: gputune only checks it" },
+	[KNOB_NONE] = { "check", "", "", "", "nothing to undo: gputune only checks this place" },
 	[KNOB_SYSCTL] = { "sysctl", "read /proc/sys/%s", "write /proc/sys/%s",
 			  "a line in gputune's file in /etc/sysctl.d",
 			  "the previous value is restored" },
@@ -25,19 +25,19 @@ static const struct {
 			   "stored in the drop-in; takes effect at the next boot",
 			   "the drop-in is removed; takes effect at the next boot" },
 	[KNOB_NVML] = { "nvml", "NVML (%s)", "NVML (%s)",
-			"gputune's boot-time unit, after nvidia-persistenced: the driver loses it "
-			"when it unloads",
+			"gputune's boot-time unit, after nvidia-persistenced: the driver loses the "
+			"setting when the driver unloads",
 			"the previous value is restored; a clock lock is reset" },
 	[KNOB_PCI] = { "pci", "configuration space of the function (%s)",
 		       "masked read-modify-write of the capability's control register (%s)",
-		       "gputune's boot-time unit; lost at reset or hot plug",
+		       "gputune's boot-time unit; a reset or hot plug loses the value",
 		       "the field is restored" },
 	[KNOB_LINK] = { "link", "the interface (%s)", "netlink or ethtool request (%s)",
 			"the configuration of the interface's owner (netplan, NetworkManager, "
 			"networkd)",
 			"the previous value is restored" },
 	[KNOB_UNIT] = { "unit", "the links of systemd for %s", "enable or disable %s",
-			"the unit's enable link", "the previous enable state is restored" },
+			"the link that enables the unit", "the previous enable state is restored" },
 	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s",
 			 "stored by the pool", "the previous value is restored" },
 	[KNOB_HELPER] = { "helper", "the vendor's program (%s)", "the vendor's program (%s)",

@@ -52,7 +52,7 @@ static int module_set(struct host *h, struct arena *a, const struct knob *k, con
 	if (strcmp(value, loaded) == 0)
 		err_hint(e,
 			 "modprobe %s shows the reason; if nvidia-peermem reports \"Invalid "
-			 "argument\", it was built without the NIC vendor's headers",
+			 "argument\", the module was built without the NIC vendor's headers",
 			 k->name);
 	return r;
 }

@@ -72,8 +72,8 @@ static int cpuset_get(struct host *h, struct arena *a, const struct knob *k, con
 
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
-			       "could not read %s: no cpuset controller in cgroup v2; cgroup v1 "
-			       "uses it, or the kernel lacks it",
+			       "could not read %s: cgroup v2 has no cpuset controller: cgroup v1 "
+			       "uses this controller, or the kernel lacks it",
 			       k->name);
 	return r ? knob_fail(e, r, "read", k) : 0;
 }
@@ -182,7 +182,7 @@ static int cpuset_set(struct host *h, struct arena *a, const struct knob *k, con
 	}
 	r = dissolve(h, off);
 	if (r == -EBUSY)
-		err_set(e, r, "could not remove %s: it contains processes or groups", GROUP);
+		err_set(e, r, "could not remove %s: the group has processes or subgroups", GROUP);
 	return r && r != -EBUSY ? knob_fail(e, r, "set", k) : r;
 }
 

@@ -179,8 +179,7 @@ static int pci_set(struct host *h, struct arena *a, const struct knob *k, const 
 	if (r)
 		return pci_fail(e, r, "set", k);
 	if (bits & ~p.mask)
-		return err_set(e, -ERANGE,
-			       "could not set %s of %s to %s: it supports only the bits 0x%x",
+		return err_set(e, -ERANGE, "could not set %s of %s to %s: only the bits 0x%x exist",
 			       k->name, k->object, value, p.mask);
 	now = (p.now & ~p.mask) | bits;
 	word[0] = (unsigned char)now;

@@ -83,8 +83,8 @@ static int vboost_set(struct host *h, struct arena *a, const struct knob *k, con
 	if (r == 0)
 		r = host_ask_int(h, boost_api, gpu, "vboost.max", &max);
 	if (r == 0 && level > max) {
-		err_set(e, -ERANGE, "could not set %s of %s to %s: it exceeds its maximum", name,
-			k->object, value);
+		err_set(e, -ERANGE, "could not set %s of %s to %s: the value exceeds the maximum",
+			name, k->object, value);
 		err_hint(e, "the board accepts 0 to %lld", max);
 		return -ERANGE;
 	}
@@ -221,8 +221,8 @@ static int power_set(struct host *h, struct arena *a, const struct knob *k, cons
 	if (r != -ERESTART)
 		return r ? knob_fail(e, r, "set", k) : 0;
 	err_set(e, -EOPNOTSUPP,
-		"could not set %s to %s: it requires a reboot, which \"nvpmodel -m %s\" prompts "
-		"for",
+		"could not set %s to %s: this mode requires a reboot, which \"nvpmodel -m %s\" "
+		"prompts for",
 		k->name, value, value);
 	return -EOPNOTSUPP;
 }
@@ -264,7 +264,7 @@ static int firmware_get(struct host *h, struct arena *a, const struct knob *k, c
 	if (r == -ENOENT) {
 		err_set(e, r, "could not read %s of %s: mlxconfig is not installed", k->name,
 			k->object);
-		err_hint(e, "it comes with mstflint (as mstconfig) or NVIDIA's firmware tools");
+		err_hint(e, "install mstflint (mstconfig) or NVIDIA's firmware tools");
 		return r;
 	}
 	if (r)

@@ -178,8 +178,8 @@ int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, co
 	err_set(e, r, "could not set %s: replacing %s would lose %s; nothing was changed",
 		knob_text(&a, k), path, h->lost);
 	err_hint(e,
-		 "gputune only writes a file if it can preserve owner and attributes: getfattr -d "
-		 "-m - %s shows them",
+		 "gputune only replaces a file if it can preserve owner and attributes: getfattr "
+		 "-d -m - %s shows the attributes",
 		 path);
 	return r;
 }
@@ -195,8 +195,8 @@ int knob_check_links(struct host *h, struct err *e, const struct knob *k, const 
 		"could not set %s: %s has %lu hard links, and a new file would replace only one of "
 		"them; nothing was changed",
 		knob_text(&a, k), path, st.links);
-	err_hint(e, "find / -xdev -samefile %s lists them; make %s a separate file first", path,
-		 path);
+	err_hint(e, "find / -xdev -samefile %s lists the hard links; make %s a separate file first",
+		 path, path);
 	return -EMLINK;
 }
 

@@ -123,13 +123,13 @@ static int check_change(struct host *h, struct arena *a, const struct knob *k,
 	if (strcmp(now->enabled, "static") == 0 && strcmp(want->enabled, "masked") != 0)
 		return err_set(e, -EOPNOTSUPP,
 			       "could not set %s to %s: its unit file has no [Install] section, so "
-			       "it cannot start at boot",
+			       "systemd cannot start the unit at boot",
 			       k->name, want->enabled);
 	if (strcmp(now->enabled, "enabled") == 0 && strcmp(want->enabled, "disabled") == 0 &&
 	    unit_file_find(h, a, k->name, &path) == 0 && has_own_links(h, a, k->name, path) > 0)
 		return err_set(e, -EOPNOTSUPP,
-			       "could not disable %s: it is enabled by a link that its unit file "
-			       "does not define; undo could not restore that link",
+			       "could not disable %s: a link that its unit file does not define "
+			       "enables the unit, and undo could not restore this link",
 			       k->name);
 	return 0;
 }
@@ -178,7 +178,9 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 		knob_fail(e, r, "set", k);
 	}
 	if (r == -ETIME)
-		err_hint(e, "gputune asked systemd to restore it: check systemctl status %s",
+		err_hint(e,
+			 "gputune asked systemd to restore it: check systemctl "
+			 "status %s",
 			 k->name);
 	return r;
 }

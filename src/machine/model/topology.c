@@ -369,8 +369,8 @@ static void narrow_own_link(struct finder *d, const struct pci_function *f, cons
 	else if (!is_switch && could < most_of(f) && up && most_of(up) > 0)
 		narrow_add(d, NARROW_SLOT, f, name, could, most_of(f),
 			   arena_printf(d->a,
-					"its upstream port supports %s each way, the device %s: by "
-					"design of the board",
+					"its upstream port supports %s each way, and the device "
+					"%s: the board is designed so",
 					rate(d->a, could), rate(d->a, most_of(f))));
 }
 
@@ -397,7 +397,7 @@ static void narrow_port(struct finder *d, const struct pci_function *f, const ch
 	if (link > 0 && wire > link)
 		narrow_add(d, NARROW_PORT, f, name, link, wire,
 			   arena_printf(d->a,
-					"the port runs at %.0f Gb/s, its PCIe link carries at most "
+					"the port runs at %.0f Gb/s, its PCIe link at most at "
 					"%.0f: one function cannot fill the cable",
 					wire * 8 / 1000, link * 8 / 1000));
 }
@@ -481,8 +481,8 @@ static void far_gpus(struct finder *d)
 			continue;
 		narrow_add(d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
 			   arena_printf(d->a,
-					"no NIC is behind its PCIe switch, unlike other GPUs: its "
-					"traffic crosses the processor (%s to %s)",
+					"no NIC is behind this GPU's PCIe switch, unlike other "
+					"GPUs: the GPU's traffic crosses the CPU (%s to %s)",
 					path_class_name(topology_path(d->m, g->pci, nic->pci)),
 					nic->name));
 	}
