@@ -39,7 +39,7 @@ static const struct ask_row defects_ask_rows[] = {
 static bool row_is(struct door *d, const struct defect_row *one, const char *key, const char *text)
 {
 	const char *const texts[] = { arena_printf(d->arena, "\"%s\":\"%s\"", key, text), NULL };
-	json_auto_t *row = defect_row_with(one, texts);
+	json_auto_t *row = defect_row_part(one, key, texts);
 
 	return row && strcmp(defect_text(row, key), text) == 0;
 }
@@ -194,7 +194,7 @@ static int defects_explain_answer(struct door *d, const struct defects_explain_a
 /* Words of the row's texts, a line that a signature fits for ten. */
 static int search_score(struct arena *a, const struct defect_row *one, const char *line)
 {
-	json_auto_t *row = defect_row_open(one);
+	json_auto_t *row = defect_row_part(one, NULL, NULL);
 	struct defect_shown s;
 	char *words = arena_strdup(a, line), *save = NULL;
 	const char *all;

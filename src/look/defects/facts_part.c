@@ -153,7 +153,7 @@ void defects_of_words(struct arena *a, const struct defect_rows *rows, const str
 						    "version", words->nccl)
 					: json_null());
 	for (size_t i = 0; i < rows->n; i++) {
-		json_auto_t *row = defect_row_with(rows->rows[i], keys);
+		json_auto_t *row = defect_row_part(rows->rows[i], "when mitigated_by", keys);
 		struct defect_matches with;
 
 		if (!row)

@@ -195,6 +195,9 @@ const char *defect_proofs_text(struct arena *a, const struct defect_proof *p, si
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* What is parsed of each row: the rest of those alone that match. */
+static const char match_keys[] = "id when mitigated_by only";
+
 static bool match_in(struct defect_world *w, const struct defect_place *p, const json_t *row,
 		     struct defect_matches *all, struct defect_match *out, bool *own)
 {
@@ -212,7 +215,9 @@ static bool match_in(struct defect_world *w, const struct defect_place *p, const
 								       : DEFECT_HERE,
 				      .proofs = l.proofs,
 				      .n_proofs = l.n_proofs,
-				      .unseen = r == ANSWER_YES ? NULL : l.unseen };
+				      .unseen = r == ANSWER_YES || !l.unseen
+							? NULL
+							: arena_strdup(w->a, l.unseen) };
 	if (by) {
 		struct leaf_look cover = { .w = w, .a = w->a, .p = p };
 
@@ -245,9 +250,38 @@ static int by_weight(const void *a, const void *b)
 	return r ? r : strcmp(x->place->name, y->place->name);
 }
 
-json_t *defect_row_open(const struct defect_row *row)
+extern const char known_defects[]; /* of the build: rows.c */
+const json_t *defect_row_keep(struct defect_row *row)
 {
-	return row->json ? json_incref(row->json) : json_loads(row->text, 0, NULL);
+	if (!row->json)
+		row->json = defect_row_part(row, NULL, NULL);
+	return row->json;
+}
+
+json_t *defect_row_part(const struct defect_row *row, const char *keys, const char *const *words)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (row->json)
+		return json_incref(row->json);
+	for (unsigned i = 1; i < row->keys[0]; i++) {
+		const char *key = known_defects + row->keys[i],
+			   *cell = known_defects + row->cells[i];
+		size_t n = strcspn(key, "\n");
+
+		if (*cell == '\n' || (keys && !words_have(keys, key, n)))
+			continue;
+		text_add(&t, t.len ? ",\"" : "{\"");
+		text_addn(&t, key, n);
+		text_add(&t, "\":");
+		text_addn(&t, cell, strcspn(cell, "\n"));
+	}
+	while (t.len && words && *words && !strstr(t.s, *words))
+		words++;
+	if (!t.len || (words && !*words))
+		return NULL;
+	text_addc(&t, '}');
+	return json_loadb(t.s, t.len, 0, NULL);
 }
 
 void defects_match(struct defect_world *w, struct defect_row *const *rows, size_t n,
@@ -255,7 +289,7 @@ void defects_match(struct defect_world *w, struct defect_row *const *rows, size_
 {
 	*out = (struct defect_matches){ 0 };
 	for (size_t i = 0; i < n; i++) {
-		json_auto_t *row = defect_row_open(rows[i]);
+		json_auto_t *row = defect_row_part(rows[i], match_keys, NULL);
 		bool said = false;
 
 		for (size_t k = 0; k < w->n_places; k++) {
@@ -268,8 +302,7 @@ void defects_match(struct defect_world *w, struct defect_row *const *rows, size_
 			if (said && !own)
 				continue;
 			said = true;
-			if (!rows[i]->json)
-				rows[i]->json = json_incref(row);
+			m.row = defect_row_keep(rows[i]);
 			ARENA_ADD(w->a, out->items, out->n) = m;
 			out->count[m.state]++;
 		}

@@ -44,13 +44,16 @@ struct defect_world {
 	void *ctx;
 };
 
-/* A row: parsed, or the text that it is parsed from when it is asked for. */
+/* A row: parsed, or where the build's text has it, from which it is parsed when it is asked for. */
 struct defect_row {
 	json_t *json;
-	const char *text;
+	const unsigned *keys, *cells; /* where they begin, by column; keys[0]: how many columns */
 };
-/* A new reference. */
-json_t *defect_row_open(const struct defect_row *row);
+/* Parsed for as long as the process lives. */
+const json_t *defect_row_keep(struct defect_row *row);
+/* A new reference to those keys ("when only"; NULL: all of them; of a parsed row always all). NULL
+ * where the text of these has none of the words ("\"env\""; NULL: any text). */
+json_t *defect_row_part(const struct defect_row *row, const char *keys, const char *const *words);
 
 struct defect_proof {
 	const char *text; /* "nvidia-nccl-cu13 2.28.9" */

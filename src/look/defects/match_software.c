@@ -501,10 +501,12 @@ static bool process_meets(struct leaf_look *l, const json_t *c, json_t *process)
 		   *name;
 	json_t *env = json_object_get(process, "env"), *v;
 	size_t n = strcspn(line, " ");
-	char *padded = arena_printf(l->a, " %s ", line);
+	ARENA_AUTO scratch = { 0 };
+	const char *padded;
 
-	if (!any_fits(json_object_get(c, "process"), path_name(arena_strndup(l->a, line, n))))
+	if (!any_fits(json_object_get(c, "process"), path_name(arena_strndup(&scratch, line, n))))
 		return false;
+	padded = arena_printf(&scratch, " %s ", line);
 	if (json_object_get(c, "arg") && !has_words(padded, json_object_get(c, "arg")))
 		return false;
 	if (has_words(padded, json_object_get(c, "no_arg")))

@@ -75,7 +75,7 @@ void wanted_take(const struct defect_rows *rows, struct wanted *out)
 
 	*out = (struct wanted){ json_array(), json_array(), json_array(), json_array() };
 	for (size_t i = 0; i < rows->n; i++) {
-		json_auto_t *row = defect_row_with(rows->rows[i], keys);
+		json_auto_t *row = defect_row_part(rows->rows[i], "when mitigated_by", keys);
 
 		wanted_of(out, json_object_get(row, "when"));
 		wanted_of(out, json_object_get(row, "mitigated_by"));

@@ -298,17 +298,16 @@ void processes_take(struct seeing *w, struct defect_place *host)
 	if (host_link(h, "/proc/1/ns/mnt", ours, sizeof(ours)))
 		host_link(h, "/proc/self/ns/mnt", ours, sizeof(ours));
 	for (size_t i = 0; i < n; i++) {
+		if (!isdigit((unsigned char)*names[i]))
+			continue;
 		struct arena scratch = { 0 };
 		struct process x = { names[i], arena_printf(&scratch, "/proc/%s", names[i]),
 				     &scratch };
 		struct defect_place *root = host;
 		const char *id;
 		char link[16];
+		int code;
 
-		if (!isdigit((unsigned char)*names[i])) {
-			arena_free(&scratch);
-			continue;
-		}
 		if (w->seen->processes >= WORLD_PROCESSES ||
 		    (!w->how->deep && clock_mono_ms() > until)) {
 			world_left_out(w, "processes after the first %zu: --deep reads all",
@@ -317,13 +316,20 @@ void processes_take(struct seeing *w, struct defect_place *host)
 			break;
 		}
 		w->seen->processes++;
+		code = w->how->live ? host_link(h, arena_printf(&scratch, "%s/exe", x.dir), link,
+						sizeof(link))
+				    : 0;
+		/* A thread of the kernel, or one that ended: it has no memory. */
+		if (code == -ENOENT) {
+			arena_free(&scratch);
+			continue;
+		}
 		id = process_root(w, &x, ours);
 		if (id)
 			root = place_by_id(w, id);
 		if (id && !root)
 			root = container_open(w, &x, id);
-		if (w->how->live && host_link(h, arena_printf(&scratch, "%s/exe", x.dir), link,
-					      sizeof(link)) == -EACCES)
+		if (code == -EACCES)
 			hidden++;
 		else if (root) {
 			process_maps(w, &x, root);

@@ -46,20 +46,6 @@ const char *defect_list(struct arena *a, const json_t *row, const char *key)
 	return text;
 }
 
-const json_t *defect_row_keep(struct defect_row *row)
-{
-	if (!row->json)
-		row->json = defect_row_open(row);
-	return row->json;
-}
-
-json_t *defect_row_with(const struct defect_row *row, const char *const *keys)
-{
-	while (row->text && *keys && !strstr(row->text, *keys))
-		keys++;
-	return *keys ? defect_row_open(row) : NULL;
-}
-
 /* --- is a row one ----------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -225,11 +211,11 @@ int defect_row_check(struct arena *a, const json_t *row, bool examples, struct e
 
 /* --- files of rows ---------------------------------------------------------------------------- */
 
-static void row_add(struct arena *a, struct defect_rows *out, json_t *json, const char *text)
+static void row_add(struct arena *a, struct defect_rows *out, struct defect_row one)
 {
 	struct defect_row *row = ARENA_NEW(a, struct defect_row);
 
-	*row = (struct defect_row){ json, text };
+	*row = one;
 	ARENA_ADD(a, out->rows, out->n) = row;
 }
 
@@ -251,7 +237,7 @@ static int rows_add(struct arena *a, const char *name, const json_t *list, bool 
 				return err_set(e, -EINVAL, "%s: duplicate id %s", name, id);
 		if (out->n == DEFECT_ROWS_MAX)
 			return err_set(e, -E2BIG, "more than %d rows", DEFECT_ROWS_MAX);
-		row_add(a, out, row, NULL);
+		row_add(a, out, (struct defect_row){ .json = row });
 		date = defect_text(row, "date");
 		if (!out->date || strcmp(date, out->date) > 0)
 			out->date = date;
@@ -297,33 +283,25 @@ int defect_rows_of_package(struct arena *a, const struct data_package *p, bool e
 /* What the build made is right: the test of rows looks at it. */
 static void rows_built_in(struct arena *a, bool facts, struct defect_rows *out)
 {
-	const char *key[N_ROW_KEYS + 1], *at[N_ROW_KEYS + 1], *s = known_defects;
-	size_t n = 0;
+	enum { COLUMNS = N_ROW_KEYS + 1 };
+	unsigned *keys = arena_array(a, COLUMNS, sizeof(*keys)), n = 0,
+		 *cells = arena_array(a, known_defects_rows, COLUMNS * sizeof(*cells));
 
 	*out = (struct defect_rows){ .from = "this build",
 				     .date = package_floor,
 				     .made = package_floor };
-	for (; *s; n++) {
-		key[n] = s;
-		at[n] = s = strchr(s, '\n') + 1;
-		for (unsigned row = 0; row < known_defects_rows; row++)
+	for (const char *s = known_defects; *s; n++) {
+		keys[n] = (unsigned)(s - known_defects);
+		for (unsigned row = 0; row < known_defects_rows; row++) {
 			s = strchr(s, '\n') + 1;
-	}
-	for (unsigned row = 0; row < known_defects_rows; row++) {
-		bool wanted = !facts || *at[0] == '1';
-		TEXT_AUTO t = { 0 };
-
-		for (size_t i = 0; i < n; i++) {
-			int len = (int)strcspn(at[i], "\n");
-
-			if (wanted && i && len)
-				text_printf(&t, "%s\"%.*s\":%.*s", t.len ? "," : "{",
-					    (int)strcspn(key[i], "\n"), key[i], len, at[i]);
-			at[i] += len + 1;
+			cells[row * COLUMNS + n] = (unsigned)(s - known_defects);
 		}
-		if (wanted)
-			row_add(a, out, NULL, arena_printf(a, "%s}", t.s));
+		s = strchr(s, '\n') + 1;
 	}
+	keys[0] = n;
+	for (unsigned row = 0; row < known_defects_rows; row++, cells += COLUMNS)
+		if (!facts || known_defects[cells[0]] == '1')
+			row_add(a, out, (struct defect_row){ .keys = keys, .cells = cells });
 }
 
 static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char **names, size_t n,

@@ -32,10 +32,6 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
  */
 int defect_rows_of_package(struct arena *a, const struct data_package *p, bool examples,
 			   struct defect_rows *out, struct err *e);
-/* Parsed for as long as the process lives. */
-const json_t *defect_row_keep(struct defect_row *row);
-/* A new reference, NULL where the row has none of these keys ("\"env\""). */
-json_t *defect_row_with(const struct defect_row *row, const char *const *keys);
 const char *defect_text(const json_t *row, const char *key);
 /* "fix", "command" */
 const char *defect_text_of(const json_t *row, const char *object, const char *key);

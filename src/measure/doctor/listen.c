@@ -91,7 +91,6 @@ static void take_pattern(struct reading *r, const struct diagnosis *d, struct de
 static void patterns_read(struct reading *r)
 {
 	const struct defect_rows *rows = r->h->defects;
-	static const char *const key[] = { "\"signatures\"", NULL };
 	struct arena *a = r->h->a;
 	json_t *v;
 	size_t k;
@@ -102,7 +101,7 @@ static void patterns_read(struct reading *r)
 		LOG_PATTERN_FOR_EACH (s, d)
 			take_pattern(r, d, NULL, arena_strndup(a, s, strcspn(s, "\n")));
 	for (size_t i = 0; rows && i < rows->n; i++) {
-		json_auto_t *row = defect_row_with(rows->rows[i], key);
+		json_auto_t *row = defect_row_part(rows->rows[i], "signatures", NULL);
 
 		json_array_foreach(json_object_get(row, "signatures"), k, v)
 			take_pattern(r, NULL, rows->rows[i], arena_strdup(a, json_string_value(v)));

@@ -91,6 +91,7 @@ struct saying {
 
 struct word {
 	struct posting *rows;
+	double n; /* of rows */
 	struct saying *phrases;
 };
 
@@ -106,6 +107,7 @@ struct index {
 	struct map leanings;  /* a word as it is, or "=" and as tokens have it: what it adds */
 	struct map complains; /* likewise: what a symptom is told with */
 	struct map words;     /* a word of rows, as tokens have it: struct word */
+	double number, common, pair, strange; /* weights of kinds of words */
 	size_t rows;
 	struct phrase *phrases;
 	size_t n_phrases;
@@ -162,12 +164,12 @@ static void take_word(struct tokens *t, char *w)
 		return;
 	common = map_get(&t->x->terms, w);
 	token_set(&t->now[0], w, "",
-		  strspn(w, "0123456789") == strlen(w)	     ? weight_of("number")
-		  : common && strcmp(common, "-common") == 0 ? weight_of("common")
+		  strspn(w, "0123456789") == strlen(w)	     ? t->x->number
+		  : common && strcmp(common, "-common") == 0 ? t->x->common
 							     : 1,
 		  true);
 	if (*t->said)
-		token_set(&t->now[2], t->said, w, weight_of("pair"), false);
+		token_set(&t->now[2], t->said, w, t->x->pair, false);
 	strcpy(t->said, w);
 }
 
@@ -210,6 +212,7 @@ static void post(struct index *x, const char *text, size_t row, double weight)
 
 		*p = (struct posting){ (*w)->rows, (unsigned)row, 0 };
 		(*w)->rows = p;
+		(*w)->n++;
 	}
 	(*w)->rows->weight += (float)weight;
 	x->length[row] += weight;
@@ -234,11 +237,7 @@ static double rarity(const struct index *x, double n)
 /* What a word of a text says; one that no row has says something else. */
 static double weight_of_word(const struct index *x, const struct token *t, const struct word *w)
 {
-	double n = 0;
-
-	for (const struct posting *p = w ? w->rows : NULL; p; p = p->next)
-		n++;
-	return t->weight * (w ? rarity(x, n) : weight_of("strange") * rarity(x, 3));
+	return t->weight * (w ? rarity(x, w->n) : x->strange * rarity(x, 3));
 }
 
 static void post_phrase(struct index *x, const char *line, size_t row)
@@ -292,6 +291,10 @@ static void index_make(struct index *x)
 	double total = 0, often = 0;
 	ARENA_AUTO line = { 0 };
 
+	x->number = weight_of("number");
+	x->common = weight_of("common");
+	x->pair = weight_of("pair");
+	x->strange = weight_of("strange");
 	for (size_t i = 0; i < doctor_terms.n; i++)
 		take_row(x, &doctor_terms.rows[i], &x->terms);
 	for (size_t i = 0; i < doctor_leanings.n; i++)
