@@ -15,6 +15,7 @@ import json
 import lzma
 import pathlib
 import re
+import statistics
 import sys
 import tempfile
 
@@ -74,13 +75,18 @@ def errors():
 
 
 def check_folds():
-    """Families and GPUs left out of the fit are predicted no worse than by its priors, a roofline and the constants before; none is on a bound."""
+    """Families and GPUs left out of the fit are predicted no worse than by its priors, a roofline and the constants before, intervals hold what they promise; none is on a bound."""
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader("fit", str(root / "scripts/fit"))
     fit = importlib.util.module_from_spec(importlib.util.spec_from_loader("fit", loader))
     loader.exec_module(fit)
     study = fit.Study(common.gputune)
-    errors, *_ = fit.describe(fit.told(study))
+    all_told = fit.told(study)
+    errors, _, intervals = fit.describe(all_told)
+    for key, _, rows in fit.insides(all_told, intervals):
+        if rows and key[0] != "aside":
+            (low, high), part = fit.band(len(rows)), statistics.fmean(x for x, _ in rows)
+            expect(f"80 % intervals hold of {key}", low <= part <= high, f"{part:.3f}, not {low:.3f} to {high:.3f}")
     left = {(kind, c): leave for kind, leave, c, _ in fit.read_folds()}
     expect("folds of each set", {c for _, c in left} == set(fit.PRIOR), left)
     for k, v in fit.recorded("before").items():
