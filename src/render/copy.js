@@ -34,7 +34,9 @@ for (const c of all('code'))
 	if (/^(sudo |gputune )/.test(c.textContent))
 		c.after(button('Copy', 'Copy: ' + c.textContent, c.textContent));
 for (const f of all('.findings')) {
-	const s = all('.fix code', f).map(c => c.textContent).filter(s => s.startsWith('sudo ')), word = `Copy ${s.length} commands`;
+	const those = q => all(q + ' .fix code', f).map(c => c.textContent).filter(s => s.startsWith('sudo '));
+	const s = those('.finding:not([data-careful])'), left = those('.finding[data-careful]').length;
+	const word = `Copy ${s.length} commands` + (left ? `, without ${left} of higher risk` : '');
 	if (s.length > 3) {
 		f.before(button(word, word, s.join('\n') + '\n'));
 		f.previousSibling.className += ' all';

@@ -212,8 +212,10 @@ void node_bullet(struct doc *d, struct node *bullets, struct cell text)
 
 void node_found(struct doc *d, struct node *findings, const struct found *f)
 {
-	struct cell *c = doc_add_row(d, findings, FOUND_COLUMNS)->cells;
+	struct row *r = doc_add_row(d, findings, FOUND_COLUMNS);
+	struct cell *c = r->cells;
 
+	r->careful = f->careful;
 	c[FOUND_BADGE] = f->badge;
 	/* Words that nobody types are no code. */
 	c[FOUND_ID] = cell_as(f->id && strchr(f->id, ' ') ? STYLE_STRONG : STYLE_CODE, f->id);

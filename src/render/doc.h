@@ -65,6 +65,7 @@ struct row {
 	unsigned depth;
 	struct cell *more; /* name, value, name, value ... */
 	size_t n_more;
+	bool careful; /* as of struct found */
 };
 
 /* The columns of NODE_FINDINGS. */
@@ -87,6 +88,7 @@ struct found {
 	const char *now, *wanted; /* with their units: figure_values */
 	const char *why;
 	struct cell fix; /* a command (STYLE_CODE), or what a person does */
+	bool careful;	 /* fix can stop a service or worse: no button takes it with others */
 };
 
 struct node {

@@ -212,7 +212,8 @@ static void found_one(struct text *t, const struct row *r)
 	const struct cell *c = r->cells;
 	const char *style = class_of(&c[FOUND_BADGE]);
 
-	text_printf(t, "<li class=\"finding edge-%s\" data-badge=\"", style);
+	text_printf(t, "<li class=\"finding edge-%s\"%s data-badge=\"", style,
+		    r->careful ? " data-careful" : "");
 	display_escape(t, c[FOUND_BADGE].text);
 	text_printf(t, "\"><p><span class=\"mark %s\">", style);
 	display_escape(t, c[FOUND_BADGE].text);

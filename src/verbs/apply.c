@@ -109,6 +109,19 @@ static bool is_blind(const struct planned *p, struct err *e)
 	return true;
 }
 
+/* Nothing that was selected by id applies here: why, of the first; otherwise NULL. */
+static const char *no_use(struct arena *a, const struct planned *p)
+{
+	const struct findings *f = &p->findings;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].v.kind != VERDICT_NA)
+			return NULL;
+	return f->n && p->profile.n_only ? arena_printf(a, "%s does not apply: %s",
+							f->items[0].s->id, f->items[0].v.reason)
+					 : NULL;
+}
+
 /* apply: what makes the changes; NULL: it is being asked. */
 static struct doc *plan_doc(struct arena *a, const struct apply_verb_answer *x, bool verbose,
 			    const char *apply)
@@ -325,9 +338,12 @@ static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
 							   : plan_doc(a, x, view->verbose, words);
 	struct txn_report report = x->report;
 	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;
+	const char *useless = idle ? no_use(a, &x->planned) : NULL;
 
 	report.reset = owned_at_boot(NULL, x, true);
-	if (!x->dry && idle && x->planned.plan.n_advice)
+	if (useless)
+		doc_text(d, "%s. Nothing was changed.", useless);
+	else if (!x->dry && idle && x->planned.plan.n_advice)
 		doc_text(d, "Nothing was changed: the %s above %s work by hand.",
 			 x->planned.plan.n_advice == 1 ? "finding" : "findings",
 			 x->planned.plan.n_advice == 1 ? "needs" : "need");
@@ -366,31 +382,20 @@ static void apply_head(const void *answer, const void **host, long long *time_s)
 VERB_ANSWER(apply_answer_any, apply_answer, apply_ask, apply_verb_answer)
 VERB_PAGE(apply_page_any, apply_page, apply_ask, apply_verb_answer)
 
+/* clang-format off */
 const struct verb apply_verb = {
-	.name = "apply",
-	.group = VERB_CHANGE,
-	.common = true,
-	.summary = "make the changes; each can be undone",
-	.about = "Shows the changes and prompts, unless --yes. PLAN is a file from plan -o; "
-		 "without it a new plan is made. Old values are journaled before each write, new "
-		 "values are read back; if one fails, all are rolled back. Refused changes are "
-		 "skipped and listed.",
-	.exits = "3: no requested change is in effect: refused, rolled back or manual; 4: a "
-		 "rollback is incomplete",
-	.words = "fix set improve change configure",
-	.examples =
-		EXAMPLES({ "apply --dry-run", "preview first" },
-			 { "sudo apply --only net --yes", "network settings, without a prompt" },
-			 { "sudo apply plan.json", "exactly the changes in a plan" },
-			 { "apply --host demo:dgx-spark --overlay try --yes",
-			   "try it on a captured machine" }),
-	.ask = ASK_OF(apply_ask, NULL, apply_ask_rows),
-	.answer = apply_answer_any,
-	.result = &apply_result,
-	.other = apply_other,
-	.others = apply_others,
-	.answer_size = sizeof(struct apply_verb_answer),
-	.page = apply_page_any,
-	.head = apply_head,
-	.changes = true,
+	.name = "apply", .group = VERB_CHANGE, .common = true, .summary = "make the changes; each can be undone",
+	.about = "Shows the changes and prompts, unless --yes. PLAN is a file from plan -o; without it a new "
+	  "plan is made. Old values are journaled before each write, new values are read back; if one fails, "
+	  "all are rolled back. Refused changes are skipped and listed.",
+	.exits = "3: no requested change is in effect: refused, rolled back or manual; 4: a rollback is "
+	  "incomplete", .words = "fix set improve change configure",
+	.examples = EXAMPLES({ "apply --dry-run", "preview first" },
+	  { "sudo apply --only net --yes", "network settings, without a prompt" },
+	  { "sudo apply plan.json", "exactly the changes in a plan" },
+	  { "apply --host demo:dgx-spark --overlay try --yes", "try it on a captured machine" }),
+	.ask = ASK_OF(apply_ask, NULL, apply_ask_rows), .answer = apply_answer_any, .result = &apply_result,
+	.other = apply_other, .others = apply_others, .answer_size = sizeof(struct apply_verb_answer),
+	.page = apply_page_any, .head = apply_head, .changes = true,
 };
+/* clang-format on */

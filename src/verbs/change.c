@@ -25,11 +25,13 @@ static const struct ask_row change_ask_rows[] = {
 };
 const struct ask_shape change_ask_shape = ASK_SHAPE(change_ask, "Change", change_ask_rows);
 
+/* clang-format off */
 static const struct ask_row allow_ask_rows[] = {
-	{ "allow", "also allow changes that are dangerous or disturb running work: ids or prefixes",
-	  ASK_TEXT(allow_ask, allow), .arg = "IDS", .join = ',', .may_be_empty = true,
-	  .proposal = setting_proposal },
+	{ "allow", "also make changes refused as dangerous, on GPUs in use, or on your own connection: ids or "
+	  "prefixes", ASK_TEXT(allow_ask, allow), .arg = "IDS", .join = ',', .may_be_empty = true, .proposal =
+	  setting_proposal },
 };
+/* clang-format on */
 const struct ask_shape allow_ask_shape = ASK_SHAPE(allow_ask, "Settings", allow_ask_rows);
 
 const char *apply_words(struct arena *a, const struct profile_ask *s, const struct allow_ask *w,

@@ -110,31 +110,22 @@ VERB_ANSWER(check_answer_any, check_answer, check_ask, check_verb_answer)
 VERB_PAGE(check_page_any, check_page, check_ask, check_verb_answer)
 VERB_HEAD(check_head, check_verb_answer, m)
 
+/* clang-format off */
 const struct verb check_verb = {
-	.name = "check",
-	.group = VERB_LOOK,
-	.common = true,
+	.name = "check", .group = VERB_LOOK, .common = true,
 	.summary = "judge every setting of this machine, with the command for each fix",
-	.about = "Judges every setting by the facts of this machine, health first. Prints what "
-		 "needs fixing and what is unreadable; --all prints the rest too. Writes nothing.",
-	.exits =
-		"1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
-	.words = "audit scan test health healthcheck findings slow problems score analyze analyse "
-		 "inspect",
-	.examples = EXAMPLES(
-		{ "check", "everything" },
-		{ "check memory gpu.persistence-mode", "a group of settings and a single setting" },
-		{ "check --profile inference", "for serving a model" },
-		{ "check --all --verbose", "with passed settings, reasons and sources" },
-		{ "check --format json -o check.json", "the result for a script" }),
-	.ask = ASK_OF(check_ask, NULL, check_ask_rows),
-	.answer = check_answer_any,
-	.result = &check_result,
-	.answer_size = sizeof(struct check_verb_answer),
-	.ranks = check_ranks,
-	.page = check_page_any,
-	.formats = FORMATS({ "junit", check_junit }, { "prom", check_prom },
-			   { "nagios", check_nagios }, { "npd", check_npd }),
-	.head = check_head,
-	.reads = READS_CAPTURE,
+	.about = "Judges every setting by the facts of this machine, health first. Prints what needs fixing and "
+	  "what is unreadable; --all prints the rest too. Writes nothing.",
+	.exits = "1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
+	.words = "audit scan test health healthcheck findings slow problems score analyze analyse inspect",
+	.examples = EXAMPLES({ "check", "everything" },
+	  { "check memory gpu.persistence-mode", "a group of settings and a single setting" },
+	  { "check --profile inference", "for serving a model" },
+	  { "check --all --verbose", "with passed settings, reasons and sources" },
+	  { "check --format json -o check.json", "the result for a script" }),
+	.ask = ASK_OF(check_ask, NULL, check_ask_rows), .answer = check_answer_any, .result = &check_result,
+	.answer_size = sizeof(struct check_verb_answer), .ranks = check_ranks, .page = check_page_any,
+	.formats = FORMATS({ "junit", check_junit }, { "prom", check_prom }, { "nagios", check_nagios }, {
+	  "npd", check_npd }), .head = check_head, .reads = READS_CAPTURE,
 };
+/* clang-format on */

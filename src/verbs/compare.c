@@ -16,8 +16,8 @@ static const struct ask_row compare_ask_rows[] = {
 	  "A "
 	  "and B: the last two saved results of one bench)",
 	  ASK_TEXT(compare_ask, a), .argument = true, .files = true, .listed = "results" },
-	{ "B", "the measurement after (default: the last saved result)", ASK_TEXT(compare_ask, b),
-	  .argument = true, .files = true },
+	{ "B", "the measurement after (default: the last saved result of the benches of A)",
+	  ASK_TEXT(compare_ask, b), .argument = true, .files = true },
 	{ ASK_PART(compare_ask, state, state_ask) },
 };
 
@@ -29,9 +29,9 @@ struct compare_answer {
 
 /* "20261121-045000-memory-bandwidth": what was measured comes after the time. A second one of that
  * second ends in "-2". */
-static const char *what_of(struct arena *a, const struct stored *s)
+static const char *what_of(struct arena *a, const char *id)
 {
-	const char *what = s->id + strspn(s->id, "0123456789-");
+	const char *what = id + strspn(id, "0123456789-");
 	size_t n = strlen(what), k = n;
 
 	while (k && what[k - 1] >= '0' && what[k - 1] <= '9')
@@ -39,33 +39,44 @@ static const char *what_of(struct arena *a, const struct stored *s)
 	return arena_strndup(a, what, k && k < n && what[k - 1] == '-' ? k - 1 : n);
 }
 
-/* Fills what is not given: the last saved result, and the last one before it of the same. Results
- * of this user; where there are none, the machine's. */
+static const char *last_of(struct arena *a, const struct stored *ids, size_t n, const char *what)
+{
+	while (n && strcmp(what_of(a, ids[n - 1].id), what) != 0)
+		n--;
+	return n ? ids[n - 1].id : NULL;
+}
+
+/* Fills what is not given: the last saved result of the same benches, and the last one before it.
+ * A file is compared with the last of all. Results of this user; where there are none, the
+ * machine's. */
 static int last_saved(struct door *d, struct compare_ask *ask)
 {
 	HOST_AUTO *h = d->live(d->ctx);
 	const struct store_where both = door_where(d, &ask->state);
 	struct store_where one = { both.state, NULL };
 	struct err e = { 0 };
+	const char *what;
 	struct stored *ids;
-	size_t n, i;
+	size_t n;
 	int r = store_list(d->arena, h, &one, &ids, &n, &e);
 
 	if (!r && !n && (one.state = both.beside))
 		r = store_list(d->arena, h, &one, &ids, &n, &e);
 	if (r)
 		return door_fail(d, EXIT_USAGE, &e);
-	if (n)
+	what = n ? what_of(d->arena, ask->a ? ask->a : ids[n - 1].id) : "";
+	ask->b = n ? last_of(d->arena, ids, n, what) : NULL;
+	if (n && !ask->b)
 		ask->b = ids[n - 1].id;
 	if (n && ask->a)
 		door_note(d, "B is the last saved result, %s", ask->b);
-	for (i = n; !ask->a && i-- > 1;)
-		if (strcmp(what_of(d->arena, &ids[i - 1]), what_of(d->arena, &ids[n - 1])) == 0)
-			ask->a = ids[i - 1].id;
+	else if (n)
+		ask->a = last_of(d->arena, ids, n - 1, what);
 	if (n && ask->a && strcmp(ask->a, ask->b) != 0)
 		return 0;
 	if (n && ask->a)
-		return door_refuse(d, EXIT_USAGE, "%s is the last saved result: give B too",
+		return door_refuse(d, EXIT_USAGE,
+				   "%s is the last saved result of its benches: give B too",
 				   ask->a);
 	return door_refuse(d, EXIT_USAGE,
 			   "no two results of one bench are saved: \"gputune list results\" lists "
@@ -127,8 +138,8 @@ const struct verb compare_verb = {
 	.about = "Compares results of bench (files or ids of saved ones): ratio of the medians with its "
 	  "interval; better, worse, no difference, cannot tell or not comparable. For two recordings: each "
 	  "quantity, as higher, lower or no difference.",
-	.exits = "1: something got worse; 5: no verdict: nothing could be compared, the machine was busy, or "
-	  "samples are too few",
+	.exits = "1: something got worse; 5: not one figure has a verdict: none in common, a busy machine, or too few "
+	  "samples",
 	.words = "diff versus vs regression",
 	.examples = EXAMPLES({ "compare before.json after.json", "two files, from bench -o" },
 		{ "compare a.rec b.rec", "two recordings" }),

@@ -479,15 +479,14 @@ static const struct verb data_back_verb = {
 static const struct verb *const data_subs[] = { &data_status_verb, &data_update_verb,
 						&data_back_verb, NULL };
 
+/* clang-format off */
 const struct verb data_verb = {
-	.name = "data",
-	.group = VERB_PROGRAM,
+	.name = "data", .group = VERB_PROGRAM,
 	.summary = "update the tables of defects, models and GPUs from a signed package",
-	.about = "Data newer than this build: show it (status), install newer data (update), "
-		 "return to the previous data (back).",
-	.words = "update rows database feed signature offline",
+	.about = "Data newer than this build: show it (status), install newer data (update), return to the "
+	  "previous data (back).", .words = "update rows database feed signature offline",
 	.examples = EXAMPLES({ "data status", "how old the data is" },
-			     { "data update gputune-data.json", "newer data from a file" }),
-	.subs = data_subs,
-	.usual = &data_status_verb,
+	  { "data update gputune-data.json", "newer data from a file" }),
+	.subs = data_subs, .usual = &data_status_verb,
 };
+/* clang-format on */

@@ -19,20 +19,16 @@ static int demo_answer(struct door *d, const void *ask, void *answer)
 			   host_demo_folder(0, folder));
 }
 
+/* clang-format off */
 const struct verb demo_verb = {
-	.name = "demo",
-	.group = VERB_PROGRAM,
-	.summary = "captured machines to try gputune on, without a GPU",
-	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with "
-		 "verbs that inspect or change a machine; bench, prove, record, roofline and top "
-		 "measure the real machine. apply and undo write to your own folder.",
-	.words = "example sandbox tutorial try playground",
+	.name = "demo", .group = VERB_PROGRAM, .summary = "captured machines to try gputune on, without a GPU",
+	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with verbs that "
+	  "inspect or change a machine; bench, prove, record, roofline and top measure the real machine. apply "
+	  "and undo write to your own folder.", .words = "example sandbox tutorial try playground",
 	.examples = EXAMPLES({ "demo", "the machines" },
-			     { "check --host demo:hgx-h100", "look at a captured machine" },
-			     { "apply --host demo:dgx-spark --yes",
-			       "change a captured machine, in your own folder" },
-			     { "undo --host demo:dgx-spark --yes", "undo the changes" }),
-	.answer = demo_answer,
-	.result = &list_result,
-	.page = listing_page,
+	  { "check --host demo:hgx-h100", "look at a captured machine" },
+	  { "apply --host demo:dgx-spark --yes", "change a captured machine, in your own folder" },
+	  { "undo --host demo:dgx-spark --yes", "undo the changes" }),
+	.answer = demo_answer, .result = &list_result, .page = listing_page,
 };
+/* clang-format on */

@@ -187,26 +187,19 @@ static unsigned fleet_confine(const void *ask)
 VERB_ANSWER(fleet_answer_any, fleet_answer, fleet_ask, fleet)
 VERB_PAGE(fleet_page_any, fleet_page, fleet_ask, fleet)
 
+/* clang-format off */
 const struct verb fleet_verb = {
-	.name = "fleet",
-	.group = VERB_MANY,
-	.summary = "compare many machines and find differences and outliers",
-	.about = "Reads results of check, status, verify, stack check, defects, doctor, show, "
-		 "diagnose hang and bench, and captures, of many machines. Reports groups of equal "
-		 "machines, their differences, outliers, and with --golden the differences from "
-		 "that machine.",
-	.exits = "1: a difference was found; 5: a file could not be read",
-	.words = "outliers hosts ansible",
-	.examples = EXAMPLES(
-		{ "fleet results/", "a folder with one result per machine" },
-		{ "fleet results/ --golden results/node1.json", "differences from one machine" },
-		{ "fleet -", "one line of JSON per node, from pdsh, clush or ansible" },
-		{ "fleet history.db", "the last state of machines in a history (gputune since)" },
-		{ "fleet node1.tar node2.tar --only memory", "captures, one group of settings" }),
-	.ask = ASK_OF(fleet_ask, NULL, fleet_ask_rows),
-	.answer = fleet_answer_any,
-	.result = &fleet_result,
-	.page = fleet_page_any,
-	.reads = READS_FILES,
-	.confine = fleet_confine,
+	.name = "fleet", .group = VERB_MANY, .summary = "compare many machines and find differences and outliers",
+	.about = "Reads results of check, status, verify, stack check, defects, doctor, show, diagnose hang and "
+	  "bench, and captures, of many machines. Reports groups of equal machines, their differences, "
+	  "outliers, and with --golden the differences from that machine.",
+	.exits = "1: a difference was found; 5: a file could not be read", .words = "outliers hosts ansible",
+	.examples = EXAMPLES({ "fleet results/", "a folder with one result per machine" },
+	  { "fleet results/ --golden results/node1.json", "differences from one machine" },
+	  { "fleet -", "one line of JSON per node, from pdsh, clush or ansible" },
+	  { "fleet history.db", "the last state of machines in a history (gputune since)" },
+	  { "fleet node1.tar node2.tar --only memory", "captures, one group of settings" }),
+	.ask = ASK_OF(fleet_ask, NULL, fleet_ask_rows), .answer = fleet_answer_any, .result = &fleet_result,
+	.page = fleet_page_any, .reads = READS_FILES, .confine = fleet_confine,
 };
+/* clang-format on */

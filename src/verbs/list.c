@@ -202,22 +202,18 @@ struct doc *listing_page(struct arena *a, const void *ask, const void *answer,
 
 VERB_ANSWER(list_answer_any, list_answer, list_ask, listing)
 
+/* clang-format off */
 const struct verb list_verb = {
-	.name = "list",
-	.group = VERB_LOOK,
+	.name = "list", .group = VERB_LOOK,
 	.summary = "names to use: settings, profiles, models, machines, engines, benches",
-	.about = "Lists names that other verbs take: settings (default), facts, profiles, models "
-		 "(--model), machines (--on), engines, benches, demos (captured machines for "
-		 "--host), "
-		 "or your saved captures, recordings and results.",
-	.words = "ls names ids catalog catalogue",
+	.about = "Lists names that other verbs take: settings (default), facts, profiles, models (--model), "
+	  "machines (--on), engines, benches, demos (captured machines for --host), or your saved captures, "
+	  "recordings and results.", .words = "ls names ids catalog catalogue",
 	.examples = EXAMPLES({ "list", "all settings" },
-			     { "list models qwen3", "models that predict supports by name" },
-			     { "list profiles", "profiles for check" },
-			     { "list results", "what bench saved, for compare" },
-			     { "list facts --format json", "paths of all facts, for a script" }),
-	.ask = ASK_OF(list_ask, NULL, list_ask_rows),
-	.answer = list_answer_any,
-	.result = &list_result,
+	  { "list models qwen3", "models that predict supports by name" },
+	  { "list profiles", "profiles for check" }, { "list results", "what bench saved, for compare" },
+	  { "list facts --format json", "paths of all facts, for a script" }),
+	.ask = ASK_OF(list_ask, NULL, list_ask_rows), .answer = list_answer_any, .result = &list_result,
 	.page = listing_page,
 };
+/* clang-format on */

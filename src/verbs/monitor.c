@@ -381,23 +381,21 @@ SHAPE_GIVES(bool, plays, monitor_ask, x->recording != NULL)
 static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", "otlp", NULL };
 
 /* clang-format off */
+/* clang-format off */
 const struct verb monitor_verb = {
 	.name = "monitor", .group = VERB_LOOK,
 	.summary = "show GPUs, CPUs, memory, network and disks continuously, as text or JSON lines",
-	.about = "Shows clocks, power, temperature, memory and throttled time of each GPU with the reason; "
-	  "also CPUs, memory, networks and disks. In a pipe it writes lines of JSON. \"gputune top\" shows the "
-	  "same on an interactive screen.",
-	.words = "usage utilization utilisation dmon",
+	.about = "Shows clocks, power, temperature, memory and throttled time of each GPU with the reason; also "
+	  "CPUs, memory, networks and disks. In a pipe it writes lines of JSON. \"gputune top\" shows the same "
+	  "on an interactive screen.", .words = "usage utilization utilisation dmon",
 	.examples = EXAMPLES({ "monitor", "a page every second, until Ctrl-C" },
-		{ "monitor --once", "one reading" },
-		{ "monitor job.rec", "the last page of a recording" },
-		{ "monitor --once --format prom -o gputune.prom", "for the textfile folder of a node exporter" },
-		{ "monitor --interval 15s --otlp http://127.0.0.1:4318/v1/metrics",
-		  "to an OpenTelemetry collector" }),
+	  { "monitor --once", "one reading" }, { "monitor job.rec", "the last page of a recording" },
+	  { "monitor --once --format prom -o gputune.prom", "for the textfile folder of a node exporter" },
+	  { "monitor --interval 15s --otlp http://127.0.0.1:4318/v1/metrics", "to an OpenTelemetry collector" }),
 	.ask = ASK_OF(monitor_ask, NULL, monitor_ask_rows), .prints_as = monitor_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE, .answer = monitor_answer_any,
 	.answer_size = sizeof(struct monitor_answer), .json = monitor_json, .json_name = "monitor",
 	.formats = FORMATS({ "json", print_line }, { "otlp", print_otlp }, { "prom", print_prom }, {
-	  "openmetrics", print_openmetrics }),
-	.reads = READS_FILES, .reads_now = plays,
+	  "openmetrics", print_openmetrics }), .reads = READS_FILES, .reads_now = plays,
 };
+/* clang-format on */

@@ -132,6 +132,7 @@ static void check_page_found(struct doc *d, struct node *list, const struct mach
 {
 	const char *effect = f->s->effect == EFFECT_NOW ? NULL : effect_name(f->s->effect);
 	struct found found = { .badge = cell_as(check_page_severity_style(f), check_page_mark(f)),
+			       .careful = f->s->risk >= RISK_SERVICE,
 			       .id = f->s->id,
 			       .on = check_page_on(d->arena, m, f),
 			       .now = f->v.current,
@@ -252,6 +253,11 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 			  cell_printf(d, STYLE_MUTED,
 				      " --all lists the rest; \"%s\" shows details.",
 				      machine_command(d->arena, m, false, "explain ID")));
+	if (how->part == CHECK_WHOLE && f->count[VERDICT_FAIL] && m->reading && *m->reading &&
+	    !m->options)
+		node_span(d, line,
+			  cellf(d, " To try the changes on the capture: \"%s --overlay DIR\".",
+				machine_command(d->arena, m, false, "apply")));
 }
 
 /* The gravest that are to be fixed: findings stand in this order. */
@@ -436,12 +442,15 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 		  cell(s->written	      ? s->written
 		       : s->knob != KNOB_NONE ? knob_how_write(a, s->knob, s->name)
 					      : "not by gputune, which only checks it"));
-	if (s->knob != KNOB_NONE)
+	if (s->knob != KNOB_NONE || s->written)
 		node_pair(d, n, "Kept", cell(persist_keeps(a, s)));
 	node_pair(d, n, "Undone",
 		  cell(s->knob == KNOB_NONE && s->written ? "by \"gputune persist remove\""
 							  : knob_how_undone(s->knob)));
-	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
+	node_pair(d, n, "Takes effect",
+		  cell(s->knob == KNOB_NONE && s->written
+			       ? "at the next login, and for a service when it restarts"
+			       : effect_name(s->effect)));
 	node_pairf(d, n, "Risk", "%s%s%s", risk_name(s->risk), s->danger ? ": " : "",
 		   s->danger ? s->danger : "");
 	node_pair(d, n, "Gain",

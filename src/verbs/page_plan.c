@@ -176,22 +176,27 @@ static void part(struct text *t, size_t n, const char *one, const char *many)
 
 const char *plan_sentence(struct arena *a, const struct plan *p)
 {
-	size_t by_effect[EFFECT_FIRMWARE + 1] = { 0 }, refused = 0;
+	static const char *const words[][2] = { { "needs a driver reload", "need a driver reload" },
+						{ "needs a reboot", "need a reboot" },
+						{ "needs firmware setup", "need firmware setup" },
+						{ "refused", "refused" } };
+	enum { REFUSED = EFFECT_FIRMWARE + 1, KINDS };
+	const char **ids = arena_array(a, p->n + 1, sizeof(*ids));
 	TEXT_AUTO t = { 0 };
 
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->changes[i].gate)
-			refused++;
-		else
-			by_effect[p->changes[i].effect]++;
+	for (int kind = EFFECT_NOW; kind < KINDS; kind++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->n; i++)
+			if ((p->changes[i].gate ? REFUSED : (int)p->changes[i].effect) == kind)
+				ids[n++] = p->changes[i].s->id;
+		if (kind == REFUSED && !t.len)
+			text_add(&t, "nothing to change");
+		if (kind != EFFECT_NOW)
+			part(&t, settings_in(ids, n), words[kind - 1][0], words[kind - 1][1]);
+		else if (n)
+			text_printf(&t, "%s now", changes_of_text(a, ids, n));
 	}
-	part(&t, by_effect[EFFECT_NOW], "change now", "changes now");
-	part(&t, by_effect[EFFECT_DRIVER_RELOAD], "needs a driver reload", "need a driver reload");
-	part(&t, by_effect[EFFECT_REBOOT], "needs a reboot", "need a reboot");
-	part(&t, by_effect[EFFECT_FIRMWARE], "needs firmware setup", "need firmware setup");
-	if (!t.len)
-		text_add(&t, "nothing to change");
-	part(&t, refused, "refused", "refused");
 	part(&t, p->n_advice, "to do by hand", "to do by hand");
 	return arena_strdup(a, t.s);
 }

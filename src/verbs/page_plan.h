@@ -15,7 +15,8 @@ struct plan_view {
 
 struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		      const struct plan_view *how);
-/* "12 changes now, 2 need a reboot, 3 refused, 5 to do by hand", for prompts and summaries. */
+/* "15 changes of 12 settings now, 2 need a reboot, 3 refused, 5 to do by hand", for prompts and
+ * summaries. */
 const char *plan_sentence(struct arena *a, const struct plan *p);
 
 #endif

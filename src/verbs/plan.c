@@ -78,25 +78,18 @@ static void plan_head(const void *answer, const void **host, long long *time_s)
 VERB_ANSWER(plan_answer_any, plan_answer, plan_ask, plan_verb_answer)
 VERB_PAGE(plan_page_any, plan_page, plan_ask, plan_verb_answer)
 
+/* clang-format off */
 const struct verb plan_verb = {
-	.name = "plan",
-	.group = VERB_CHANGE,
-	.summary = "preview the changes: order, risk, and what blocks them",
-	.about = "Turns the findings of check into changes: old and new value, reason, risk, "
-		 "effect, owner of the value, and refusals. -o FILE.json saves the plan for apply; "
-		 "--format shell prints a script. Changes nothing on the machine.",
-	.words = "preview dry-run dryrun simulate what-if",
+	.name = "plan", .group = VERB_CHANGE, .summary = "preview the changes: order, risk, and what blocks them",
+	.about = "Turns the findings of check into changes: old and new value, reason, risk, effect, owner of "
+	  "the value, and refusals. -o FILE.json saves the plan for apply; --format shell prints a script. "
+	  "Changes nothing on the machine.", .words = "preview dry-run dryrun simulate what-if",
 	.examples = EXAMPLES({ "plan", "what apply would change" },
-			     { "plan memory --verbose", "a group, with reasons" },
-			     { "plan --profile inference -o plan.json",
-			       "save a plan, to apply exactly its changes" },
-			     { "plan --format shell", "print the plan as a commented script" }),
-	.ask = ASK_OF(plan_ask, NULL, plan_ask_rows),
-	.answer = plan_answer_any,
-	.result = &plan_result,
-	.answer_size = sizeof(struct plan_verb_answer),
-	.page = plan_page_any,
-	.formats = FORMATS({ "shell", plan_script }),
-	.head = plan_head,
-	.reads = READS_CAPTURE,
+	  { "plan memory --verbose", "a group, with reasons" },
+	  { "plan --profile inference -o plan.json", "save a plan, to apply exactly its changes" },
+	  { "plan --format shell", "print the plan as a commented script" }),
+	.ask = ASK_OF(plan_ask, NULL, plan_ask_rows), .answer = plan_answer_any, .result = &plan_result,
+	.answer_size = sizeof(struct plan_verb_answer), .page = plan_page_any,
+	.formats = FORMATS({ "shell", plan_script }), .head = plan_head, .reads = READS_CAPTURE,
 };
+/* clang-format on */

@@ -103,25 +103,18 @@ VERB_PAGE(show_page_any, show_page, show_ask, show_answer)
 VERB_HEAD(show_head, show_answer, m)
 VERB_RANKS(show_ranks, show_ask, !x->machine.capture && x->as == DRAWINGS)
 
+/* clang-format off */
 const struct verb show_verb = {
-	.name = "show",
-	.group = VERB_LOOK,
-	.common = true,
+	.name = "show", .group = VERB_LOOK, .common = true,
 	.summary = "facts of this machine: GPUs, CPUs, memory, links, disks, software",
-	.about = "Prints the facts of a machine: one screen, or with SUBJECT its table or tree. "
-		 "Root is not required; values that only root can read are marked.",
+	.about = "Prints the facts of a machine: one screen, or with SUBJECT its table or tree. Root is not "
+	  "required; values that only root can read are marked.",
 	.words = "info inventory facts hardware specs nvidia-smi lspci fastfetch",
-	.examples =
-		EXAMPLES({ "show", "this machine on one screen" },
-			 { "show gpu", "clocks, power, health and links of each GPU" },
-			 { "show topology --as tree", "devices under their CPUs and PCIe bridges" },
-			 { "show --format json -o facts.json", "all facts, for a script" }),
-	.ask = &show_ask_shape,
-	.answer = show_answer_any,
-	.result = &show_result,
-	.page = show_page_any,
-	.drawing = show_drawing,
-	.head = show_head,
-	.ranks = show_ranks,
-	.reads = READS_CAPTURE,
+	.examples = EXAMPLES({ "show", "this machine on one screen" },
+	  { "show gpu", "clocks, power, health and links of each GPU" },
+	  { "show topology --as tree", "devices under their CPUs and PCIe bridges" },
+	  { "show --format json -o facts.json", "all facts, for a script" }),
+	.ask = &show_ask_shape, .answer = show_answer_any, .result = &show_result, .page = show_page_any,
+	.drawing = show_drawing, .head = show_head, .ranks = show_ranks, .reads = READS_CAPTURE,
 };
+/* clang-format on */

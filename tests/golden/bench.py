@@ -5,6 +5,7 @@ folders that cannot be written. Judges no figure."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -70,6 +71,10 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("the same is the same", code == 0 and "no difference" in out and "1.000" in out, (code, out, err))
     code, out, err = run("compare", ids[0], *state)
     expect("the B that was taken is named", f"B is the last saved result, {ids[1]}" in err, (code, err))
+    code, out, err = run("bench", "timer-wake-up/100us", "--for", "50ms", *state)
+    expect("the command that is printed has the folder", f"{state[0]} {state[1]}\"" in " ".join(out.split()), (code, out, err))
+    code, out, err = run("compare", ids[0], *state)
+    expect("B is of the benches of A, not a later one of others", f"B is the last saved result, {ids[1]}" in err, (code, err))
 
     # Two made-up results, one twice the other: certain only where no other program disturbed either run.
     def made_up(name, factor, others, values=3, scatter=0.01):
@@ -104,7 +109,7 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("compare", wild, wild)
     said = " ".join(out.split())
     expect("scatter leaves no verdict", code == 5 and out.count("  cannot tell") == 6 and "undecided" not in out and
-           "0 no difference, 3 cannot tell" in said and "samples scatter too much, or are too few" in said, (code, out, err))
+           "0 no difference, 3 cannot tell" in said and re.search(r"Cannot tell \(\S+ .*\): samples scatter too much, or are too few", said), (code, out, err))
     r = json.loads(pathlib.Path(quiet).read_text())
     r["cases"][0]["variant"] = "sse2"
     pathlib.Path(f"{tmp}/coded.json").write_text(json.dumps(r))

@@ -87,11 +87,17 @@ def demo(user, home):
     argv = ["--host", str(common.built / "machines/dgx-spark.tar")]
     refuses("a capture that is no demo needs a folder", ["apply", "--yes", *argv], 2, "--overlay", **user)
     on = ["--host", "demo:dgx-spark"]
-    says("apply on a demo", ["apply", "--yes", *on], 0, "changes made", **user)
+    says("apply on a demo", ["apply", "--yes", *on], 0, "settings made.", 'Undo with "gputune undo', **user)
     says("status sees it", ["status", *on], 0, "in effect", **user)
     says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", "4 GiB", **user)
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)
+    says("a capture that is tried leads to an overlay", ["check", *argv], 1, f'"gputune apply {" ".join(argv)} --overlay DIR"', **user)
+    refuses("the kernel's name leads to the setting", ["explain", "net.core.rmem_max", *on], 2, 'did you mean "net.rmem-max"?', **user)
+    says("what does not apply says why", ["apply", "--only", "gpu.ecc", "--yes", *on], 0, "gpu.ecc does not apply: ", **user)
+    says("a drawing in its file", ["show", "topology", "--as", "svg", "-o", str(home / "t.svg"), *on], 0, **user)
+    expect("is SVG", (home / "t.svg").read_text().startswith("<svg"))
+    refuses("but no other form", ["show", "topology", "--as", "svg", "-o", str(home / "t.pdf"), *on], 2, "cannot write", **user)
     # Words whose option is left out; verbs whose usual part is.
     says("apply ID", ["apply", "memory.dirty-ratio", "--yes", *on], 0, "1 change made",
          f'"gputune persist install {" ".join(on)}" keeps it after a reboot', **user)

@@ -208,6 +208,13 @@ def several(tmp):
     expect("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
     expect("facts alone say so", "facts do not contain settings" in said and "Report of 3 machines" in said)
     expect("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
+    # A capture as capture advises to pack it, and results: one machine.
+    packed = pathlib.Path(tmp, "igx.tar.zst")
+    subprocess.run(["zstd", "-q", pathlib.Path(gputune).resolve().parent / "machines/igx-orin.tar", "-o", packed], check=True)
+    code, text, err = run("report", packed, foreign)
+    expect("a packed capture", code == 1 and text.startswith("<!DOCTYPE html>") and not err, (code, err))
+    expect("what can stop a service is marked", re.search(r'<li class="finding[^>]* data-careful[^>]*>(?:(?!</li>).)*nic\.mrrs', text, re.S) and
+        not re.search(r'data-careful[^>]*>(?:(?!</li>).)*net\.rmem-max', text, re.S), text[:80])
     # One machine, and the file of a result.
     code, text, err = run("report", "--host", machines / "dgx-spark", foreign)
     expect("a result beside one machine", "timer-wake-up, memory-latency" in text and not err, err)

@@ -111,7 +111,7 @@ static void plan_page(void **state)
 	says(s, "tuned.service  memory.swappiness, cpu.governor\n");
 	says(s, "disk.free-space  1 GiB of 100 GiB free -> >= 5 % free\n");
 	says(s, "fix: make room\n");
-	says(s, "20 changes now, 2 refused, 1 to do by hand.");
+	says(s, "20 changes of 8 settings now, 2 refused, 1 to do by hand.");
 	silent(s, "source: ");
 	s = term(&f.a, page_plan(&f.a, f.m, &f.p, &full));
 	says(s, "source: ");
@@ -134,7 +134,8 @@ static void plan_summaries(void **state)
 	f.p.changes[1].effect = EFFECT_DRIVER_RELOAD;
 	f.p.n_advice = 0;
 	assert_string_equal(plan_sentence(&f.a, &f.p),
-			    "18 changes now, 1 needs a driver reload, 1 needs a reboot, 2 refused");
+			    "18 changes of 6 settings now, 1 needs a driver reload, 1 needs a "
+			    "reboot, 2 refused");
 	assert_string_equal(plan_sentence(&f.a, &none), "nothing to change");
 	says(term(&f.a, page_plan(&f.a, f.m, &none, &brief)), "nothing to change.\n");
 	arena_free(&f.a);
@@ -173,8 +174,9 @@ static void report_pages(void **state)
 	s = term(&f.a, page_apply(&f.a, f.m, &r, 0));
 	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
 	says(s, "after a reboot  boot.isolcpus  not set -> 4-7\n");
-	says(s, "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Undo "
-		"with gputune undo 7; \"sudo gputune persist install\" keeps it after a reboot. "
+	says(s, "Transaction 7: 22 changes of 10 settings made. 1 of them takes effect after a "
+		"reboot. Undo with \"sudo gputune undo 7\"; \"sudo gputune persist install\" keeps "
+		"it after a reboot. "
 		"Kernel arguments: run update-grub before that reboot.\n");
 	r.recovered = 2;
 	r.rows[3].outcome = OUTCOME_STUCK;

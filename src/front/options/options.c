@@ -273,9 +273,11 @@ static bool is_shortened(const struct parsing *g, int option, const char *word)
 static int check_output(struct run *r)
 {
 	const char *path = r->print.output, *end = path ? strrchr(path, '.') : NULL;
+	const struct verb_format *drawing = r->verb->drawing ? r->verb->drawing(r->ask) : NULL;
 
 	/* "-o x.json" is a file to be read again, whatever a terminal would show. */
-	if (end && !r->print.format && run_output(r) != OUTPUT_MADE &&
+	if (end && !(drawing && strcmp(drawing->name, end + 1) == 0) && !r->print.format &&
+	    run_output(r) != OUTPUT_MADE &&
 	    words_have("json md html csv svg pdf png xml yaml yml", end + 1, strlen(end + 1))) {
 		if (!strstr(run_formats(r), end + 1))
 			return complain_text(EXIT_USAGE, "cannot write %s: %s only writes %s", path,

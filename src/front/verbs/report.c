@@ -545,9 +545,11 @@ static void report_left_out(struct page *p)
 {
 	for (size_t i = 0; i < p->given.n_results; i++)
 		if (!p->given.taken[i])
-			complain_text(0,
-				      "result %s belongs to none of these machines and is left out",
-				      p->given.results[i].id ? p->given.results[i].id : "?");
+			complain_text(
+				0,
+				"result %s belongs to none of these machines and is left out; a "
+				"redacted capture has no name: give it as the only machine",
+				p->given.results[i].id ? p->given.results[i].id : "?");
 }
 
 /* A page names its style sheet and its script by their hashes. */
@@ -603,36 +605,30 @@ static int verb_report(struct run *r)
 	return failed ? failed : p.code;
 }
 
+/* clang-format off */
 static const struct ask_row report_ask_rows[] = {
-	{ "FILE",
-	  "a capture, a recording, or JSON of show, check, bench, prove, doctor, stack check, "
-	  "compare, predict, advise or diagnose",
-	  ASK_TEXTS(report_ask, files), .argument = true, .files = true },
-	{ ASK_PART(report_ask, machine, machine_ask) },
-	{ ASK_PART(report_ask, settings, profile_ask) },
+	{ "FILE", "a capture, a recording, or JSON of show, check, bench, prove, doctor, stack check, compare, "
+	  "predict, advise or diagnose", ASK_TEXTS(report_ask, files), .argument = true, .files = true },
+	{ ASK_PART(report_ask, machine, machine_ask) }, { ASK_PART(report_ask, settings, profile_ask) },
 	{ ASK_PART(report_ask, state, state_ask) },
 	{ "state", "take saved results and A/B tests from this folder", .kind = ASK_KIND_NOTE },
 	{ "force", "replace the file even if it is not a report", ASK_FLAG(report_ask, force) },
 };
+/* clang-format on */
 
+/* clang-format off */
 const struct verb report_verb = {
-	.name = "report",
-	.group = VERB_LOOK,
-	.summary = "one HTML page about one or more machines",
-	.about = "Writes one self-contained HTML file: findings with their fixes, the machine, "
-		 "changes, measurements and predictions. Each FILE is a capture, a recording or a "
-		 "JSON result. On a terminal the file is gputune-report-MACHINE.html. A file that "
-		 "is not a report is replaced only with --force.",
-	.exits =
-		"1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
+	.name = "report", .group = VERB_LOOK, .summary = "one HTML page about one or more machines",
+	.about = "Writes one self-contained HTML file: findings with their fixes, the machine, changes, "
+	  "measurements and predictions. Each FILE is a capture, a recording or a JSON result. On a terminal "
+	  "the file is gputune-report-MACHINE.html. A file that is not a report is replaced only with --force.",
+	.exits = "1: something needs fixing; 5: nothing needs fixing, but some input was unreadable",
 	.words = "html page pdf summary",
 	.examples = EXAMPLES({ "report -o machine.html", "this machine" },
-			     { "report node1.tar node2.tar -o rack.html", "two captured machines" },
-			     { "report --format md -o ticket.md", "for a ticket" }),
-	.run = verb_report,
-	.output = OUTPUT_WRITTEN,
-	.ask = ASK_OF(report_ask, NULL, report_ask_rows),
-	.reads = READS_FILES,
-	.prints_as = report_forms,
+	  { "report node1.tar node2.tar -o rack.html", "two captured machines" },
+	  { "report --format md -o ticket.md", "for a ticket" }),
+	.run = verb_report, .output = OUTPUT_WRITTEN, .ask = ASK_OF(report_ask, NULL, report_ask_rows),
+	.reads = READS_FILES, .prints_as = report_forms,
 	.prints = PRINTS_FORMAT | PRINTS_JSON | PRINTS_FILE | PRINTS_PAGE,
 };
+/* clang-format on */

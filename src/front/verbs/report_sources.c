@@ -305,7 +305,8 @@ static bool is_capture(const char *path)
 	if (stat(path, &st))
 		return str_starts(path, "demo:");
 	text_printf(&meta, "%s/meta.json", path);
-	return S_ISDIR(st.st_mode) ? access(meta.s, F_OK) == 0 : str_ends(path, ".tar");
+	return S_ISDIR(st.st_mode) ? access(meta.s, F_OK) == 0
+				   : str_ends(path, ".tar") || str_ends(path, ".tar.zst");
 }
 
 static void add_source(struct run *r, struct report_result_file *g, struct report_source s)

@@ -144,6 +144,9 @@ const char *setting_suggest(const char *id)
 	SETTING_FOR_EACH (s) {
 		const char *dot = strchr(s->id, '.');
 
+		/* The kernel's own name. */
+		if (s->knob == KNOB_SYSCTL && strcmp(s->name, id) == 0)
+			return s->id;
 		near_word_try(&near, s->id, s->id);
 		/* "swappiness" should lead to "memory.swappiness". */
 		if (dot)

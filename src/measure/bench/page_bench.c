@@ -434,8 +434,9 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 			 ? "Not saved"
 			 : arena_printf(a,
 					"Result %s. After a change, measure again, then \"gputune "
-					"compare %s\"",
-					r->id, r->id));
+					"compare %s%s%s\"",
+					r->id, r->id, r->state ? " --state " : "",
+					r->state ? r->state : ""));
 	return d;
 }
 
@@ -576,6 +577,9 @@ static void bench_page_plot(struct doc *d, const struct compare *c)
 						      .verdict = seen_text(d->arena, r),
 						      .style = styles[r->verdict] };
 	}
+	if (all.n && all.n < c->n)
+		all.title = arena_printf(d->arena, "%s, of the %zu of %zu figures with a verdict",
+					 all.title, all.n, c->n);
 	chart_add_ratios(d, &all);
 }
 
@@ -591,6 +595,21 @@ static bool has_common_case(const struct compare *c)
 		if (c->rows[i].has_medians)
 			return true;
 	return false;
+}
+
+/* The rows that leave better and worse open, with this verdict: the first few by name. */
+static const char *open_rows(struct arena *a, const struct compare *c, enum compare_verdict which)
+{
+	size_t shown = 0, left = c->open[which];
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < c->n && shown < 4; i++)
+		if (c->rows[i].open && c->rows[i].verdict == which)
+			text_printf(&t, "%s%s %s", shown++ ? ", " : "", c->rows[i].name,
+				    c->rows[i].figure);
+	if (left > shown)
+		text_printf(&t, ", %zu more", left - shown);
+	return arena_strdup(a, t.s);
 }
 
 struct doc *page_compare(struct arena *a, const struct compare *c)
@@ -609,16 +628,17 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	bench_page_plot(d, c);
 	if (wide)
 		doc_text(d,
-			 "Cannot tell: samples scatter too much, or are too few, to see a "
+			 "Cannot tell (%s): samples scatter too much, or are too few, to see a "
 			 "difference below 10 %%. %s: bench --for, --runs.",
+			 open_rows(a, c, COMPARE_SAME),
 			 c->busy ? arena_printf(a, "Also, %s. Repeat both with more samples",
 						c->busy)
 				 : "Repeat both with more samples");
 	if (busy)
 		doc_text(d,
-			 "Cannot tell better from worse: %s. Repeat both on an idle machine; "
+			 "Cannot tell better from worse (%s): %s. Repeat both on an idle machine; "
 			 "bench --require-idle refuses a busy one.",
-			 c->busy);
+			 open_rows(a, c, COMPARE_CANNOT), c->busy);
 	if (c->count[COMPARE_SAME] > wide)
 		doc_text(d, "No difference: none was found. \"detects\" is the smallest that would "
 			    "have been.");

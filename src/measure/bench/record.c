@@ -117,7 +117,7 @@ static void judge_conditions(struct arena *a, struct record *r)
 		record_note(a, r,
 			    "the machine was busy: other programs used %.2f CPUs before and %.2f "
 			    "during the measurement, %.1f %% of its time was stolen by the "
-			    "hypervisor; the figures may be too low",
+			    "hypervisor; rates may be too low, and latencies too high",
 			    fmax(c->idle_others, 0), fmax(c->others, 0), fmax(c->steal_percent, 0));
 	if (c->before.throttles >= 0 && c->after.throttles > c->before.throttles)
 		record_note(

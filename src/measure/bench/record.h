@@ -153,8 +153,9 @@ struct record {
 	size_t n;
 	struct record_skip *skipped;
 	size_t n_skipped;
-	bool partial; /* interrupted */
-	bool unkept;  /* it is in no state folder: there is nothing to show or compare by its id */
+	bool partial;	   /* interrupted */
+	const char *state; /* the folder of it, a word for a shell; NULL: the usual one */
+	bool unkept; /* it is in no state folder: there is nothing to show or compare by its id */
 	const char *owner; /* of the machine's folder; NULL: of this user's own. Not stored. */
 	const char **notes;
 	size_t n_notes;

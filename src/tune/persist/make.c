@@ -67,9 +67,13 @@ const char *persist_keeps(struct arena *a, const struct setting *s)
 {
 	const struct persist_entry row = { .id = s->id,
 					   .knob = { s->knob, s->name ? s->name : "", "" } };
-	const char *by = persist_make_file_of(persist_backend_of(&row));
+	const enum persist_backend keeper = persist_backend_of(&row);
+	const char *by = persist_make_file_of(keeper);
 
-	return *by && (s->knob == KNOB_SYSFS || s->knob == KNOB_LINK)
+	if (keeper == PERSIST_IN_LINK)
+		return "by the interface's owner (netplan, NetworkManager, networkd); without one, "
+		       "by " PERSIST_UNIT_NAME;
+	return *by && (s->knob == KNOB_SYSFS || s->knob == KNOB_LINK || s->knob == KNOB_NONE)
 		       ? arena_printf(a, "by %s", by)
 		       : knob_persistence(a, s->knob, s->name);
 }

@@ -177,6 +177,30 @@ const char *changes_text(struct arena *a, size_t n)
 	return arena_printf(a, "%zu change%s", n, PLURAL(n));
 }
 
+size_t settings_in(const char *const *ids, size_t n)
+{
+	size_t settings = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = i;
+
+		/* Backwards: those of one setting are mostly beside each other. */
+		while (k && strcmp(ids[k - 1], ids[i]) != 0)
+			k--;
+		settings += k == 0;
+	}
+	return settings;
+}
+
+const char *changes_of_text(struct arena *a, const char *const *ids, size_t n)
+{
+	size_t settings = settings_in(ids, n);
+
+	return settings == n ? changes_text(a, n)
+			     : arena_printf(a, "%s of %zu setting%s", changes_text(a, n), settings,
+					    PLURAL(settings));
+}
+
 /* What was written of boot arguments is a file that the boot menu is made from. */
 static void boot_menu(struct doc *d, const struct machine *m, const struct txn_report *r,
 		      enum outcome written, struct node *line)
@@ -196,28 +220,31 @@ static void boot_menu(struct doc *d, const struct machine *m, const struct txn_r
 static void txn_page_applied(struct doc *d, const struct machine *m, const struct txn_report *r,
 			     struct node *line)
 {
+	const char **ids = arena_array(d->arena, r->n + 1, sizeof(*ids));
 	size_t later = 0;
 
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		later += waits(&r->rows[i]);
+		ids[i] = r->rows[i].id;
+	}
 	if (!r->n) {
 		node_span(d, line, cell_as(STYLE_GOOD, "No changes were needed."));
 		return;
 	}
 	node_span(d, line,
 		  cell_printf(d, STYLE_GOOD, "Transaction %lu: %s made.", r->txn,
-			      changes_text(d->arena, r->n)));
+			      changes_of_text(d->arena, ids, r->n)));
 	if (later)
 		node_span(d, line,
 			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
 				      later, later == 1 ? "takes" : "take"));
-	node_span(d, line, cell(" Undo with "));
 	node_span(d, line,
-		  cell_as(STYLE_CODE, machine_command(d->arena, m, false, "undo %lu", r->txn)));
+		  cellf(d, " Undo with %s",
+			machine_quoted(d->arena, m, arena_printf(d->arena, "undo %lu", r->txn))));
 	if (later + r->reset < r->n)
 		node_span(d, line,
-			  cellf(d, "; \"%s\" keeps %s after a reboot",
-				machine_command(d->arena, m, true, "persist install"),
+			  cellf(d, "; %s keeps %s after a reboot",
+				machine_quoted(d->arena, m, "persist install"),
 				r->reset ? "all but those below" : "it"));
 	node_span(d, line, cell("."));
 	boot_menu(d, m, r, OUTCOME_DONE, line);

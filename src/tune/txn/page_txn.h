@@ -10,6 +10,9 @@
 
 /* "1 change", "2 changes". */
 const char *changes_text(struct arena *a, size_t n);
+/* How many settings n changes of these ids are about; and "15 changes of 12 settings". */
+size_t settings_in(const char *const *ids, size_t n);
+const char *changes_of_text(struct arena *a, const char *const *ids, size_t n);
 /* result is what txn_apply or txn_undo returned; the error itself is the caller's to print. */
 struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
 		       int result);

@@ -219,6 +219,8 @@ static int bench_keep(struct measuring *g, int code)
 			      JSON_INDENT(1));
 	if (!text)
 		return door_refuse(g->d, EXIT_BLIND, "out of memory for the result");
+	if (g->ask->state.state)
+		g->record->state = shell_word(g->d->arena, g->ask->state.state);
 	if (record_empty(g->record) || g->unkept)
 		g->record->unkept = true;
 	else
@@ -370,60 +372,48 @@ static const char *bench_names(size_t i)
 	return i ? bench_proposal(i - 1) : "all";
 }
 
+/* clang-format off */
 static const struct ask_row bench_verb_rows[] = {
 	{ "NAME", "a bench, one of its cases (NAME/CASE), or all for a short run of each",
-	  ASK_TEXTS(bench_verb_ask, names), .argument = true, .required = true,
-	  .proposal = bench_names, .listed = "benches" },
+	  ASK_TEXTS(bench_verb_ask, names), .argument = true, .required = true, .proposal = bench_names,
+	  .listed = "benches" },
 	{ "for", "time for each case: 10s, 500ms, 2m", ASK_TIME(bench_verb_ask, seconds) },
 	{ "runs", "samples per case; --for then has no effect",
 	  ASK_COUNT(bench_verb_ask, runs, 1, RECORD_SAMPLES_MAX) },
-	{ "cpus", "run only on these CPUs: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST",
-	  .check = cpus_check },
-	{ "require-idle", "refuse to measure on a busy machine",
-	  ASK_FLAG(bench_verb_ask, require_idle) },
-	{ ASK_PART(bench_verb_ask, on, bench_ask) },
-	{ ASK_PART_OF(bench_verb_ask, on, bench_peer_shape) },
+	{ "cpus", "run only on these CPUs: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST", .check = cpus_check },
+	{ "require-idle", "refuse to measure on a busy machine", ASK_FLAG(bench_verb_ask, require_idle) },
+	{ ASK_PART(bench_verb_ask, on, bench_ask) }, { ASK_PART_OF(bench_verb_ask, on, bench_peer_shape) },
 	{ "rank", "collectives: rank of this process, below --ranks; rank 0 leads and prints",
 	  ASK_COUNT(bench_verb_ask, rank, 0, RANKS_MAX - 1) },
-	{ "ranks",
-	  "collectives: number of processes, which connect to --peer; 1: only this one, ignoring a "
-	  "launcher's environment",
-	  ASK_COUNT(bench_verb_ask, ranks, 1, RANKS_MAX) },
+	{ "ranks", "collectives: number of processes, which connect to --peer; 1: only this one, ignoring a "
+	  "launcher's environment", ASK_COUNT(bench_verb_ask, ranks, 1, RANKS_MAX) },
 	{ "local-processes", "collectives: start one process per GPU of this machine",
 	  ASK_FLAG(bench_verb_ask, local_processes) },
 	{ ASK_PART(bench_verb_ask, state, state_ask) },
 };
+/* clang-format on */
 
 static const struct verb *const bench_subs[] = { &bench_list_verb, &bench_show_verb,
 						 &bench_serve_verb, NULL };
 
+/* clang-format off */
 const struct verb bench_verb = {
-	.name = "bench",
-	.group = VERB_MEASURE,
-	.common = true,
+	.name = "bench", .group = VERB_MEASURE, .common = true,
 	.summary = "measure memory, GPUs, disks and network",
-	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and "
-		 "saves it. NAME/CASE is one case, \"memory\" a short run of its benches, \"all\" "
-		 "of every "
-		 "bench. Ctrl-C keeps the results so far. \"bench serve\" is the other end "
-		 "of network benches.",
-	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
-	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
-		 "nccl-tests bandwidth speedtest",
-	.examples = EXAMPLES(
-		{ "bench memory", "a short run of the memory benches" },
-		{ "bench memory-bandwidth memory-latency", "two benches in full" },
-		{ "bench disk --dir /data --for 5s", "a disk; requires a folder to write to" },
-		{ "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
-		{ "bench all", "a short run of each" }),
-	.ask = ASK_OF(bench_verb_ask, "Measurement", bench_verb_rows),
-	.subs = bench_subs,
-	.answer = bench_answer_any,
-	.result = &bench_result,
-	.answer_size = sizeof(struct bench_answer),
-	.page = bench_page,
-	.head = bench_head,
-	.ranks = bench_by_ranks,
-	.keeps_json = true,
-	.own_process = true,
+	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, and saves it. "
+	  "NAME/CASE is one case, \"memory\" a short run of its benches, \"all\" of every bench. Ctrl-C keeps "
+	  "the results so far. \"bench serve\" is the other end of network benches.",
+	.exits = "1: a case failed, its result was wrong, or a named bench did not run; 3: the machine is busy "
+	  "and --require-idle was given",
+	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 nccl-tests "
+	  "bandwidth speedtest",
+	.examples = EXAMPLES({ "bench memory", "a short run of the memory benches" },
+	  { "bench memory-bandwidth memory-latency", "two benches in full" },
+	  { "bench disk --dir /data --for 5s", "a disk; requires a folder to write to" },
+	  { "bench gemm/bf16:8192 --json before.json", "one case, saved for compare" },
+	  { "bench all", "a short run of each" }),
+	.ask = ASK_OF(bench_verb_ask, "Measurement", bench_verb_rows), .subs = bench_subs,
+	.answer = bench_answer_any, .result = &bench_result, .answer_size = sizeof(struct bench_answer),
+	.page = bench_page, .head = bench_head, .ranks = bench_by_ranks, .keeps_json = true, .own_process = true,
 };
+/* clang-format on */

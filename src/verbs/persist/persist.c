@@ -273,35 +273,32 @@ static const struct verb install_verb = {
 	  "not touched.",
 	.exits = "1: a value is not kept: no file can hold it, or another program sets it later",
 	.examples = EXAMPLES({ "persist install --dry-run", "preview first" },
-		{ "sudo persist install", "the applied settings" },
-		{ "sudo persist install --only memory --yes", "a group of settings, applied or not" }),
+	  { "sudo persist install", "the applied settings" },
+	  { "sudo persist install --only memory --yes", "a group of settings, applied or not" }),
 	.ask = ASK_OF(persist_ask, NULL, install_ask_rows), .answer = install_answer, .changes = true, OF_ALL,
 	.own_process = true,
 };
 /* clang-format on */
 
+/* clang-format off */
 static const struct verb status_verb = {
-	.name = "status",
-	.summary = "list values kept for the next boot, their files, and which value wins",
-	.about = "Lists each kept setting with its file, marks files edited since, and names what "
-		 "else sets the value at boot.",
-	.examples = EXAMPLES({ "persist status", "everything" },
-			     { "persist status --format json", "for scripts" }),
-	.ask = ASK_OF(persist_ask, NULL, status_ask_rows),
-	.answer = status_answer,
-	OF_ALL,
+	.name = "status", .summary = "list values kept for the next boot, their files, and which value wins",
+	.about = "Lists each kept setting with its file, marks files edited since, and names what else sets the "
+	  "value at boot.", .exits = "1: a file, a value or what sets it at boot differs from what is kept",
+	.examples = EXAMPLES({ "persist status", "everything" }, { "persist status --format json", "for scripts" }),
+	.ask = ASK_OF(persist_ask, NULL, status_ask_rows), .answer = status_answer, OF_ALL,
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct verb diff_verb = {
-	.name = "diff",
-	.summary = "show what install would change",
-	.about = "Compares the current files with those that install would write.",
+	.name = "diff", .summary = "show what install would change",
+	.about = "Compares the current files with those that install would write.", .exits = "1: they differ",
 	.examples = EXAMPLES({ "persist diff", "for the applied settings" },
-			     { "persist diff --only memory", "for a group" }),
-	.ask = ASK_OF(persist_ask, NULL, diff_ask_rows),
-	.answer = diff_answer,
-	OF_ALL,
+	  { "persist diff --only memory", "for a group" }),
+	.ask = ASK_OF(persist_ask, NULL, diff_ask_rows), .answer = diff_answer, OF_ALL,
 };
+/* clang-format on */
 
 /* clang-format off */
 static const struct verb remove_verb = {
@@ -309,8 +306,8 @@ static const struct verb remove_verb = {
 	.about = "Removes what install wrote. A file edited since is kept unless --force. Values set by the "
 	  "files at this boot stay in effect until a reboot, or are undone with --now.",
 	.examples = EXAMPLES({ "persist remove --dry-run", "preview first" },
-		{ "sudo persist remove", "remove everything kept for the next boot" },
-		{ "sudo persist remove --only memory --now", "remove a group and undo it now" }),
+	  { "sudo persist remove", "remove everything kept for the next boot" },
+	  { "sudo persist remove --only memory --now", "remove a group and undo it now" }),
 	.ask = ASK_OF(persist_ask, NULL, remove_ask_rows), .answer = persist_remove_answer, .changes = true,
 	OF_ALL,
 };
@@ -319,15 +316,14 @@ static const struct verb remove_verb = {
 static const struct verb *const persist_subs[] = { &install_verb, &status_verb, &diff_verb,
 						   &remove_verb, NULL };
 
+/* clang-format off */
 const struct verb persist_verb = {
-	.name = "persist",
-	.group = VERB_CHANGE,
-	.summary = "keep changes across reboots",
+	.name = "persist", .group = VERB_CHANGE, .summary = "keep changes across reboots",
 	.about = "Keeps settings across reboots in gputune's own files, and removes these files.",
 	.words = "keep boot reboot permanent startup sysctl udev systemd",
 	.examples = EXAMPLES({ "persist status", "what is kept, and what else sets it at boot" },
-			     { "sudo persist install", "keep everything that was applied" },
-			     { "sudo persist remove", "remove all kept values" }),
-	.subs = persist_subs,
-	.usual = &status_verb,
+	  { "sudo persist install", "keep everything that was applied" },
+	  { "sudo persist remove", "remove all kept values" }),
+	.subs = persist_subs, .usual = &status_verb,
 };
+/* clang-format on */
