@@ -302,7 +302,8 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 		doc_text(d, "%s", machine_line(a, m));
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < f->n; i++)
-		if (shown(&f->items[i], how))
+		if (shown(&f->items[i], how) ||
+		    (how->whole && how->whole->n && f->items[i].v.kind == VERDICT_NA && !worst))
 			check_page_found(d, list, m, p, &f->items[i], how);
 	measured_missing(d, f, how->ledger);
 	if (whole && (!worst || whole->severity > worst->severity))

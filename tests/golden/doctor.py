@@ -458,11 +458,28 @@ def unknown():
     expect("the setting that check names first is the first possible cause", possible.split()[:2] == ["possible", "memory.freezes"], possible)
     left = possible.partition("Not tested")[2]
     expect("and is not called untested", "gpu.power-brake" in left and "memory.freezes" not in left, left)
+    disk = causes(doctor("disk.slow-load", "--host", machines / "dgx-spark"))
+    for c in ("link", "errors"):
+        text = disk[f"disk.slow-load/{c}"]["evidence"]
+        expect(f"a disk's PCIe {c}: of the disk alone", text.startswith("0004:01:00.0: ") and text.count(":01:00.") == 1, text)
+
+
+def user_words():
+    """What users asked on a DGX Spark: what the machine has no part for is last, and a lead is decided."""
+    on = ("--passive", "--host", machines / "dgx-spark")
+    ids = [d["id"] for d in doctor("transfer between my two sparks only 12 GB/s over the cable", *on)["diagnoses"]]
+    expect("half speed between two machines: first", ids[:1] == ["nic.half-speed-twin"] and "gpu.degraded-link" not in ids[:-1], ids)
+    out = run("doctor", "engine hangs", *on).out
+    expect("an engine that hangs: one command", "Undecided" not in out and out.index("ask.hang") < out.index("ask.engine-defect"), out)
+    out = run("doctor", "after loading a 100 GB model the whole desktop hangs", *on).out
+    expect("possible is counted", "0 found, 2 possible, 0 checked" in out, out)
+    expect("a possible cause has its command", "apply --only disk.read-ahead" in out and "on that machine: set" not in out, out)
 
 
 golden()
 planted()
 unknown()
+user_words()
 words()
 pasted()
 fix_copy()

@@ -5,6 +5,7 @@
  */
 
 #include "measure/doctor/page_doctor.h"
+#include "measure/doctor/rule.h"
 #include "base/text.h"
 #include "render/shape_page.h"
 
@@ -20,6 +21,17 @@ static struct cell fix_of(struct arena *a, const struct machine *m, const struct
 		       s && s->effect != EFFECT_NOW
 			       ? machine_command(a, m, true, "apply --only %s%s", c->fix, allow)
 			       : machine_command(a, m, true, "doctor %s --fix%s", x->d->id, allow));
+}
+
+static struct cell possible_step(struct arena *a, const struct doctor_view *v,
+				 const struct cause_result *r)
+{
+	const char *id = r->c->fix ? r->c->fix : r->c->setting;
+	const struct finding *f = id ? finding_of(v->e, id) : NULL;
+
+	if (f && f->v.kind == VERDICT_FAIL && f->s->knob != KNOB_NONE)
+		return cell_as(STYLE_CODE, machine_command(a, v->m, true, "apply --only %s", id));
+	return cell(r->step);
 }
 
 static enum style likelihood_style(enum likelihood l)
@@ -55,7 +67,7 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 				node_more(d, list, "takes effect",
 					  cell(effect_name(setting_find(r->c->fix)->effect)));
 		} else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
-			node_more(d, list, "if it applies", cell(step));
+			node_more(d, list, "if it applies", possible_step(d->arena, v, r));
 	}
 }
 
@@ -294,7 +306,12 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *seen)
 	const struct doctor_view after = after_fixes(a, seen), *v = &after;
 	struct doc *d = doc_new(a);
 	const size_t *n = v->count;
+	size_t possible = 0, normal = 0;
 
+	for (size_t i = 0; i < v->n; i++) {
+		possible += is_possible(&v->items[i]);
+		normal += v->items[i].d->normal && v->items[i].state == DOCTOR_FOUND;
+	}
 	if (v->m->partial && v->named)
 		doc_text(d, "Judged by the pasted output alone. Facts that are not "
 			    "in the output are unknown.");
@@ -303,14 +320,18 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *seen)
 		return d;
 	}
 
-	doc_verdict(
-		d,
-		n[DOCTOR_FOUND]	 ? STYLE_BAD
-		: n[DOCTOR_OPEN] ? STYLE_UNKNOWN
-				 : STYLE_GOOD,
-		arena_printf(a, "%zu found, %zu checked and OK, %zu not tested, %zu not applicable",
-			     n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
-		NULL);
+	doc_verdict(d,
+		    n[DOCTOR_FOUND] > normal ? STYLE_BAD
+		    : n[DOCTOR_OPEN]	     ? STYLE_UNKNOWN
+					     : STYLE_GOOD,
+		    arena_printf(
+			    a,
+			    "%zu found%s%s, %zu checked and OK, %zu not tested, %zu not applicable",
+			    n[DOCTOR_FOUND] - normal,
+			    normal ? arena_printf(a, ", %zu explained (no fault)", normal) : "",
+			    possible ? arena_printf(a, ", %zu possible", possible) : "",
+			    n[DOCTOR_FINE], n[DOCTOR_OPEN] - possible, n[DOCTOR_NOT_HERE]),
+		    NULL);
 	for (size_t i = 0; i < v->n_sources; i++)
 		doc_text(d, "Read: %s.", v->sources[i]);
 	doctor_page_defects(d, v);

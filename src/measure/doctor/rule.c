@@ -28,7 +28,7 @@ bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const st
 	verdict_set(e, out, CAUSE_UNSEEN, "%s: %s", what,
 		    f->seen == SEEN_UNASKED	  ? "not checked"
 		    : f->seen == SEEN_DENIED	  ? "not readable for this user"
-		    : f->seen == SEEN_ABSENT	  ? "missing"
+		    : f->seen == SEEN_ABSENT	  ? "not found"
 		    : f->seen == SEEN_UNSUPPORTED ? "not reported on the machine"
 						  : "unreadable");
 	return true;
@@ -127,19 +127,23 @@ void rule_by_code(const struct rule_facts *e, const char *setting, const char *c
 void rule_on_functions(const struct rule_facts *e, const char *setting, function_test *is_part,
 		       const char *none, struct judged *out)
 {
-	const struct finding *top = NULL;
+	struct finding top = { 0 };
 
 	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
 		const struct finding *f = &e->findings->items[i];
-		bool part = false;
+		const char *parts = NULL; /* of a finding for several functions */
 
 		for (size_t k = 0; strcmp(f->s->id, setting) == 0 && k < f->n_targets; k++)
-			part = part || is_part(e->m, f->targets[k]);
-		if (part && (!top || telling(&f->v) > telling(&top->v)))
-			top = f;
+			if (is_part(e->m, f->targets[k]))
+				parts = arena_printf(e->a, "%s%s%s", parts ? parts : "",
+						     parts ? " " : "", f->targets[k]);
+		if (!parts || (top.s && telling(&f->v) <= telling(&top.v)))
+			continue;
+		top = *f;
+		top.target = parts;
 	}
-	if (top)
-		by_finding(e, top, CAUSE_LIKELY, out);
+	if (top.s)
+		by_finding(e, &top, CAUSE_LIKELY, out);
 	else if (none)
 		verdict_set(e, out, CAUSE_NOT_HERE, "%s", none);
 	else

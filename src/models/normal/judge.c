@@ -300,7 +300,10 @@ void normal_judge(struct arena *a, const struct normal_on *on, const struct norm
 
 	*i = (struct normal_item){ .tool = s->tool,
 				   .where = s->where,
-				   .title = normal_fill(a, s, f->title),
+				   .title = !*normal_key(s, "op") && strchr(f->title, '{')
+						    ? arena_strndup(a, f->title,
+								    strcspn(f->title, "{") - 4)
+						    : normal_fill(a, s, f->title),
 				   .unit = f->unit,
 				   .value = s->value,
 				   .size = s->size,
@@ -342,32 +345,34 @@ static void run_figure(struct arena *a, const struct log_run *l, const struct pr
 {
 	struct figure usual = figure_wider(f);
 	const struct ask *k = &p->q.ask;
-	const char *other;
+	const char *claim, *other;
 	struct normal_item i = { .tool = log_tool_names[l->tool],
 				 .where = l->where,
 				 .unit = "ms",
 				 .value = measured,
 				 .low = usual.low,
 				 .high = usual.high,
-				 .test = "gputune doctor \"slow tokens\"" };
+				 .test = "gputune doctor gpu" };
 
 	if (!(measured > 0) || !(f.value > 0))
 		return;
 	i.title = arena_printf(a, "%s of %s %s, concurrency %d", title, p->q.arch.name,
 			       k->weights->name, k->batch);
 	i.hardware = arena_printf(a, "%d x %s", k->place.gpus, k->place.gpu->name);
-	i.source = arena_printf(a, "predicted: %.4g ms, 95 %% interval", f.value);
+	i.source = arena_printf(a, "predicted: %.4g ms%s, 95 %% interval", f.value,
+				f.value > i.low ? "" : " at best");
 	i.verdict = measured > unseen_setup * i.high ? NORMAL_SLOW : NORMAL_USUAL;
-	i.why = p->limit_why;
+	i.why = strcmp(title, "TTFT") == 0 ? "the prompt's length and the GPU's compute limit it"
+					   : p->limit_why;
 	if (k->batch == 1 && strcmp(title, "TPOT") == 0 &&
-	    strcmp(predict_claim(a, p, 1e3 / measured, &i.why), "impossible") == 0) {
+	    strcmp(predict_claim(a, p, 1e3 / measured, &claim), "impossible") == 0) {
 		/* An engine may narrow weights on load, or guess ahead unseen. */
 		double more = l->tool == LOG_LLAMA_BENCH ? unseen_setup : guessed_tokens;
 		bool farther = strcmp(predict_claim(a, p, 1e3 / (more * measured), &other),
 				      "impossible") == 0;
 
 		i.verdict = farther ? NORMAL_IMPOSSIBLE : i.verdict;
-		i.why = farther ? i.why
+		i.why = farther ? claim
 				: "faster than one token per step allows: speculative decoding, or "
 				  "narrower weights";
 		i.test = NULL; /* nothing is slow */

@@ -63,7 +63,6 @@ static const char *now(struct arena *a, const struct normal_item *i)
 static void normal_finding(struct doc *d, struct node *found, const struct normal_item *i)
 {
 	struct arena *a = d->arena;
-	bool bad = i->verdict == NORMAL_SLOW || i->verdict == NORMAL_IMPOSSIBLE;
 
 	node_found(d, found,
 		   &(struct found){ .badge = cell_as(normal_styles[i->verdict], badges[i->verdict]),
@@ -71,9 +70,9 @@ static void normal_finding(struct doc *d, struct node *found, const struct norma
 				    .on = i->hardware,
 				    .now = now(a, i),
 				    .wanted = range(a, i),
-				    .why = i->why,
-				    .fix = bad && i->test ? cell_as(STYLE_CODE, i->test)
-							  : cell(NULL) });
+				    .why = i->why });
+	if (i->verdict <= NORMAL_IMPOSSIBLE && i->test)
+		node_more(d, found, "to find the cause", cell_as(STYLE_CODE, i->test));
 	if (i->source)
 		node_more(d, found, "usual values",
 			  cell(i->n ? arena_printf(a, "%s; %u result%s", i->source, i->n,
