@@ -500,7 +500,7 @@ static const struct row_column format_columns[] = {
 	PART(head, "bits per parameter of the output head"),
 	PART(embed, "bits per parameter of the embedding"),
 	ROW_REAL(F, f.read, "read", .max = 10,
-		 .meaning = "read speed relative to other formats of its engine; default: 1"),
+		 .meaning = "read speed divided by that of the engine's other formats; default: 1"),
 	ROW_TEXT(F, f.note, "note", .meaning = "parts that stay in another format"),
 };
 

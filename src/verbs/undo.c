@@ -186,10 +186,9 @@ VERB_HEAD(undo_head, undo_verb_answer, m)
 /* clang-format off */
 const struct verb undo_verb = {
 	.name = "undo", .group = VERB_CHANGE, .common = true, .summary = "restore the old values",
-	.about = "Undoes the newest transaction other than persist install, the one with the given number, the "
-	  "settings of --only, or all with --all. Only --all also removes the files of persist install. A "
-	  "value that was changed since is left unchanged unless --force. Changes on absent devices stay "
-	  "pending.",
+	.about = "Undoes the newest transaction (but not \"persist install\"). With a number: that one; with --only: "
+	  "those settings; with --all: everything, with the files of persist install. A value that something "
+	  "else changed since is kept, unless --force is given. Changes on absent devices stay pending.",
 	.exits = "0: undone, or nothing to undo; 3: nothing could be undone; 4: changes remain",
 	.words = "rollback revert restore reset back roll-back unapply",
 	.examples = EXAMPLES({ "undo --dry-run", "preview first" },

@@ -414,8 +414,8 @@ static int verb_run(struct run *r)
 	for (size_t i = 0; i < ask->command.n; i++)
 		argv[i] = arena_strdup(&r->arena, ask->command.items[i]);
 	if (ask->command.n ? !ask->guard : !ask->free_mib || ask->guard)
-		return complain_text(EXIT_USAGE,
-				     "run requires --guard and a COMMAND after --, or only --free");
+		return complain_text(EXIT_USAGE, "run requires \"--guard -- COMMAND\", with or "
+						 "without --free; or --free without a COMMAND");
 	g->quiet = r->print.quiet;
 	g->a = &r->arena;
 	g->h = ask->free_mib ? door_change_host(&r->door, &ask->machine, ask->change.dry_run)

@@ -119,10 +119,10 @@ static void prochot(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &s->prochot.f,
 		     "only the driver spbm reports this, and DGX OS lacks that driver"))
 		return;
-	v->current =
-		arena_printf(q->a, "%lld, level %lld, caps %lld and %lld W", s->prochot.v,
-			     fact_or(&s->power_level, -1), fact_or(&s->package_cap_uw, 0) / 1000000,
-			     fact_or(&s->system_cap_uw, 0) / 1000000);
+	v->current = arena_printf(
+		q->a, "%lld, power level %lld, power caps %lld W (package), %lld W (system)",
+		s->prochot.v, fact_or(&s->power_level, -1),
+		fact_or(&s->package_cap_uw, 0) / 1000000, fact_or(&s->system_cap_uw, 0) / 1000000);
 	if (s->prochot.v != 0)
 		verdict_fail(v, "0",
 			     "firmware throttles the processors for temperature or power; no "

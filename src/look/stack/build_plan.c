@@ -181,7 +181,7 @@ static void llvm(struct planner *k)
 			"1", "https://github.com/llvm/llvm-project", source);
 	s->tools = tools;
 	if (!*commit)
-		s->lacks = "the commit is in Triton's sources: run \"triton-source\" first";
+		s->lacks = "Triton's sources name the commit: run step \"triton-source\" first";
 	s = build_plan_step(k, "llvm-configure", "Configure LLVM");
 	s->argv = WORDS(k, "cmake", "-G", "Ninja", "-S", arena_printf(k->a, "%s/llvm", source),
 			"-B", arena_printf(k->a, "%s/build", source), "-DCMAKE_BUILD_TYPE=Release",

@@ -68,8 +68,8 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 		json_object_foreach(fields, field, value) if (
 			api_book_value_of(value, &ignored) ==
 			-EPROTO) return err_set(e, -EBADMSG,
-						"%s: \"%s\" of \"%s\": expected a whole number, a "
-						"string or a known {\"error\": NAME}",
+						"%s: \"%s\" of \"%s\" must be a whole number, a "
+						"string or {\"error\": NAME} with a known NAME",
 						file, field, object);
 	}
 	return 0;

@@ -340,7 +340,7 @@ static void cluster_judge_none(struct arena *a, struct cluster *c, const struct 
 	if (!needed)
 		return;
 	cluster_find_at(a, c, "no-address", first, arena_printf(a, "%zu paths", w->n_paths),
-			"No end of the wire at %s has an address.", cluster_cage_text(a, c, cage));
+			"Cable at %s: no port has an IP address.", cluster_cage_text(a, c, cage));
 }
 
 static const struct cluster_route *route_to(const struct cluster_node *n, const char *address)

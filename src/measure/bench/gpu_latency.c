@@ -59,7 +59,7 @@ static int walk_on(struct latency *s, uint64_t steps, uint64_t out[3], double *s
 	r = gpu_window(&s->timer, gpu_latency_walk, s, 1, seconds, e);
 	r = r ? r
 	      : cuda_check(p->gpu, p->gpu->api->copy_out(out, s->result, 24, stream), e,
-			   "fetching the end of the walk");
+			   "fetching the last address and the time of the pointer chase");
 	r = r ? r : cuda_wait_stream(p->gpu, stream, CHASE_MOST_S, "fetching a word", e);
 	if (r)
 		return r;

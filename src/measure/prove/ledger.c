@@ -420,7 +420,7 @@ static const char *ledger_unsound(const struct ledger_row *r)
 	    !(r->high >= r->ratio))
 		return "invalid effect";
 	if (!(r->min_effect >= 0 && r->min_effect < RATIO_MAX))
-		return "invalid smallest effect";
+		return "invalid min_effect (smallest effect that counts)";
 	if (r->pairs > PAIRS_MAX)
 		return "too many pairs";
 	return NULL;

@@ -151,7 +151,7 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 		return;
 	doc_heading(d, 2, "Measuring its effect");
 	if (s->not_shown)
-		doc_text(d, "No bench shows its effect: %s.", s->not_shown);
+		doc_text(d, "No bench shows the effect of this setting: %s.", s->not_shown);
 	else if (s->effect != EFFECT_NOW)
 		doc_text(d,
 			 "Measured by: %s. It takes effect with a %s, so compare several boots "

@@ -385,8 +385,8 @@ static const struct {
 	const char *bytes, *means;
 	bool anywhere; /* else only where a name or value begins */
 } typographic[] = {
-	{ "\xe2\x80\x93", "a dash instead of \"-\"", false },
-	{ "\xe2\x80\x94", "a long dash instead of \"--\"", false },
+	{ "\xe2\x80\x93", "a typographic dash where a hyphen (-) is required", false },
+	{ "\xe2\x80\x94", "a long dash where two hyphens (--) are required", false },
 	{ "\xe2\x80\x9c", "a curly quote instead of \"", false },
 	{ "\xe2\x80\x98", "a curly quote instead of '", false },
 	{ "\xc2\xa0", "a non-breaking space instead of a space", true },
@@ -402,7 +402,7 @@ static void look_for_marks(struct reader *r, const char *word, unsigned line)
 		if (!at || !(typographic[i].anywhere || at == word || (is && at == is + 1)))
 			continue;
 		lint_add(r->l, LINT_ERROR, "typography", line, word, "retype it", NULL,
-			 "\"%.60s\" has %s, which becomes part of the name or value", word,
+			 "\"%.60s\" has %s; it becomes part of the name or value", word,
 			 typographic[i].means);
 	}
 }

@@ -50,8 +50,8 @@ static void generate_page_variables(struct doc *d, const struct generate_view *v
 	if (!any) {
 		if (!v->launch)
 			doc_text(d,
-				 v->named ? "The variables depend on the machines' devices, and "
-					    "only names are given (use --node or --host)."
+				 v->named ? "The variables depend on the devices of each node, and "
+					    "only node names are given. Use --node or --host."
 					  : "No variable required: %s. NCCL finds GPUs and links "
 					    "of one machine itself.",
 				 e->c->shape_why);

@@ -93,9 +93,9 @@ static const struct shape calibrate_group_shape = SHAPE_OF(calibrate_group, cali
 	{ "error_built_in", "|predicted / measured - 1| with the built-in constants.",
 	  SHAPE_PART(error_built_in_shape), .when_of = group_has_runs },
 	{ "error_fitted", NULL, SHAPE_PART(error_fitted_shape), .when_of = group_has_runs },
-	{ "error_left_out", "|predicted / measured - 1| with fits that exclude the run.",
+	{ "error_left_out", "|predicted / measured - 1| of each run, with constants fitted to the other runs.",
 	  SHAPE_PART(error_left_out_shape), SHAPE_WHEN(calibrate_group, tried) },
-	{ "error_left_model", "|predicted / measured - 1| with fits that exclude the model.",
+	{ "error_left_model", "|predicted / measured - 1| of each model, with constants fitted to the other models.",
 	  SHAPE_PART(error_left_model_shape), SHAPE_WHEN(calibrate_group, tried_models) },
 	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted });
 

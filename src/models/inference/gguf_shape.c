@@ -305,7 +305,7 @@ static const struct {
 
 _Static_assert(sizeof(types) / sizeof(types[0]) <=
 		       sizeof(((struct gguf_tensors *)0)->by_type) / sizeof(double),
-	       "a place for each type");
+	       "by_type has too few elements for the types");
 
 /* A name's parts: "blk.3.ffn_down.weight" is layer 3, "ffn_down", "weight". */
 struct tensor {

@@ -83,15 +83,15 @@ static void step_lines(struct arena *a, struct prediction *p)
 		    100 * s->reached, s->expert, s->head_bytes / 1e9, s->head, s->cache_read / 1e9,
 		    s->cache, s->state_read / 1e9, s->state, s->memory);
 	explain_add(a, p,
-		    "step: maximum of reading %.2f and compute %.2f (%.3g operations), + launches "
-		    "%.2f + sequences %.2f + links %.2f (%d x %.0f us%s), overlapped with CPU work "
-		    "of %.2f ms: %.2f ms",
-		    s->memory, s->compute, s->ops, s->launch, s->sequence, s->link, s->reduces,
-		    s->reduce_us,
+		    "step: %.2f ms = the larger of reading %.2f and compute %.2f (%.3g operations) "
+		    "+ launches %.2f + sequences %.2f + links %.2f (%d x %.0f us%s), overlapped "
+		    "with CPU work of %.2f",
+		    s->total, s->memory, s->compute, s->ops, s->launch, s->sequence, s->link,
+		    s->reduces, s->reduce_us,
 		    q->pp > 1 ? arena_printf(a, ", %.2f ms between stages",
 					     s->link - 1e-3 * s->reduces * s->reduce_us)
 			      : "",
-		    s->host, s->total);
+		    s->host);
 	if (q->draft > 0)
 		explain_add(a, p,
 			    "speculative tokens: %d, %.0f %% accepted: %.2f tokens per step, %.2f "

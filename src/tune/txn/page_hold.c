@@ -19,7 +19,7 @@ static const struct {
 	[HOLD_FOREIGN] = { "changed by others", STYLE_BAD },
 	[HOLD_BACK] = { "restored to the old value", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
-	[HOLD_RESET] = { "reset by a later change of gputune", STYLE_WARN },
+	[HOLD_RESET] = { "overwritten by a later change that gputune made", STYLE_WARN },
 	[HOLD_UNKNOWN] = { TXN_UNREAD, STYLE_UNKNOWN },
 };
 
@@ -165,7 +165,7 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "another program or user has changed it since" },
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is restored" },
 		[HOLD_LOST] = { VERIFY_DIFFERS, "the value was lost at the last reboot" },
-		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune has reset it" },
+		[HOLD_RESET] = { VERIFY_DIFFERS, "a later change by gputune overwrote it" },
 		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, TXN_UNREAD },
 	};
 

@@ -99,7 +99,7 @@ static const struct shape status_summary_shape = SHAPE_OF(status_answer, status_
 	  count[HOLD_FOREIGN]) },
 	{ "back", "true: the old value is restored.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
 	{ "lost", "true: the machine was rebooted after the change.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
-	{ "reset", "true: another change of gputune has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
+	{ "reset", "true: a later change by gputune overwrote it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
 	{ "unknown", "true: its value is unreadable.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) });
 
 static const struct shape status_shape = SHAPE_OF(status_answer, status,

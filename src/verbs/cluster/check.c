@@ -18,7 +18,7 @@ static const struct ask_row cluster_check_ask_rows[] = {
 	{ ASK_PART(cluster_check_ask, nodes, cluster_nodes_ask) },
 	{ ASK_PART(cluster_check_ask, links, cluster_links_ask) },
 	{ "time-limit", "total time (default: 10m)", ASK_TIME(cluster_check_ask, budget_s) },
-	{ "from", "judge the wiring of an earlier discovery (its JSON); measures nothing",
+	{ "from", "judge the wiring in a saved JSON result of cluster discover; measures nothing",
 	  ASK_TEXT(cluster_check_ask, from), .arg = "FILE", .files = true },
 	{ "bench", "also run short benches on each node", ASK_FLAG(cluster_check_ask, bench) },
 };
@@ -115,7 +115,7 @@ const struct verb cluster_check_verb = {
 	.exits = "1: a fault was found; 5: not everything could be measured",
 	.examples = EXAMPLES({ "cluster check --nodes spark-1,spark-2", "wiring, health and links" },
 		{ "cluster check --nodes spark-1,spark-2 --bench", "with benches on each node" },
-		{ "cluster check --from demo:two-sparks", "the wiring of a captured pair" }),
+		{ "cluster check --from demo:two-sparks", "judge the wiring of two captured machines" }),
 	.ask = ASK_OF(cluster_check_ask, NULL, cluster_check_ask_rows), .answer = cluster_check_answer_any,
 	.result = &cluster_check_result, .page = cluster_check_page, .head = cluster_check_head,
 	.own_process = true,

@@ -21,7 +21,7 @@ static const struct ask_row tune_ask_rows[] = {
 	{ "metric",
 	  "wall (default), json:.PATH, or a regular expression with one group for its output",
 	  ASK_TEXT(tune_ask, metric), .arg = "WHAT" },
-	{ "better", "better direction of the job's output (default: higher)",
+	{ "better", "whether a higher or a lower output of the job is better (default: higher)",
 	  ASK_CHOICE(tune_ask, better, betters), .arg = "WAY" },
 	{ "time-limit", "time limit of the whole run (default: 2h)",
 	  ASK_TIME(tune_ask, pairs.budget_s) },
