@@ -241,7 +241,7 @@ static void lint_defects(struct linting *w)
 	defects_of_words(l->a, &rows, w->on.node->facts, &words, &found);
 	for (size_t i = 0; i < found.n; i++) {
 		const struct defect_match *m = &found.items[i];
-		const char *proof = "", *name = "";
+		const char *proof = "", *name = "", *file;
 		json_t *at = NULL;
 
 		/* A variable of ours, "NAME=VALUE"; else the command, which is the longest. */
@@ -252,7 +252,8 @@ static void lint_defects(struct linting *w)
 			at = json_object_get(l->env_at, name);
 			proof = strlen(text) > strlen(proof) ? text : proof;
 		}
-		l->file = at ? arena_strdup(l->a, defect_text(at, "file")) : "command line";
+		file = at ? defect_text(at, "file") : NULL;
+		l->file = file ? arena_strdup(l->a, file) : "command line";
 		lint_add(l, m->state == DEFECT_HERE ? LINT_WARNING : LINT_NOTE, "known-defect",
 			 (unsigned)json_integer_value(json_object_get(at, "line")),
 			 at ? name : arena_printf(l->a, "%.80s", proof),
