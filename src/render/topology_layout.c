@@ -102,7 +102,7 @@ static struct topology_place *nic_place(struct builder *b, const struct pci_func
 {
 	struct topology_place *p = place_new(b->a, PLACE_NIC, NULL);
 	long long speed = 0;
-	bool up = true;
+	bool up = true, carrier = false;
 
 	LIST_FOR_EACH (struct rdma_port, r, &b->m->net.rdma) {
 		if (p->label || strcmp(safe(r->pci), safe(f->name)) != 0)
@@ -117,9 +117,10 @@ static struct topology_place *nic_place(struct builder *b, const struct pci_func
 			continue;
 		p->label = p->label ? p->label : n->name;
 		speed = speed > 0 || !up ? speed : fact_or(&n->speed_mbps, 0);
+		carrier = carrier || (up && fact_or(&n->carrier, 0) == 1);
 	}
 	p->label = p->label ? p->label : "NIC";
-	p->detail = speed > 0 ? figure(b->a, "Mb/s", speed) : "no link";
+	p->detail = speed > 0 ? figure(b->a, "Mb/s", speed) : carrier ? "up" : "no link";
 	set_link(b, p, f);
 	return p;
 }

@@ -13,13 +13,6 @@
 #include "render/figure.h"
 #include "tune/persist/persist.h"
 
-const char *setting_unit(const struct setting *s)
-{
-	const struct knob k = { s->knob, s->name, "" };
-
-	return s->unit ? s->unit : s->knob == KNOB_NONE ? NULL : knob_unit(&k);
-}
-
 struct cell severity_cell(enum severity s)
 {
 	return cell_as(s >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN, severity_name(s));

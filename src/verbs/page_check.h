@@ -24,8 +24,6 @@ struct check_view {
 
 /* Pieces of a finding, as the pages of plan and doctor show them as well. */
 struct cell severity_cell(enum severity s);
-/* Of its values, where these name none. */
-const char *setting_unit(const struct setting *s);
 /* Long lists of targets end in a count. */
 const char *finding_targets(struct arena *a, const struct finding *f);
 /* Why: NULL of what is right. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a plan: changes in order, refusals, who fights, what is left to do by hand. */
+#include <stdio.h>
+
 #include "verbs/page_plan.h"
 
 #include "base/arena.h"
@@ -13,6 +15,18 @@
 static const char *or_unknown(const char *s)
 {
 	return s ? (*s ? s : "(empty)") : "unknown";
+}
+
+/* Of a lock, which no driver reports, the two ends of its range. */
+static const char *plan_wanted(struct arena *a, const struct change *c)
+{
+	long long low, high;
+
+	if (!str_ends(c->knob.name, "-clock-lock") ||
+	    sscanf(or_unknown(c->after), "%lld,%lld", &low, &high) != 2)
+		return or_unknown(c->after);
+	return low == high ? arena_printf(a, "locked at %lld MHz", low)
+			   : arena_printf(a, "%lld to %lld MHz", low, high);
 }
 
 /* Of those that set it at boot, the one whose value stands in the end. */
@@ -85,8 +99,8 @@ static void plan_page_changes(struct doc *d, const struct machine *m, const stru
 		struct found f = { .badge = severity_cell(c->s->severity),
 				   .id = b[i].what,
 				   .on = b[i].on,
-				   .now = c->before ? or_unknown(c->before) : "unknown",
-				   .wanted = or_unknown(c->after),
+				   .now = or_unknown(c->before),
+				   .wanted = plan_wanted(d->arena, c),
 				   .why = c->why };
 
 		if ((c->gate != NULL) != refused)

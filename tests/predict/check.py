@@ -191,8 +191,13 @@ def check_waiting():
         fit = int(re.search(r"requests that fit +(\d+) of this length", out).group(1))
         said = re.search(r"enough for (\d+) of the (\d+) requests", out)
         expect(f"{model} {weights}: the sentence", said and [int(n) for n in said.groups()] == [fit, batch], out)
-        rows = re.findall(r"^ +(\d+) .*? s? .*?(exceeds memory.*)?$", out.partition("By concurrency\n")[2].partition("\n\n")[0], re.M)
+        table = out.partition("By concurrency: a next request follows each answer\n")[2].partition("\n\n")[0]
+        rows = re.findall(r"^ +(\d+) .*? s? .*?(exceeds memory.*)?$", table, re.M)
         expect(f"{model} {weights}: the rows that wait", len(rows) > 3 and all((int(n) > fit) == bool(why) for n, why in rows), (fit, rows))
+        total = [float(n) for n in re.findall(r"^ +\d+ .* m?s +([0-9.]+)(?:  exceeds.*)?$", table, re.M)]
+        expect(f"{model} {weights}: waiting requests leave the throughput", len(total) == len(rows)
+               and all(b > 0.93 * a for a, b in zip(total, total[1:])), total)
+        expect(f"{model} {weights}: one answer whether it fits", "Fits by" not in out or "if the engine takes all memory. Decode" in out, out)
         expect("FP4 without its arithmetic", ("no FP4 arithmetic" in out) == (weights == "nvfp4"), out)
     out = run("--model", "llama-3.3-70b", "--weights", "nvfp4", "--on", "dgx-spark").out
     expect("a GPU with FP4", "no FP4 arithmetic" not in out and "if the engine takes all" not in out, out)

@@ -177,7 +177,7 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("memory.cuda-cannot-allocate/arc", LIKELY), NULL, .findings = "zfs.arc-max=fail",
 	  .facts = "{" GB10 ", 'memory': {'total_kb': 16777216}, 'storage': {'zfs_arc_size_bytes': "
 		   "8589934592}}" },
-	{ IS("memory.cuda-cannot-allocate/arc", POSSIBLE), "40 MiB now",
+	{ IS("memory.cuda-cannot-allocate/arc", POSSIBLE), "41 MiB now",
 	  .findings = "zfs.arc-max=fail",
 	  .facts = "{" GB10 ", 'memory': {'total_kb': 16777216}, 'storage': {'zfs_arc_size_bytes': "
 		   "42949672}}" },

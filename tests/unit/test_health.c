@@ -175,7 +175,7 @@ static void log_rows(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("gpu.xid", "{}", NA, NO_HARDWARE, NULL) },
 		{ ROW("gpu.xid", XID("'!denied'", ""), UNKNOWN, DENIED, NULL) },
-		{ ROW("gpu.xid", XID("'!absent'", ""), NA, NO_SUPPORT, NULL) },
+		{ ROW("gpu.xid", XID("'!absent'", ""), UNKNOWN, ERROR, "no kernel log") },
 		{ ROW("gpu.xid", XID("'!error'", ""), UNKNOWN, ERROR, NULL) },
 		{ ROW("gpu.xid", XID("0", ""), PASS, OK, "none") },
 		/* Of another GPU. */

@@ -100,7 +100,7 @@ static void plan_page(void **state)
 	says(s, "cpu.idle-states state2  cpu0-7 (8 writes)  0 -> 1");
 	says(s, "disk.scheduler  nvme0n1 nvme1n1  mq-deadline -> none");
 	says(s, "gpu.persistence-mode  gpu0-2  0 -> 1");
-	says(s, "gpu.sm-clock-lock  gpu0  unknown -> 1980,1980");
+	says(s, "gpu.sm-clock-lock  gpu0  unknown -> locked at 1980 MHz");
 	says(s, "nic.rings  eth0  1024 -> 8192");
 	says(s, "nic.rings tx-ring  eth0  1024 -> 8192");
 	says(s, "boot.isolcpus  not set -> 4-7\n");

@@ -30,7 +30,8 @@ static void known_defects(const struct rule_ctx *q, struct verdict *v)
 	else if (!seen_ok(&q->m->gpu.driver.f))
 		verdict_unseen(q, v, &q->m->gpu.driver.f, "there is no NVIDIA driver");
 	else
-		verdict_pass(v, "no part of the machine has a known defect");
+		verdict_pass(v, "none that stops or slows work; defects check also judges logs and "
+				"software");
 }
 
 #include "look/settings_defects_rows.h"

@@ -7,6 +7,7 @@
 #include "look/settings/predicates.h"
 #include "look/settings/settings.h"
 #include "base/text.h"
+#include "render/figure.h"
 
 static bool mig_off(const struct rule_ctx *q, struct verdict *v)
 {
@@ -111,10 +112,9 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger BAR");
 	else
 		verdict_fail(v, v->wanted,
-			     most > mib
-				     ? arena_printf(q->a, "%s; firmware could set it to %lld MiB",
-						    small, most)
-				     : small);
+			     most > mib ? arena_printf(q->a, "%s; firmware could set it to %s",
+						       small, figure(q->a, "MiB", most))
+					: small);
 }
 
 /* Capability 0x15 tells before any firmware step whether a larger window is possible. */
@@ -300,7 +300,8 @@ static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 		return;
 	/* The maximum shows one or two MHz lower when reached. */
 	if (now + 10 < want)
-		verdict_fail(v, v->wanted, "no lock is in effect: the memory clock is below it");
+		verdict_fail(v, v->wanted,
+			     "no lock is in effect: the memory clock is below its maximum");
 	else if (is_resting(g))
 		verdict_pass(v, "the clock stays high when idle, as under a lock; the driver does "
 				"not report locks");

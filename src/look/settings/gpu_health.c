@@ -521,6 +521,16 @@ static void xid_verdict(const struct rule_ctx *q, struct verdict *v, const struc
 			arena_printf(q->a, "Xid %u, %s: %s", worst->index, row->what, row->todo));
 }
 
+/* A log that is missing says nothing, not even that the machine has no such errors. */
+static bool has_log(const struct rule_ctx *q, struct verdict *v, const struct fact *f)
+{
+	bool seen = is_seen(q, v, f, NULL);
+
+	if (f->seen == SEEN_ABSENT)
+		verdict_unknown(v, CODE_ERROR, "no kernel log found: errors are not known");
+	return seen;
+}
+
 static void gpu_health_xid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
@@ -529,7 +539,7 @@ static void gpu_health_xid(const struct rule_ctx *q, struct verdict *v)
 	int heavy = -1;
 	size_t kinds = 0;
 
-	if (!is_seen(q, v, &q->m->gpu.xid_events.f, "no kernel log found"))
+	if (!has_log(q, v, &q->m->gpu.xid_events.f))
 		return;
 	LIST_FOR_EACH (struct gpu_xid, x, &q->m->gpu.xids) {
 		int w = gpu_health_weight(q, x, xid_find(x->index));
@@ -562,7 +572,7 @@ static void sxid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 
-	if (!is_seen(q, v, &g->sxid_fatal.f, "no kernel log found"))
+	if (!has_log(q, v, &g->sxid_fatal.f))
 		return;
 	v->current = arena_printf(q->a, "%lld fatal, %lld non-fatal", g->sxid_fatal.v,
 				  fact_or(&g->sxid_nonfatal, 0));

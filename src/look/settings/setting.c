@@ -479,6 +479,13 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason)
 	v->reason = reason;
 }
 
+const char *setting_unit(const struct setting *s)
+{
+	const struct knob k = { s->knob, s->name, "" };
+
+	return s->unit ? s->unit : s->knob == KNOB_NONE ? NULL : knob_unit(&k);
+}
+
 void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason)
 {

@@ -264,6 +264,8 @@ void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
 void verdict_fail_by(struct verdict *v, const char *code, const char *wanted, const char *reason);
 void verdict_na(struct verdict *v, const char *code, const char *reason);
 void verdict_unknown(struct verdict *v, const char *code, const char *reason);
+/* The unit of its values, where these name none. */
+const char *setting_unit(const struct setting *s);
 /* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error ->
  * UNKNOWN. */
 void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,

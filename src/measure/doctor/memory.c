@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "measure/doctor/rule.h"
+#include "render/figure.h"
 
 /*
  * One thread of a GB10 reads 92 GB/s with the fabric ramped up and 32 without (owners of NixOS and
@@ -55,7 +56,7 @@ static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood == CAUSE_LIKELY &&
 	    (!seen_ok(&size->f) || size->v <= arc_most_bytes(e->m)))
 		verdict_set(e, out, CAUSE_POSSIBLE, "%s; it uses %s now", out->text,
-			    seen_ok(&size->f) ? arena_printf(e->a, "%lld MiB", size->v >> 20)
+			    seen_ok(&size->f) ? figure(e->a, "bytes", size->v)
 					      : "an unknown amount");
 }
 

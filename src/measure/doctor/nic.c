@@ -167,8 +167,7 @@ static void unowned(const struct rule_facts *e, struct judged *out)
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics)
 		if (is_data_port(e->m, n) && *fact_text(&n->ipv4, "") &&
 		    n->owner.f.seen == SEEN_ABSENT)
-			verdict_set(e, out, CAUSE_POSSIBLE, "%s has %s, but no file configures it",
-				    n->name, n->ipv4.v);
+			verdict_set(e, out, CAUSE_POSSIBLE, "%s has %s", n->name, n->ipv4.v);
 }
 
 #include "measure/doctor_nic_rows.h"

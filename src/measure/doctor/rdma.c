@@ -245,8 +245,7 @@ static void negotiates(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
 	else
 		verdict_set(e, out, CAUSE_POSSIBLE,
-			    "adapters negotiate enhanced connections (ECE), which some firmware "
-			    "handles badly; no visible setting disables this");
+			    "some firmware handles this badly; no visible setting disables it");
 }
 
 #include "measure/doctor_rdma_rows.h"

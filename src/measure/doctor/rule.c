@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "render/figure.h"
 
 void verdict_set(const struct rule_facts *e, struct judged *out, enum likelihood how,
 		 const char *fmt, ...)
@@ -60,8 +61,14 @@ const struct finding *finding_of(const struct rule_facts *e, const char *setting
 /* "gpu0: 611 MHz: low clock ..." */
 static const char *finding_text(const struct rule_facts *e, const struct finding *f)
 {
-	const char *now = f->v.current && !str_starts(f->v.reason, "is ") ? f->v.current : "";
+	bool differs = str_starts(f->v.reason, "is ") && f->v.current && f->v.wanted;
+	const char *now = f->v.current, *wanted = f->v.wanted;
 
+	figure_values(e->a, setting_unit(f->s), &now, &wanted);
+	if (differs)
+		return arena_printf(e->a, "%s%sis %s, target %s", f->target ? f->target : "",
+				    f->target && *f->target ? ": " : "", now, wanted);
+	now = now && !str_starts(f->v.reason, "is ") ? now : "";
 	return arena_printf(e->a, "%s%s%s%s%s", f->target ? f->target : "",
 			    f->target && *f->target ? ": " : "", now, *now ? "; " : "",
 			    f->v.reason);

@@ -46,8 +46,12 @@ static void predict_page_figures(struct doc *d, const struct prediction *p)
 		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
 	predict_page_figure_row(d, t, "total tokens/s", figure_number(a, r->value),
 				figure_number(a, r->low), figure_number(a, r->high), p, 2);
-	doc_text(d, "One request: 1 / TPOT, without TTFT. Total: all output tokens, including each "
-		    "first one.");
+	doc_text(d,
+		 "One request: 1 / TPOT, without TTFT. Total: all output tokens, each first one "
+		 "too, %s.",
+		 p->q.ask.rate > 0 || p->q.ask.rounds > 1 || p->q.ask.prefills > 0
+			 ? "per second"
+			 : "per second after TTFT, until the last one");
 }
 
 /* What the slowest requests get. */
@@ -148,14 +152,14 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	node_pairf(d, n, "launches, not overlapped", "%.1f of %.1f ms",
 		   r->total - r->multiply - r->weights - r->attention - r->scan - r->link,
 		   r->launch);
-	node_pairf(d, n, "engine, queueing", "%.1f ms", p->ttft.value - r->total);
+	node_pairf(d, n, "engine, others' prompts, queueing", "%.1f ms", p->ttft.value - r->total);
 	node_pair(d, n, "TTFT", cell(figure_ms(a, p->ttft.value)));
 }
 
 static void curve_table(struct doc *d, const struct prediction *p)
 {
-	struct node *t = DOC_TABLE(d, "By concurrency", ">concurrency", ">TTFT", ">TPOT",
-				   ">total tokens/s", "");
+	struct node *t = DOC_TABLE(d, "By concurrency: a next request follows each answer",
+				   ">concurrency", ">TTFT", ">TPOT", ">total tokens/s", "");
 	struct arena *a = d->arena;
 	double most = p->q.ask.prefills < 1 ? p->memory.whole_requests : INFINITY;
 
@@ -174,19 +178,22 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 {
 	const struct claim *c = &p->claim;
 	const struct memory_footprint *m = &p->memory;
+	bool waits = m->whole_requests < p->q.ask.batch && p->q.ask.prefills < 1;
 	struct node *n = doc_paragraph(d);
 
 	node_span(d, n, m->fits ? cell_as(STYLE_GOOD, "Fits") : cell_as(STYLE_BAD, "Does not fit"));
 	node_span(d, n,
-		  cellf(d, " by %.1f GB. Decode limit: %s; %s. Prefill limit: %s.",
-			fabs(m->limit - m->total) / 1e9, limit_names[p->limit], p->limit_why,
-			limit_names[p->prompt_limit]));
+		  cellf(d, " by %.1f GB%s. Decode limit: %s; %s. Prefill limit: %s.",
+			fabs(m->limit - m->total) / 1e9,
+			m->fits && waits ? " if the engine takes all memory" : "",
+			limit_names[p->limit], p->limit_why, limit_names[p->prompt_limit]));
 	if (!m->fits && m->most_requests < 1)
 		doc_text(d,
 			 "Not even one such request fits. The times below assume enough memory.");
-	else if (m->whole_requests < p->q.ask.batch && p->q.ask.prefills < 1)
+	else if (waits)
 		doc_text(d,
-			 "The engine's share of memory is enough for %.0f of the %d requests at "
+			 "The engine's usual share of memory is enough for %.0f of the %d requests "
+			 "at "
 			 "full length; the others wait%s.",
 			 m->whole_requests, p->q.ask.batch,
 			 p->schedule.requests ? " or are preempted" : "");
@@ -207,9 +214,10 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 		arena_printf(a, "%s, %s, on %s", p->q.arch.name, q->weights->name, q->place.taken));
 	doc_text(d,
 		 "%s, tensor parallelism %d, pipeline stages %d, %d request%s of %.0f + %.0f "
-		 "tokens.",
+		 "tokens%s.",
 		 engine_names[q->engine], q->tp, q->pp, q->batch, PLURAL(q->batch), q->prompt,
-		 q->output);
+		 q->output,
+		 q->batch > 1 && q->rounds <= 1 && q->rate <= 0 ? ", all starting at once" : "");
 	predict_page_verdict(d, p);
 	predict_page_figures(d, p);
 	schedule_table(d, &p->schedule);

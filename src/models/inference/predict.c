@@ -119,8 +119,10 @@ static void predict_explain(struct arena *a, struct prediction *p)
 		r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
 		r->attention_ops, r->attention, r->scan, r->link, r->launch, r->total);
 	explain_add(a, p,
-		    "TTFT: %.1f ms to the engine and back + prompt + queueing (%.1f ms)%s: %.1f ms",
-		    q->fit->v[FIT_FIRST_MS], s->waiting,
+		    "TTFT: %.1f ms to the engine and back + prompt %.1f + waiting for admission "
+		    "%.1f + steps and prompts of others %.1f%s: %.1f ms",
+		    q->fit->v[FIT_FIRST_MS], r->total, s->waiting,
+		    s->ttft - q->fit->v[FIT_FIRST_MS] - r->total - s->waiting,
 		    q->batch > 1 ? (q->rounds > 1 ? ", requests arriving one after another"
 						  : ", all starting at once")
 				 : "",
@@ -271,8 +273,11 @@ static void draw_curve(struct arena *a, struct prediction *p)
 		struct served s;
 
 		q.batch = batch;
+		q.rounds = fmax(q.rounds, 8); /* else beginning and end count too much */
 		memory_use(&q, &m);
 		serve(a, &q, &m, &s, NULL);
+		if (batch == 1) /* with its prompt, as in the other rows */
+			s.throughput = 1e3 * q.output / (s.ttft + (q.output - 1) * s.tpot);
 		fits = m.fits;
 		p->curve[p->n_curve++] =
 			(struct curve_point){ batch, s.ttft, s.tpot, s.throughput, fits };

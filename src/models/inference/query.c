@@ -149,7 +149,7 @@ static int find_format(struct arena *a, const struct infer_options *w, struct qu
 	if (!told)
 		note(q, arena_printf(a, "weights: %s (default)", q->ask.weights->name));
 	else if (q->ask.weights != f)
-		note(q, arena_printf(a, "weights: %s, as published, instead of the requested %s",
+		note(q, arena_printf(a, "weights: %s, as published, instead of %s",
 				     q->ask.weights->name, f->name));
 	return 0;
 }
