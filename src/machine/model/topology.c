@@ -397,7 +397,7 @@ static void narrow_port(struct finder *d, const struct pci_function *f, const ch
 	if (link > 0 && wire > link)
 		narrow_add(d, NARROW_PORT, f, name, link, wire,
 			   arena_printf(d->a,
-					"the port runs at %.0f Gb/s, its PCIe link at most at "
+					"the port runs at %.0f Gb/s, its PCIe link carries at most "
 					"%.0f: one function cannot fill the cable",
 					wire * 8 / 1000, link * 8 / 1000));
 }
