@@ -345,6 +345,7 @@ static bool ask_init_row(void *ctx, const struct ask_row *r, const struct ask_sh
 	const struct ask_start *start = ctx;
 	struct err ignored;
 
+	(void)s;
 	if (r->fallback)
 		ask_take(start->a, r, member, r->fallback, false, &ignored);
 	else if (r->kind == ASK_KIND_COUNT && r->min <= 0)
@@ -480,6 +481,7 @@ static bool ask_read_row(void *ctx, const struct ask_row *r, const struct ask_sh
 	struct ask_reading *g = ctx;
 	const json_t *v = json_object_get(g->j, ask_key(g->a, r));
 
+	(void)s;
 	if (!v || json_is_null(v)) {
 		if (!r->argument || !r->required)
 			return true;
@@ -497,6 +499,8 @@ static bool ask_near_row(void *ctx, const struct ask_row *r, const struct ask_sh
 	struct ask_reading *g = ctx;
 	const char *key = ask_key(g->a, r);
 
+	(void)s;
+	(void)member;
 	near_word_try(&g->near, key, key);
 	return strcmp(key, g->near.asked) != 0;
 }
@@ -546,6 +550,8 @@ static bool ask_schema_row(void *ctx, const struct ask_row *r, const struct ask_
 	json_t *out = json_object(), *names = NULL;
 	ARENA_AUTO a = { 0 };
 
+	(void)s;
+	(void)member;
 	json_object_set_new(out, "type", json_string(types[r->kind]));
 	json_object_set_new(out, "description", json_string(r->help));
 	if (r->unit || r->kind == ASK_KIND_TIME)

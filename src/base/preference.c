@@ -47,6 +47,7 @@ static int preference_key(void *ctx, const char *section, const char *key, const
 {
 	struct asked *x = ctx;
 
+	(void)section;
 	if (!is_known(key, value))
 		return ini_bad(&x->file, "%s = %s: not a valid line of a configuration", key,
 			       value);

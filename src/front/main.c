@@ -195,6 +195,7 @@ static void *room(size_t n)
 
 static void too_large(int signal)
 {
+	(void)signal;
 }
 
 /*

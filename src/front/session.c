@@ -174,6 +174,7 @@ int run_check_fields(struct run *r)
 
 static bool find_all(void *ctx, const struct ask_row *row, const struct ask_shape *s, void *member)
 {
+	(void)s;
 	if (row->kind == ASK_KIND_FLAG && strcmp(row->name, "all") == 0)
 		*(bool *)ctx = *(bool *)member;
 	return true;

@@ -8,16 +8,19 @@
 
 unsigned shape_strong(const void *object)
 {
+	(void)object;
 	return STYLE_STRONG;
 }
 
 unsigned shape_code(const void *object)
 {
+	(void)object;
 	return STYLE_CODE;
 }
 
 unsigned shape_muted(const void *object)
 {
+	(void)object;
 	return STYLE_MUTED;
 }
 

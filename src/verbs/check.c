@@ -94,6 +94,7 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 #define CHECK_FORMAT(name, call)                                                                   \
 	static int name(FILE *out, const void *ask, const void *answer, int code)                  \
 	{                                                                                          \
+		(void)ask;                                                                         \
 		const struct check_verb_answer *c = answer;                                        \
                                                                                                    \
 		call;                                                                              \

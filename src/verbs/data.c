@@ -371,6 +371,7 @@ static int data_status_answer(struct door *d, const void *ask, struct data_view 
 	HOST_AUTO *h = d->live(d->ctx);
 	int code = state_take(d, h, out);
 
+	(void)ask;
 	return code;
 }
 
@@ -390,6 +391,7 @@ static int data_back_answer(struct door *d, const void *ask, struct data_view *o
 	HOST_AUTO *h = d->live(d->ctx);
 	int code = back(d, h, out);
 
+	(void)ask;
 	if (!code)
 		(void)state_take(d, h, out);
 	return code;

@@ -267,6 +267,7 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 
 static int new_write(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	fputs(((const struct defects_draft *)answer)->file, out);
 	return code;
 }

@@ -9,6 +9,7 @@ static int demo_answer(struct door *d, const void *ask, void *answer)
 	struct listing *out = answer;
 	char folder[HOST_PATH_MAX];
 
+	(void)ask;
 	out->kind = "demos";
 	list_demos(d, out);
 	if (out->n_names)

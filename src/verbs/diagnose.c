@@ -409,6 +409,7 @@ VERB_PAGE_OF(diagnose_page, page_diagnose, diagnose_view)
 /* SQLite, for exports of a profiler. */
 static unsigned diagnose_confine(const void *ask)
 {
+	(void)ask;
 	return CONFINE_CODE;
 }
 

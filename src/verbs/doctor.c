@@ -198,7 +198,6 @@ static double verb_doctor_fit(const struct doctoring *g, const struct examined *
 	for (size_t i = 0; i < x->n && x->causes[i].v.likelihood <= most; i++)
 		for (size_t k = 0; x->causes[i].c->setting && k < g->findings.n; k++) {
 			const struct finding *f = &g->findings.items[k];
-
 			if (f->v.kind == VERDICT_FAIL && (double)f->severity >= worst &&
 			    strcmp(f->s->id, x->causes[i].c->setting) == 0)
 				worst = (double)f->severity + 1;
@@ -735,6 +734,7 @@ static int doctor_answer(struct door *d, const struct doctor_ask *ask, struct do
 
 static int list_answer(struct door *d, const void *ask, void *answer)
 {
+	(void)ask;
 	doctor_all(d->arena, true, answer);
 	return EXIT_CLEAN;
 }

@@ -151,6 +151,7 @@ static int hang_answer(struct door *d, const struct hang_ask *ask, struct hang_v
 static struct doc *hang_page(struct arena *a, const struct hang_ask *ask, const struct hang_view *v,
 			     const struct page_view *view)
 {
+	(void)ask;
 	return page_hang(a, v, view->verbose);
 }
 

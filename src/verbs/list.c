@@ -73,6 +73,7 @@ int list_profiles(struct door *d, const void *ask, void *answer)
 	HOST_AUTO *h = d->live(d->ctx);
 	const char *own = geteuid() ? door_config(d, h, "profiles") : NULL;
 
+	(void)ask;
 	out->kind = "profiles";
 	for (enum profile_id p = 0; p < PROFILES; p++)
 		list_name(d->arena, out, profile_name(p), profile_purpose(p));

@@ -338,6 +338,7 @@ static int print_line(FILE *out, const void *ask, const void *answer, int code)
 	const struct monitor_moment *m = answer;
 	TEXT_AUTO line = { 0 };
 
+	(void)ask;
 	monitor_line_add(m->line, &m->now, m->time_ms, &line);
 	fwrite(line.s, 1, line.len, out);
 	return code;
@@ -345,12 +346,14 @@ static int print_line(FILE *out, const void *ask, const void *answer, int code)
 
 static int print_prom(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	monitor_exposition(out, &((const struct monitor_moment *)answer)->now, EXPOSITION_TEXT);
 	return code;
 }
 
 static int print_openmetrics(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	monitor_exposition(out, &((const struct monitor_moment *)answer)->now,
 			   EXPOSITION_OPENMETRICS);
 	return code;
@@ -361,6 +364,7 @@ static int print_otlp(FILE *out, const void *ask, const void *answer, int code)
 	const struct monitor_moment *m = answer;
 	TEXT_AUTO line = { 0 };
 
+	(void)ask;
 	monitor_otlp(&line, &m->now, m->time_ms);
 	fwrite(line.s, 1, line.len, out);
 	return code;

@@ -63,6 +63,7 @@ static int plan_script(FILE *out, const void *ask, const void *answer, int code)
 {
 	const struct plan_verb_answer *p = answer;
 
+	(void)ask;
 	plan_shell(out, p->planned.m, &p->planned.plan);
 	return code;
 }

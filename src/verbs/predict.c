@@ -138,6 +138,7 @@ VERB_OTHER(inference_other, inference_ask, inference_answer, x->rows, &v->rows, 
 static struct doc *inference_page(struct arena *a, const struct inference_ask *ask,
 				  const struct inference_answer *v, const struct page_view *view)
 {
+	(void)view;
 	return ask->rows ? page_predict_rows(a, &v->rows) : page_predict(a, &v->p, ask->explain);
 }
 
@@ -296,6 +297,7 @@ VERB_OTHER(training_other, training_ask, training_answer, x->rows, &v->rows, tra
 static struct doc *training_page(struct arena *a, const struct training_ask *ask,
 				 const struct training_answer *v, const struct page_view *view)
 {
+	(void)view;
 	return ask->rows ? page_train_rows(a, &v->rows) : page_train(a, &v->p);
 }
 

@@ -548,6 +548,7 @@ static const struct ask_row new_rows[] = {
 
 static int profile_as_tuned(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	fputs(((const struct profile_answer *)answer)->tuned, out);
 	return code;
 }

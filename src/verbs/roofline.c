@@ -339,6 +339,7 @@ static int roofline_answer(struct door *d, const struct roofline_ask *ask,
 static struct doc *roofline_page_of(struct arena *a, const struct roofline_ask *ask,
 				    const struct roofline_page *p, const struct page_view *view)
 {
+	(void)ask;
 	return page_roofline(a, p, view->verbose);
 }
 
@@ -348,6 +349,7 @@ VERB_PAGE(roofline_page_any, roofline_page_of, roofline_ask, roofline_page)
 /* SQLite, for exports of a profiler. */
 static unsigned roofline_confine(const void *ask)
 {
+	(void)ask;
 	return CONFINE_CODE;
 }
 

@@ -260,6 +260,7 @@ static int write_csv(FILE *out, const void *ask, const void *answer, int code)
 	struct history h;
 	struct err e = { 0 };
 
+	(void)ask;
 	if (history_open(&h, &a, s->path, false, &e) || history_csv(&h, write_line, out, &e))
 		code = EXIT_BLIND;
 	history_close(&h);
@@ -270,6 +271,7 @@ static const struct verb_format csv_formats[] = { { "csv", write_csv }, { NULL, 
 
 static const struct verb_format *export_draws(const void *ask)
 {
+	(void)ask;
 	return csv_formats;
 }
 

@@ -230,6 +230,8 @@ struct verb {
 	static struct doc *name(struct arena *a, const void *ask, const void *answer,              \
 				const struct page_view *view)                                      \
 	{                                                                                          \
+		(void)ask;                                                                         \
+		(void)view;                                                                        \
 		return function(a, (const struct answer_type *)answer);                            \
 	}
 

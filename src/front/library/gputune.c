@@ -134,6 +134,7 @@ void gputune_close(struct gputune_machine *machine)
 
 static struct host *ask_live(void *ctx)
 {
+	(void)ctx;
 	return host_open_live();
 }
 
@@ -156,6 +157,9 @@ static void ask_failed(void *ctx, int code, const struct err *e)
 /* Whoever opened a machine to change it has agreed to what it asks for. */
 static int ask_agrees(void *ctx, const struct doc *d, const char *question)
 {
+	(void)ctx;
+	(void)d;
+	(void)question;
 	return 0;
 }
 

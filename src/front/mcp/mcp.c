@@ -521,6 +521,9 @@ static void serve(struct server *s)
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
+	(void)st;
+	(void)kind;
+	(void)at;
 	return remove(path);
 }
 

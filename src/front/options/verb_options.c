@@ -132,6 +132,8 @@ static const struct {
 /* A verb that says where something goes has an --output of its own. */
 static bool is_other(void *name, const struct ask_row *row, const struct ask_shape *s, void *member)
 {
+	(void)s;
+	(void)member;
 	return row->argument || strcmp(row->name, name) != 0;
 }
 

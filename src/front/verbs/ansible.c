@@ -458,6 +458,7 @@ static json_t *module_result(struct arena *a, const struct module_args *m,
 
 static struct host *module_live(void *ctx)
 {
+	(void)ctx;
 	return host_open_live();
 }
 
@@ -466,6 +467,7 @@ static void module_complaint(void *ctx, int code, const struct err *e)
 	struct module_ran *r = ctx;
 	bool hint = e->hint[0];
 
+	(void)code;
 	if (!str_starts(e->text, "dry run:"))
 		text_printf(&r->said, "%s%s%s%s", r->said.len ? "; " : "", e->text,
 			    hint ? "; " : "", hint ? e->hint : "");
@@ -474,6 +476,9 @@ static void module_complaint(void *ctx, int code, const struct err *e)
 /* The task has said it. */
 static int module_agrees(void *ctx, const struct doc *shown, const char *question)
 {
+	(void)ctx;
+	(void)shown;
+	(void)question;
 	return 0;
 }
 

@@ -261,6 +261,9 @@ static void report_part_doctor(struct reporting *g)
 /* Facts are all that a result of show holds: what a rule asks the machine itself is not seen. */
 static struct fact_str read_nothing(void *ctx, struct arena *a, const struct knob *k)
 {
+	(void)ctx;
+	(void)a;
+	(void)k;
 	return (struct fact_str){ .f = { .seen = SEEN_UNASKED } };
 }
 

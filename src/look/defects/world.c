@@ -88,6 +88,7 @@ static void file_fill(struct defect_world *dw, const struct defect_place *p, con
 	TEXT_AUTO t = { 0 };
 	int code = -ENOENT;
 
+	(void)dw;
 	if (!own->listed && (!relative || own->packages))
 		code = files_text(
 			&scratch, own->root.h,

@@ -26,6 +26,8 @@ static bool contrast_count_row(void *ctx, int64_t ms, const double *values)
 {
 	struct filling *f = ctx;
 
+	(void)ms;
+	(void)values;
 	f->row++;
 	return true;
 }

@@ -300,6 +300,7 @@ static double below(struct host *h, const char *folder, const char *name, double
 
 static void take_nic(const struct look *l, struct host *h, struct monitor_state *s, double *out)
 {
+	(void)s;
 	out[0] = below(h, l->path, "rx_bytes", 1);
 	out[1] = below(h, l->path, "tx_bytes", 1);
 }
@@ -307,6 +308,7 @@ static void take_nic(const struct look *l, struct host *h, struct monitor_state 
 /* The port counts words of four bytes (InfiniBand Architecture Specification, PortRcvData). */
 static void take_rdma(const struct look *l, struct host *h, struct monitor_state *s, double *out)
 {
+	(void)s;
 	out[0] = below(h, l->path, "port_rcv_data", 4);
 	out[1] = below(h, l->path, "port_xmit_data", 4);
 }
@@ -318,6 +320,7 @@ static void take_disk(const struct look *l, struct host *h, struct monitor_state
 	char line[512], *p = line;
 	double v[11];
 
+	(void)s;
 	out[0] = out[1] = out[2] = NAN;
 	if (host_read_line(h, l->path, line, sizeof(line)))
 		return;
@@ -516,6 +519,7 @@ static void take_pressure(const struct look *l, struct host *h, struct monitor_s
 	char line[512];
 	const char *total;
 
+	(void)s;
 	*out = NAN;
 	if (host_read_line(h, l->path, line, sizeof(line)))
 		return;

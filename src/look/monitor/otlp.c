@@ -31,16 +31,20 @@ static double column(const struct instant *f, const char *type, const char *targ
 
 static double busy(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return column(f, "gpu.busy", t) / 100;
 }
 
 static double used(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return column(f, "gpu.memory-used", t);
 }
 
 static double limit(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)f;
+	(void)t;
 	return g->memory_bytes > 0 && !g->integrated ? g->memory_bytes : NAN;
 }
 
@@ -51,11 +55,13 @@ static double share(const struct instant *f, const struct monitor_gpu *g, const 
 
 static double watts(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return column(f, "gpu.power", t);
 }
 
 static double celsius(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return column(f, "gpu.temperature", t);
 }
 
@@ -69,11 +75,13 @@ static double io(const struct instant *f, const char *pcie, const char *nvlink, 
 
 static double sent(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return io(f, "gpu.pcie-sent", "gpu.nvlink-sent", t);
 }
 
 static double received(const struct instant *f, const struct monitor_gpu *g, const char *t)
 {
+	(void)g;
 	return io(f, "gpu.pcie-received", "gpu.nvlink-received", t);
 }
 

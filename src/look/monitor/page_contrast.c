@@ -255,6 +255,7 @@ static const struct shape contrast_summary_shape = SHAPE_OF(contrast, contrast_s
 
 static double contrast_threshold(const void *object)
 {
+	(void)object;
 	return CONTRAST_THRESHOLD;
 }
 

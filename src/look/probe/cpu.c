@@ -79,6 +79,7 @@ static void add_cluster(struct probe *p, unsigned first, const struct fact_set *
 {
 	struct cpu_cluster *c = list_add(p->a, &p->m->cpu.clusters, sizeof(*c));
 
+	(void)first;
 	c->index = (unsigned)p->m->cpu.clusters.n - 1;
 	c->cpus = *cpus;
 }

@@ -107,6 +107,7 @@ static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
 
 static bool has_lustre(const struct machine *m, const void *object)
 {
+	(void)object;
 	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
 		if (fact_is(&mount->type, "lustre"))
 			return true;
@@ -117,6 +118,7 @@ static bool is_fabric_disk(const struct machine *m, const void *object)
 {
 	const struct disk *d = object;
 
+	(void)m;
 	return fact_is(&d->transport, "nvme-of");
 }
 

@@ -235,6 +235,7 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 
 static bool only_usb(const struct machine *m, const void *object)
 {
+	(void)m;
 	return is_usb(object);
 }
 
@@ -242,6 +243,7 @@ static bool has_queue(const struct machine *m, const void *object)
 {
 	const struct disk *d = object;
 
+	(void)m;
 	return fact_or(&d->size_bytes, 0) > 0;
 }
 
@@ -355,6 +357,7 @@ static void free_space(const struct rule_ctx *q, struct verdict *v)
 
 static bool loaded(const struct machine *m, const void *object)
 {
+	(void)object;
 	return seen_ok(&m->storage.zfs_version.f);
 }
 

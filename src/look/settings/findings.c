@@ -265,6 +265,7 @@ static const void *group_of(struct arena *a, const void *object, size_t *n)
 {
 	const char *id = ((const struct setting *)object)->id;
 
+	(void)n;
 	return arena_strndup(a, id, strcspn(id, "."));
 }
 

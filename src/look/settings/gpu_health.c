@@ -455,6 +455,7 @@ static bool is_gpu_function(const struct machine *m, const void *object)
 {
 	const struct pci_function *p = object;
 
+	(void)m;
 	return is_nvidia_display(p) && fact_or(&p->is_vf, 0) != 1;
 }
 
@@ -562,6 +563,7 @@ static void gpu_health_xid(const struct rule_ctx *q, struct verdict *v)
 
 static bool has_switches(const struct machine *m, const void *object)
 {
+	(void)object;
 	LIST_FOR_EACH (struct pci_function, p, &m->pci)
 		if (is_nvswitch(p))
 			return true;

@@ -10,6 +10,7 @@
 
 static bool has_params(const struct machine *m, const void *object)
 {
+	(void)object;
 	return m->gpu.gpus.n && seen_ok(&m->gpu.profiling_restricted.f);
 }
 

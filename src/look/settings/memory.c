@@ -197,6 +197,7 @@ static bool is_1g(const struct machine *m, const void *object)
 {
 	const struct huge_pool *p = object;
 
+	(void)m;
 	return fact_or(&p->size_kb, 0) == 1048576 && fact_or(&p->node, 0) < 0;
 }
 

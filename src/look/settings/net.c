@@ -85,6 +85,7 @@ static bool want_backlog(const struct rule_ctx *q, struct recommendation *o)
 
 static bool is_data_function(const struct machine *m, const void *object)
 {
+	(void)m;
 	return is_connectx(object);
 }
 

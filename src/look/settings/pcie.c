@@ -20,6 +20,7 @@ static bool has_fast_link(const struct machine *m, const void *object)
 {
 	const struct pci_function *p = object;
 
+	(void)m;
 	if (p->pcie_cap.f.seen == SEEN_ABSENT || fact_or(&p->is_vf, 0) == 1)
 		return false;
 	return is_nvidia_display(p) || is_nvme(p) ||

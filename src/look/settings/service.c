@@ -8,6 +8,7 @@
 
 static bool with_systemd(const struct machine *m, const void *object)
 {
+	(void)object;
 	return fact_is(&m->software.init, "systemd");
 }
 

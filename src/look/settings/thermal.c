@@ -14,16 +14,19 @@ static bool is_kind(const void *object, const char *kind)
 
 static bool is_zone(const struct machine *m, const void *object)
 {
+	(void)m;
 	return is_kind(object, "zone");
 }
 
 static bool is_disk_sensor(const struct machine *m, const void *object)
 {
+	(void)m;
 	return is_kind(object, "disk");
 }
 
 static bool is_nic_sensor(const struct machine *m, const void *object)
 {
+	(void)m;
 	return is_kind(object, "nic");
 }
 

@@ -36,6 +36,7 @@ static struct cell memory_used(struct doc *d, const struct machine *m, const voi
 {
 	const struct gpu *g = object;
 
+	(void)m;
 	return fact_or(&g->integrated, 0) ? (struct cell){ .nothing = true }
 					  : cell_int(d, &g->memory_used_bytes, "bytes");
 }
@@ -44,6 +45,7 @@ static struct cell capability(struct doc *d, const struct machine *m, const void
 {
 	const struct gpu *g = object;
 
+	(void)m;
 	if (!seen_ok(&g->cc_major.f) || !seen_ok(&g->cc_minor.f))
 		return cell_unseen(&g->cc_major.f);
 	return cellf(d, "%lld.%lld", g->cc_major.v, g->cc_minor.v);
@@ -53,6 +55,7 @@ static struct cell power(struct doc *d, const struct machine *m, const void *obj
 {
 	const struct gpu *g = object;
 
+	(void)m;
 	return cell_now_max(d, &g->power_mw,
 			    seen_ok(&g->power_limit_enforced_mw.f) ? &g->power_limit_enforced_mw
 								   : &g->power_limit_mw,
@@ -63,6 +66,7 @@ static struct cell performance_state(struct doc *d, const struct machine *m, con
 {
 	const struct gpu *g = object;
 
+	(void)m;
 	return seen_ok(&g->pstate.f) ? cellf(d, "P%lld", g->pstate.v) : cell_unseen(&g->pstate.f);
 }
 
@@ -87,6 +91,7 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 	bool bad = false;
 	TEXT_AUTO t = { 0 };
 
+	(void)m;
 	if (!seen_ok(&g->event_reasons.f))
 		return cell_unseen(&g->event_reasons.f);
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
@@ -104,6 +109,7 @@ static struct cell devices_page_pcie(struct doc *d, const struct machine *m, con
 	const struct gpu *g = object;
 	const char *now;
 
+	(void)m;
 	if (!seen_ok(&g->pcie_gen.f) || !seen_ok(&g->pcie_width.f))
 		return cell_unseen(&g->pcie_gen.f);
 	if (fact_or(&g->integrated, 0))
@@ -122,6 +128,8 @@ static struct cell c2c(struct doc *d, const struct machine *m, const void *objec
 	const struct gpu *g = object;
 	struct cell c = cell_bool(&g->c2c, "yes", "no");
 
+	(void)d;
+	(void)m;
 	c.nothing |= seen_ok(&g->c2c.f) && !g->c2c.v;
 	return c;
 }
@@ -130,6 +138,8 @@ static struct cell devices_page_ecc(struct doc *d, const struct machine *m, cons
 {
 	const struct gpu *g = object;
 
+	(void)d;
+	(void)m;
 	if (seen_ok(&g->ecc.f) && seen_ok(&g->ecc_pending.f) && g->ecc.v != g->ecc_pending.v)
 		return cell_as(STYLE_WARN,
 			       g->ecc.v ? "on, off after reset" : "off, on after reset");
@@ -147,6 +157,7 @@ static struct cell bad_count(struct doc *d, const struct fact_int *f)
 
 static struct cell uncorrected(struct doc *d, const struct machine *m, const void *object)
 {
+	(void)m;
 	return bad_count(d, &((const struct gpu *)object)->ecc_uncorrected);
 }
 
@@ -154,6 +165,7 @@ static struct cell remapped(struct doc *d, const struct machine *m, const void *
 {
 	const struct gpu *g = object;
 
+	(void)m;
 	if (!seen_ok(&g->remap_corrected.f) || !seen_ok(&g->remap_uncorrected.f))
 		return cell_unseen(&g->remap_corrected.f);
 	if (fact_or(&g->remap_failed, 0) || fact_or(&g->remap_pending, 0))
@@ -169,6 +181,7 @@ static struct cell devices_page_nvlinks(struct doc *d, const struct machine *m, 
 	const char *to = NULL;
 	long long active = 0, speed = 0;
 
+	(void)m;
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		if (!fact_or(&l->active, 0))
 			continue;
@@ -190,6 +203,7 @@ static struct cell devices_page_link_errors(struct doc *d, const struct machine 
 	const struct gpu *g = object;
 	struct fact_int total = { 0 };
 
+	(void)m;
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		const struct fact_int *counts[] = { &l->crc_errors, &l->replay_errors,
 						    &l->recovery_errors };
@@ -318,6 +332,8 @@ static struct cell devices_page_state(struct doc *d, const struct machine *m, co
 {
 	const struct nic *n = object;
 
+	(void)d;
+	(void)m;
 	if (fact_is(&n->operstate, "up"))
 		return cell_as(STYLE_GOOD, "up");
 	return cell_str(&n->operstate);
@@ -328,6 +344,7 @@ static struct cell devices_page_speed(struct doc *d, const struct machine *m, co
 {
 	const struct nic *n = object;
 
+	(void)m;
 	if (seen_ok(&n->speed_mbps.f) && n->speed_mbps.v <= 0)
 		return (struct cell){ .text = "none", .style = STYLE_MUTED, .nothing = true };
 	return cell_int(d, &n->speed_mbps, "Mb/s");
@@ -337,6 +354,7 @@ static struct cell mtu(struct doc *d, const struct machine *m, const void *objec
 {
 	const struct nic *n = object;
 
+	(void)m;
 	return cell_int(d, &n->mtu, NULL);
 }
 
@@ -344,6 +362,8 @@ static struct cell port_state(struct doc *d, const struct machine *m, const void
 {
 	const struct rdma_port *p = object;
 
+	(void)d;
+	(void)m;
 	return fact_is(&p->state, "ACTIVE") ? cell_as(STYLE_GOOD, "ACTIVE") : cell_str(&p->state);
 }
 
@@ -352,6 +372,7 @@ static struct cell roce_gid(struct doc *d, const struct machine *m, const void *
 {
 	const struct rdma_port *p = object;
 
+	(void)m;
 	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
 		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
 		    strncmp(g->gid.v, "0000:0000:0000:0000:0000:ffff:", 30) == 0)

@@ -10,6 +10,7 @@ static struct cell host_page_threads(struct doc *d, const struct machine *m, con
 {
 	const struct cpus *c = object;
 
+	(void)m;
 	if (!seen_ok(&c->threads.f) || !seen_ok(&c->cores.f) || !seen_ok(&c->sockets.f))
 		return cell_int(d, &c->threads, NULL);
 	return cellf(d, "%lld: %lld socket%s, %lld cores, %s", c->threads.v, c->sockets.v,
@@ -31,6 +32,7 @@ static struct cell frequency(struct doc *d, const struct machine *m, const void 
 {
 	const struct freq_policy *p = object;
 
+	(void)m;
 	return range(d, &p->min_khz, &p->max_khz);
 }
 
@@ -38,6 +40,7 @@ static struct cell hardware_frequency(struct doc *d, const struct machine *m, co
 {
 	const struct freq_policy *p = object;
 
+	(void)m;
 	/* Worth a column only where somebody has narrowed the bounds. */
 	if (seen_ok(&p->min_khz.f) && seen_ok(&p->max_khz.f) &&
 	    p->min_khz.v == fact_or(&p->hw_min_khz, -1) &&
@@ -53,6 +56,7 @@ static struct cell interrupts(struct doc *d, const struct machine *m, const void
 	struct idset set = { 0 };
 	unsigned bit = 0;
 
+	(void)m;
 	if (!seen_ok(&f->f))
 		return cell_unseen(&f->f);
 	for (size_t i = strlen(f->v); i-- > 0 && bit < IDSET_MAX;) {
@@ -74,6 +78,7 @@ static struct cell cache(struct doc *d, const struct machine *m, const void *obj
 {
 	const struct cpu_cache *c = object;
 
+	(void)m;
 	return cellf(d, "L%u", c->level);
 }
 
@@ -162,6 +167,7 @@ static struct cell pool_place(struct doc *d, const struct machine *m, const void
 {
 	const struct huge_pool *p = object;
 
+	(void)m;
 	if (seen_ok(&p->node.f) && p->node.v >= 0)
 		return cellf(d, "node %lld", p->node.v);
 	return cell("machine");
@@ -171,6 +177,7 @@ static struct cell host_page_requested(struct doc *d, const struct machine *m, c
 {
 	const struct huge_pool *p = object;
 
+	(void)m;
 	if (!seen_ok(&p->requested.f))
 		return cell_unseen(&p->requested.f);
 	return cell_printf(
@@ -252,6 +259,8 @@ static struct cell kind(struct doc *d, const struct machine *m, const void *obje
 {
 	const struct disk *k = object;
 
+	(void)d;
+	(void)m;
 	return fact_is(&k->role, "disk") || !seen_ok(&k->role.f) ? cell_str(&k->transport)
 								 : cell_str(&k->role);
 }
@@ -312,6 +321,8 @@ static struct cell active(struct doc *d, const struct machine *m, const void *ob
 {
 	const struct service *s = object;
 
+	(void)d;
+	(void)m;
 	if (seen_ok(&s->active.f) && s->active.v)
 		return cell_as(STYLE_STRONG, "running");
 	return cell_bool(&s->active, "running", "stopped");
@@ -319,6 +330,8 @@ static struct cell active(struct doc *d, const struct machine *m, const void *ob
 
 static struct cell enabled(struct doc *d, const struct machine *m, const void *object)
 {
+	(void)d;
+	(void)m;
 	return cell_bool(&((const struct service *)object)->enabled, "at boot", "no");
 }
 

@@ -657,6 +657,7 @@ static void build_env_last_words(struct arena *a, const char *log, const char *w
 	struct input_file f;
 	struct err ignored = { 0 };
 
+	(void)a;
 	if (input_open(&f, log, &ignored) == 0) {
 		size_t n = f.in.size < TAIL ? (size_t)f.in.size : TAIL;
 

@@ -125,6 +125,7 @@ static const char *difference_shown(struct arena *a, const void *object)
 
 static unsigned difference_style(const void *object)
 {
+	(void)object;
 	return STYLE_WARN;
 }
 
@@ -150,6 +151,7 @@ const struct result_shape wheelhouse_diff_result = {
 
 static const void *target_name(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return arena_printf(a, "sm_%u", ((const struct gpu_target *)object)->sm);
 }
 
@@ -158,6 +160,7 @@ static const struct shape gpu_target_shape = SHAPE_OF(gpu_target, gpu_target,
 
 static const void *gpu_code_name(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return code_name(a, object);
 }
 
@@ -180,6 +183,7 @@ static const void *gpu_code_ptx(struct arena *a, const void *object, size_t *n)
 {
 	unsigned ptx = ((const struct gpu_code *)object)->ptx;
 
+	(void)n;
 	return ptx ? arena_printf(a, "%u.%u", ptx / 10, ptx % 10) : NULL;
 }
 

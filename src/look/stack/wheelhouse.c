@@ -180,6 +180,7 @@ int wheelhouse_create(struct arena *a, const char *dir, const struct wheel_targe
 {
 	struct wheelhouse h = { .dir = dir, .arch = t->arch, .python = t->python, .gpus = gpus };
 
+	(void)a;
 	if (mkdir(dir, 0755) && !(errno == EEXIST && empty_folder(dir)))
 		return err_set(e, -EEXIST, "cannot create %s: %s", dir,
 			       errno == ENOTEMPTY ? "the folder exists and is not empty"

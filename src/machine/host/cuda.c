@@ -98,6 +98,7 @@ static int cuda_ask(void **state, struct arena *a, const char *object, const cha
 	struct cuda *c = *state;
 	int attribute, r, v = 0;
 
+	(void)a;
 	if (!c) {
 		c = *state = heap_array(1, sizeof(*c));
 		c->error = vendor_open("libcuda.so.1", symbols,

@@ -295,6 +295,7 @@ static int ethtool_set(void **state, struct arena *a, const char *object, const 
 	char *data;
 	int r;
 
+	(void)a;
 	if (!q || value->kind != ANSWER_INT)
 		return -EINVAL;
 	if (!q->told)

@@ -38,6 +38,7 @@ static int nvpmodel_ask(void **state, struct arena *a, const char *object, const
 	long long mode = 0;
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "mode") != 0)
 		return -EINVAL;
 	r = command_report(a, argv, JETSON_MS, JETSON_OUTPUT, &output);
@@ -57,6 +58,7 @@ static int nvpmodel_set(void **state, struct arena *a, const char *object, const
 	struct command_result result = { 0 };
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "mode") != 0 || value->kind != ANSWER_INT || value->i < 0 ||
 	    value->i >= MODES)
 		return -EINVAL;
@@ -118,6 +120,7 @@ static int jetson_clocks_ask(void **state, struct arena *a, const char *object, 
 	bool max = false;
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "max") != 0)
 		return -EINVAL;
 	r = command_report(a, argv, JETSON_MS, JETSON_OUTPUT, &output);
@@ -139,6 +142,7 @@ static int jetson_clocks_set(void **state, struct arena *a, const char *object, 
 	     *max[] = { "jetson_clocks", NULL };
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "max") != 0 || value->kind != ANSWER_INT)
 		return -EINVAL;
 	if (!value->i) {

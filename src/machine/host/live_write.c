@@ -22,6 +22,7 @@ enum { IN_PLACE_MAX = 4 << 20 };
 static int live_write_file(struct host *h, const char *path, long long offset, const void *data,
 			   size_t len)
 {
+	(void)h;
 	/* No O_CREAT: a file of the kernel that is missing must not become an ordinary one. */
 	int fd = open(path,
 		      O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (offset < 0 ? O_TRUNC : 0)),

@@ -367,6 +367,7 @@ static int nvml_set(void **state, struct arena *a, const char *object, const cha
 	struct nvml_gpu *g = NULL;
 	int r = host_nvml_find_gpu(opened(state), object, &g);
 
+	(void)a;
 	return r ? r : nvml_set_gpu(g, field, value);
 }
 

@@ -23,6 +23,7 @@ static int read_memory(struct nvml_gpu *g, unsigned arg, struct nvml_values *out
 	struct nvml_memory v1 = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetMemoryInfo_v2(g->dev, &v2);
 
+	(void)arg;
 	if (too_old(r)) {
 		r = g->nvml->api.nvmlDeviceGetMemoryInfo(g->dev, &v1);
 		v2 = (struct nvml_memory_v2){ .total = v1.total, .free = v1.free, .used = v1.used };
@@ -40,6 +41,7 @@ static int read_bar1(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
 	struct nvml_memory m = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetBAR1MemoryInfo(g->dev, &m);
 
+	(void)arg;
 	out->v[0] = (long long)m.total;
 	out->v[1] = (long long)m.free;
 	out->v[2] = (long long)m.used;
@@ -51,6 +53,7 @@ static int read_attributes(struct nvml_gpu *g, unsigned arg, struct nvml_values 
 	struct nvml_attributes at = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetAttributes_v2(g->dev, &at);
 
+	(void)arg;
 	if (too_old(r))
 		r = g->nvml->api.nvmlDeviceGetAttributes(g->dev, &at);
 	out->v[0] = at.multiprocessors;
@@ -63,6 +66,7 @@ static int read_utilization(struct nvml_gpu *g, unsigned arg, struct nvml_values
 	struct nvml_utilization u = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetUtilizationRates(g->dev, &u);
 
+	(void)arg;
 	out->v[0] = u.gpu;
 	out->v[1] = u.memory;
 	return r;
@@ -74,6 +78,7 @@ static int read_fabric(struct nvml_gpu *g, unsigned arg, struct nvml_values *out
 	struct nvml_fabric v1 = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetGpuFabricInfoV(g->dev, &f);
 
+	(void)arg;
 	if (too_old(r)) {
 		f.version = NVML_VERSION(NVML_FABRIC_V2_SIZE, 2);
 		r = g->nvml->api.nvmlDeviceGetGpuFabricInfoV(g->dev, &f);
@@ -99,6 +104,7 @@ static int read_addressing_mode(struct nvml_gpu *g, unsigned arg, struct nvml_va
 	struct nvml_versioned_uint m = { .version = NVML_VERSION(sizeof(m), 1) };
 	int r = g->nvml->api.nvmlDeviceGetAddressingMode(g->dev, &m);
 
+	(void)arg;
 	out->v[0] = m.value;
 	return r;
 }
@@ -108,6 +114,7 @@ static int read_c2c(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
 	unsigned enabled = 0;
 	int r = g->nvml->api.nvmlDeviceGetC2cModeInfoV(g->dev, &enabled);
 
+	(void)arg;
 	out->v[0] = enabled;
 	return r;
 }
@@ -117,6 +124,7 @@ static int read_remapped_rows(struct nvml_gpu *g, unsigned arg, struct nvml_valu
 	unsigned v[4] = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetRemappedRows(g->dev, &v[0], &v[1], &v[2], &v[3]);
 
+	(void)arg;
 	for (int i = 0; i < 4; i++)
 		out->v[i] = v[i];
 	return r;
@@ -136,6 +144,7 @@ static int read_energy(struct nvml_gpu *g, unsigned arg, struct nvml_values *out
 	unsigned long long mj = 0;
 	int r = g->nvml->api.nvmlDeviceGetTotalEnergyConsumption(g->dev, &mj);
 
+	(void)arg;
 	out->v[0] = (long long)mj;
 	return r;
 }
@@ -145,6 +154,7 @@ static int read_event_reasons(struct nvml_gpu *g, unsigned arg, struct nvml_valu
 	unsigned long long mask = 0;
 	int r = g->nvml->api.nvmlDeviceGetCurrentClocksEventReasons(g->dev, &mask);
 
+	(void)arg;
 	if (too_old(r))
 		r = g->nvml->api.nvmlDeviceGetCurrentClocksThrottleReasons(g->dev, &mask);
 	out->v[0] = (long long)mask;
@@ -170,6 +180,7 @@ static int read_margin(struct nvml_gpu *g, unsigned arg, struct nvml_values *out
 	struct nvml_versioned_int m = { .version = NVML_VERSION(sizeof(m), 1) };
 	int r = g->nvml->api.nvmlDeviceGetMarginTemperature(g->dev, &m);
 
+	(void)arg;
 	out->v[0] = m.value;
 	return r;
 }
@@ -179,6 +190,7 @@ static int read_memory_clocks(struct nvml_gpu *g, unsigned arg, struct nvml_valu
 	unsigned mhz[32], n = sizeof(mhz) / sizeof(mhz[0]);
 	int r = g->nvml->api.nvmlDeviceGetSupportedMemoryClocks(g->dev, &n, mhz);
 
+	(void)arg;
 	out->v[0] = n;
 	/* Too many to list is still a count. */
 	return r == NVML_INSUFFICIENT_SIZE ? NVML_SUCCESS : r;
@@ -190,6 +202,7 @@ static int read_power_profiles(struct nvml_gpu *g, unsigned arg, struct nvml_val
 	struct nvml_power_profiles p = { .version = NVML_VERSION(sizeof(p), 1) };
 	int r = g->nvml->api.nvmlDeviceWorkloadPowerProfileGetCurrentProfiles(g->dev, &p);
 
+	(void)arg;
 	out->v[0] = p.requested[0];
 	out->v[1] = p.enforced[0];
 	return r;
@@ -268,6 +281,7 @@ static int text_pci(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
 	struct nvml_pci p = { 0 };
 	int r = g->nvml->api.nvmlDeviceGetPciInfo_v3(g->dev, &p);
 
+	(void)arg;
 	if (too_old(r))
 		r = g->nvml->api.nvmlDeviceGetPciInfo_v2(g->dev, &p);
 	if (too_old(r)) {

@@ -135,27 +135,45 @@ static const struct store_ops overlay_ops = {
 
 static int nothing_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
+	(void)s;
+	(void)path;
+	(void)buf;
+	(void)cap;
+	(void)len;
 	return -ENOENT;
 }
 
 static int nothing_link(struct store *s, const char *path, char *buf, size_t cap)
 {
+	(void)s;
+	(void)path;
+	(void)buf;
+	(void)cap;
 	return -ENOENT;
 }
 
 static int nothing_list(struct store *s, const char *path, struct arena *a, char ***names,
 			size_t *n)
 {
+	(void)s;
+	(void)path;
+	(void)a;
+	(void)names;
+	(void)n;
 	return -ENOENT;
 }
 
 static int nothing_kind(struct store *s, const char *path, enum host_kind *out)
 {
+	(void)s;
+	(void)path;
+	(void)out;
 	return -ENOENT;
 }
 
 static void nothing_close(struct store *s)
 {
+	(void)s;
 }
 
 /* A folder that is not there yet: who only looks does not make it. */

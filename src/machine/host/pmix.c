@@ -85,6 +85,7 @@ static bool pmix_load(void)
 
 static void pmix_begin(void *ctx)
 {
+	(void)ctx;
 	pmix.code = pmix.lib.init(&pmix.me, NULL, 0);
 }
 

@@ -45,6 +45,8 @@ static const struct vendor_symbol symbols[] = {
 
 static size_t ignore_answer(char *data, size_t size, size_t n, void *ctx)
 {
+	(void)data;
+	(void)ctx;
 	return size * n;
 }
 

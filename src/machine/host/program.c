@@ -57,6 +57,7 @@ static int zpool_ask(void **state, struct arena *a, const char *object, const ch
 	size_t n;
 	int r = host_program_check(object, field);
 
+	(void)state;
 	if (r == 0)
 		r = command_report(a, argv, ASK_MS, OUTPUT_MAX, &output);
 	if (r)
@@ -75,6 +76,7 @@ static int zpool_set(void **state, struct arena *a, const char *object, const ch
 	char *argv[] = { "zpool", "set", NULL, arena_strdup(a, object), NULL };
 	int r = host_program_check(object, field);
 
+	(void)state;
 	if (r)
 		return r;
 	if (value->kind != ANSWER_TEXT || !is_plain(value->text))
@@ -116,6 +118,7 @@ static int host_program_boost_ask(void **state, struct arena *a, const char *obj
 	const char *output;
 	int r;
 
+	(void)state;
 	if (!command_is_pci(object) || (!ask_max && strcmp(field, "vboost") != 0))
 		return -EINVAL;
 	r = command_report(a, argv, BOOST_MS, OUTPUT_LONG, &output);
@@ -133,6 +136,7 @@ static int boost_set(void **state, struct arena *a, const char *object, const ch
 	char *argv[] = { "nvidia-smi", "boost-slider", "-i", arena_strdup(a, object),
 			 "--vboost",   NULL,	       NULL };
 
+	(void)state;
 	if (strcmp(field, "vboost") != 0)
 		return -EOPNOTSUPP;
 	if (!command_is_pci(object) || value->kind != ANSWER_INT || value->i < 0 ||
@@ -249,6 +253,7 @@ static int mlxconfig_ask(void **state, struct arena *a, const char *object, cons
 	long long v;
 	int r;
 
+	(void)state;
 	if (strchr(field, ' '))
 		return mlxconfig_several(a, object, field, out);
 	if (!command_is_pci(object) || !is_type(field))
@@ -267,6 +272,7 @@ static int mlxconfig_set(void **state, struct arena *a, const char *object, cons
 {
 	char *argv[] = { "mlxconfig", "-y", "-d", arena_strdup(a, object), "set", NULL, NULL };
 
+	(void)state;
 	if (!command_is_pci(object) || !is_type(field) || value->kind != ANSWER_INT ||
 	    value->i < 1 || value->i > TYPE_MAX)
 		return -EINVAL;
@@ -332,6 +338,11 @@ static void systemctl_gave_up(struct arena *a, const char *back, const char *uni
 static int systemd_ask(void **state, struct arena *a, const char *object, const char *field,
 		       struct answer *out)
 {
+	(void)state;
+	(void)a;
+	(void)object;
+	(void)field;
+	(void)out;
 	return -EOPNOTSUPP;
 }
 
@@ -341,6 +352,7 @@ static int systemd_set(void **state, struct arena *a, const char *object, const 
 	size_t i = 0;
 	int r = 0;
 
+	(void)state;
 	if (value->kind != ANSWER_TEXT || !unit_name_valid(object))
 		return -EINVAL;
 	while (i < ROWS &&
@@ -373,6 +385,7 @@ static int kmod_set(void **state, struct arena *a, const char *object, const cha
 {
 	char *argv[] = { NULL, arena_strdup(a, object), NULL };
 
+	(void)state;
 	if (strcmp(field, "state") != 0 || value->kind != ANSWER_TEXT || !is_plain(object) ||
 	    strpbrk(object, ".:"))
 		return -EINVAL;
@@ -410,6 +423,7 @@ static int manager_ask(void **state, struct arena *a, const char *object, const 
 	const char *said, *version;
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "version") != 0)
 		return -EINVAL;
 	r = command_report(a, argv, MANAGER_MS, OUTPUT_MAX, &said);
@@ -452,6 +466,7 @@ static int imex_ask(void **state, struct arena *a, const char *object, const cha
 	const char *said, *now;
 	int r;
 
+	(void)state;
 	if (*object || strcmp(field, "state") != 0)
 		return -EINVAL;
 	r = command_report(a, argv, MANAGER_MS, OUTPUT_MAX, &said);

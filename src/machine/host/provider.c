@@ -19,6 +19,8 @@ static int env_ask(void **state, struct arena *a, const char *object, const char
 {
 	const char *value = getenv(field);
 
+	(void)state;
+	(void)object;
 	if (!value)
 		return -ENOENT;
 	answer_text(out, arena_strdup(a, value));
@@ -65,6 +67,7 @@ static int mps_ask(void **state, struct arena *a, const char *object, const char
 	char *text = NULL;
 	int r = -EINVAL;
 
+	(void)state;
 	for (size_t i = 0; !*object && i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (strcmp(fields[i], field) == 0)
 			r = mps_environment(a, &text, &len);
@@ -102,6 +105,8 @@ static int statfs_ask(void **state, struct arena *a, const char *object, const c
 	struct statfs st;
 	unsigned long long size;
 
+	(void)state;
+	(void)a;
 	if (statfs(object, &st) < 0)
 		return -errno;
 	size = (unsigned long long)(st.f_frsize ? st.f_frsize : st.f_bsize);
@@ -124,6 +129,8 @@ const struct provider provider_statfs = { .api = "statfs", .ask = statfs_ask };
 static int libc_ask(void **state, struct arena *a, const char *object, const char *field,
 		    struct answer *out)
 {
+	(void)state;
+	(void)a;
 	if (*object || strcmp(field, "version") != 0)
 		return -EINVAL;
 	answer_text(out, gnu_get_libc_version());

@@ -279,6 +279,7 @@ int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const 
 
 static const char *from_environment(void *ctx, const char *name)
 {
+	(void)ctx;
 	return getenv(name);
 }
 

@@ -52,6 +52,7 @@ static int address_get(struct host *h, struct arena *a, const struct knob *k, co
 	const char *list;
 	int r = knob_address_list_of(h, k, &list);
 
+	(void)a;
 	if (r)
 		return knob_fail(e, r == -ENODATA ? -EIO : r, "read", k);
 	*value = knob_address_find(list, k->name) ? present : absent;

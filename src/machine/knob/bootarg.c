@@ -220,6 +220,7 @@ static const char *bootarg_command(struct arena *a, const struct knob *k, const 
 /* A write that was cut short is ours, whatever it was to be, so that undo takes it back. */
 static bool bootarg_same(const struct knob *k, const char *x, const char *y)
 {
+	(void)k;
 	if (strcmp(x, not_finished) == 0)
 		return strcmp(y, not_set) != 0;
 	return strcmp(y, not_finished) == 0 && strcmp(x, not_set) != 0;
@@ -227,6 +228,7 @@ static bool bootarg_same(const struct knob *k, const char *x, const char *y)
 
 static size_t bootarg_files(const struct knob *k, const char **out)
 {
+	(void)k;
 	out[0] = DROP_IN;
 	out[1] = FOLDER_MARK;
 	out[2] = BOOT_CMDLINE;

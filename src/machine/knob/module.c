@@ -46,6 +46,7 @@ static int module_set(struct host *h, struct arena *a, const struct knob *k, con
 {
 	int r = host_set_text(h, "kmod", k->name, "state", value);
 
+	(void)a;
 	if (!r)
 		return 0;
 	knob_fail(e, r, "set", k);

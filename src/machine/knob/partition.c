@@ -83,6 +83,7 @@ static struct fact_str cpuset_look(struct host *h, struct arena *a, const struct
 	struct fact_str out = { .f = { .seen = SEEN_OK, .leaf = CGROUPS } };
 	int r = partition_read_state(h, a, &out.v);
 
+	(void)k;
 	if (r)
 		out = (struct fact_str){
 			.f = { .seen = seen_from_errno(r), .err = r < 0 ? -r : r, .leaf = CGROUPS }
@@ -211,6 +212,7 @@ static bool cpuset_valid(const struct knob *k, const char *value, const char **w
 
 static const char *cpuset_command(struct arena *a, const struct knob *k, const char *value)
 {
+	(void)k;
 	if (strcmp(value, none_off) == 0)
 		return "echo member > " GROUP_STATE " && echo -cpuset > " HANDED " && rmdir " GROUP;
 	if (strcmp(value, none) == 0)
@@ -229,6 +231,7 @@ static bool cpuset_same(const struct knob *k, const char *x, const char *y)
 	struct idset of_x, of_y;
 	bool same;
 
+	(void)k;
 	if (x_none || y_none)
 		return x_none && y_none;
 	if (strcmp(x, cut) == 0 || strcmp(y, cut) == 0)

@@ -29,6 +29,7 @@ static int zprop_set(struct host *h, struct arena *a, const struct knob *k, cons
 {
 	int r = host_set_text(h, "zpool", k->object, k->name, value);
 
+	(void)a;
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 
@@ -216,6 +217,7 @@ static int power_set(struct host *h, struct arena *a, const struct knob *k, cons
 	long long mode = 0;
 	int r = parse_i64(value, &mode);
 
+	(void)a;
 	if (r == 0)
 		r = host_set_int(h, power_api, "", "mode", mode);
 	if (r != -ERESTART)
@@ -240,6 +242,7 @@ static bool power_valid(const struct knob *k, const char *value, const char **wh
 
 static const char *power_command(struct arena *a, const struct knob *k, const char *value)
 {
+	(void)k;
 	return arena_printf(a, "nvpmodel -m %s", value);
 }
 
@@ -279,6 +282,7 @@ static int firmware_set(struct host *h, struct arena *a, const struct knob *k, c
 	long long v = 0;
 	int r = parse_i64(value, &v);
 
+	(void)a;
 	if (r == 0)
 		r = host_set_int(h, firmware_api, k->object, k->name, v);
 	return r ? knob_fail(e, r, "set", k) : 0;

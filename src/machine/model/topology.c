@@ -155,6 +155,7 @@ size_t topology_nvlinks(const struct machine *m, const struct gpu *a, const stru
 	bool switched_a = false, switched_b = false;
 	size_t na, nb;
 
+	(void)m;
 	if (a == b)
 		return 0;
 	na = topology_links(a, b->pci, &switched_a);

@@ -506,6 +506,8 @@ static int listen_now(void *of, struct arena *a, const void *with, void *answer,
 	struct look *l = n->looking ? n->looking : calloc(1, sizeof(*l));
 	int r;
 
+	(void)a;
+	(void)answer;
 	n->looking = l;
 	if (!ask->token || token_bytes(ask->token, how.token, HELLO_TOKEN) != HELLO_TOKEN)
 		return err_set(e, -EINVAL, "\"token\" must be %d hexadecimal digits",
@@ -530,6 +532,8 @@ static int look_announce(void *of, struct arena *a, const void *with, void *answ
 	const struct look_ask *ask = with;
 	struct ask_node *n = of;
 
+	(void)a;
+	(void)answer;
 	if (ask->for_ms < 0 || ask->for_ms > SAY_MS_MAX)
 		return err_set(e, -EINVAL, "\"for_ms\" must be at most %d", SAY_MS_MAX);
 	if (!n->looking || !n->looking->air)
@@ -542,6 +546,8 @@ static int look_receive(void *of, struct arena *a, const void *with, void *answe
 {
 	struct look *l = ((struct ask_node *)of)->looking;
 
+	(void)a;
+	(void)with;
 	if (!l || !l->air)
 		return err_set(e, -EINVAL, "\"hear\" requires \"listen\" first");
 	neighbor_receive(l->air);
@@ -557,6 +563,7 @@ static int look_routes(void *of, struct arena *a, const void *with, void *answer
 	struct cluster_node *node = answer;
 	struct cluster_prefix p;
 
+	(void)of;
 	*node = (struct cluster_node){ .name = "node", .address = "node", .failure = "" };
 	for (size_t i = 0; i < ask->n; i++)
 		if (strchr(ask->to[i], '/') || cluster_prefix_parse(ask->to[i], &p))

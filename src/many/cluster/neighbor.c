@@ -448,6 +448,7 @@ int neighbor_open(struct arena *a, const struct neighbor_options *how, struct cl
 {
 	struct neighbor_discovery *air = ARENA_NEW(a, struct neighbor_discovery);
 
+	(void)e;
 	air->a = a;
 	air->node = n;
 	air->how = *how;

@@ -346,6 +346,7 @@ static int answer_set(void *of, struct arena *a, const void *with, void *answer,
 	struct setup_want want;
 	int r;
 
+	(void)a;
 	n->change = c;
 	if (!c)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -395,6 +396,9 @@ static int answer_keep(void *of, struct arena *a, const void *with, void *answer
 	struct err ignored = { 0 };
 	int r;
 
+	(void)a;
+	(void)with;
+	(void)answer;
 	if (!c || !c->trial)
 		return err_set(e, -ENOENT, "no change is waiting for confirmation");
 	r = node_configure_keep(c, e);
@@ -415,6 +419,8 @@ static int answer_back(void *of, struct arena *a, const void *with, void *answer
 	struct configure *c = ((struct ask_node *)of)->change;
 	int r;
 
+	(void)a;
+	(void)with;
 	if (!c || !c->trial)
 		return 0;
 	r = node_rollback(c, answer, e);
@@ -616,6 +622,8 @@ static int answer_preflight(void *of, struct arena *a, const void *with, void *a
 	const struct passwd *pw = sudo && *sudo ? getpwnam(sudo) : getpwuid(geteuid());
 	struct timespec now;
 
+	(void)with;
+	(void)e;
 	clock_gettime(CLOCK_REALTIME, &now);
 	*own = (struct wiring_node){ .user = pw ? arena_strdup(a, pw->pw_name) : "?",
 				     .euid = n->captured ? 0 : geteuid(), /* it is this user's */

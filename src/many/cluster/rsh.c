@@ -86,6 +86,7 @@ static void rsh_start(struct rsh *r, struct rsh_node *n)
 
 static bool all_greeted(const struct rsh *r, const void *ctx)
 {
+	(void)ctx;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->nodes[i].failure && !r->nodes[i].greeting)
 			return false;

@@ -9,6 +9,7 @@
 #define MADE(name, type, text)                                                                 \
 	static const void *name(struct arena *a, const void *object, size_t *n)                \
 	{                                                                                      \
+		(void)n; \
 		const struct type *x = object;                                                 \
 		return text;                                                                   \
 	}
@@ -25,6 +26,7 @@ SHAPE_GIVES(const char *, proof_command, fleet_proof, x->command ? x->on : NULL)
 #define KEEPS(name, type, when)                                                                \
 	static bool name(const void *item, const void *object)                                 \
 	{                                                                                      \
+		(void)object; \
 		const struct type *x = item;                                                   \
 		return when;                                                                   \
 	}

@@ -99,6 +99,7 @@ static int answer_addresses(void *of, struct arena *a, const void *with, void *a
 	struct rank_member *m = of;
 	int r = library_open(LIBRARY_SODIUM, e);
 
+	(void)a;
 	if (r)
 		return r;
 	member_end(m);
@@ -118,6 +119,8 @@ static int answer_rail(void *of, struct arena *a, const void *with, void *answer
 	struct rank_member *m = of;
 	struct rail_ask *kept;
 
+	(void)a;
+	(void)answer;
 	if (ask->rail < 0 || ask->rail >= MEMBER_RAILS_MAX || ask->address < 0 ||
 	    (size_t)ask->address >= m->x.n || ask->self < 0 || (size_t)ask->self >= ask->n)
 		return err_set(e, -EINVAL, "no such rail");

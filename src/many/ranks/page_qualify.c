@@ -32,6 +32,7 @@ static const char *reasons_text(struct arena *a, const void *object)
 
 static bool is_drained(const void *item, const void *object)
 {
+	(void)object;
 	return ((const struct qualify_node *)item)->state == QUALIFY_DRAIN;
 }
 

@@ -173,6 +173,8 @@ static void *worker_main(void *arg)
 
 static void nothing(void *ctx, size_t i)
 {
+	(void)ctx;
+	(void)i;
 }
 
 static int workers_start_threads(struct workers *w, const struct idset *cpus, struct err *e)

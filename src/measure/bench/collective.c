@@ -260,6 +260,7 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	const struct gpu_places *on = &arg->shared->places;
 	double least = INFINITY;
 
+	(void)env;
 	if (arg->bytes < LATENCY_BELOW)
 		return (struct bench_limit){
 			.source = "unknown: below 1 MiB the limit is latency, not the links"

@@ -523,6 +523,7 @@ static struct bench_limit disk_limit(const struct bench_env *env, const struct b
 {
 	const struct disk_arg *arg = c->arg;
 
+	(void)env;
 	if (arg->random)
 		return (struct bench_limit){ .source = "unknown: seek time of the disk" };
 	return arg->shared->limit;

@@ -22,6 +22,7 @@ enum {
 
 static double clock_now(void *ctx)
 {
+	(void)ctx;
 	return clock_mono_s();
 }
 

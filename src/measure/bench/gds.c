@@ -569,6 +569,7 @@ static void gds_cases(const struct bench_env *env, struct bench_cases *out)
 
 static struct bench_limit gds_limit(const struct bench_env *env, const struct bench_case *c)
 {
+	(void)env;
 	return ((const struct arg *)c->arg)->shared->limit;
 }
 

@@ -137,6 +137,7 @@ static int work_gap(void *ctx, size_t lane, struct err *e)
 {
 	struct launch *s = ctx;
 
+	(void)lane;
 	s->done++;
 	return start(s, s->arg->place->tools.empty, NULL, e);
 }
@@ -235,6 +236,7 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 	void *p = NULL;
 	int r;
 
+	(void)env;
 	s->arg = c->arg;
 	place = s->arg->place;
 	s->us = heap_array(s->arg->window, sizeof(*s->us));

@@ -64,6 +64,7 @@ static void link_lines(struct chase *s)
 /* On the worker's CPU, so that the lines are touched there first. */
 static void prepare(void *ctx, size_t i)
 {
+	(void)i;
 	link_lines(ctx);
 }
 
@@ -72,6 +73,7 @@ static void memory_latency_walk(void *ctx, size_t i)
 	struct chase *s = ctx;
 	struct line *at = s->at;
 
+	(void)i;
 	for (size_t k = 0; k < s->steps; k += 8) {
 		at = at->next->next->next->next;
 		at = at->next->next->next->next;

@@ -164,6 +164,7 @@ static struct bench_limit model_load_limit(const struct bench_env *env, const st
 {
 	const struct arg *arg = c->arg;
 
+	(void)env;
 	if (!arg->cold)
 		return (struct bench_limit){ .source = "unknown: the files are already in memory; "
 						       "copying and page faults limit it" };

@@ -48,6 +48,7 @@ static void sleeps_take(void *ctx, size_t i)
 	long long at, late;
 	int r;
 
+	(void)i;
 	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
 	 */
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -98,6 +99,7 @@ static void become_fifo(void *ctx, size_t i)
 	struct wake *s = ctx;
 	struct sched_param p = { .sched_priority = WAKE_PRIORITY };
 
+	(void)i;
 	s->refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
 }
 

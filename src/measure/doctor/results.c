@@ -9,6 +9,7 @@
 
 static unsigned code_style(const void *object)
 {
+	(void)object;
 	return STYLE_CODE;
 }
 

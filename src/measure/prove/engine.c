@@ -170,6 +170,7 @@ enum {
 
 static double real_now(void *ctx)
 {
+	(void)ctx;
 	return clock_mono_s();
 }
 
@@ -177,6 +178,7 @@ static void real_wait(void *ctx, double seconds, const atomic_bool *stop)
 {
 	double end = clock_mono_s() + seconds, left;
 
+	(void)ctx;
 	while ((left = end - clock_mono_s()) > 0 && !(stop && atomic_load(stop)))
 		poll(NULL, 0, left * 1e3 > WAIT_MS ? WAIT_MS : (int)(left * 1e3) + 1);
 }

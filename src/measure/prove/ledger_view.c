@@ -188,6 +188,7 @@ SHAPE_GIVES(bool, answer_is_valid, ledger_answer, x->valid == LEDGER_VALID)
 
 static const void *answer_text(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return ledger_text(a, object);
 }
 
@@ -195,6 +196,7 @@ static const void *answer_time(struct arena *a, const void *object, size_t *n)
 {
 	char stamp[STAMP_SIZE] = "";
 
+	(void)n;
 	stamp_format(((const struct ledger_row *)object)->time_s, stamp);
 	return arena_strdup(a, stamp);
 }

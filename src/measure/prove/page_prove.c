@@ -434,6 +434,7 @@ static const void *window_argv(struct arena *a, const void *object, size_t *n)
 	static const char *const none[] = { NULL };
 	const char *const *argv = ((const struct window *)object)->argv;
 
+	(void)a;
 	while (argv && argv[*n])
 		++*n;
 	return argv ? argv : none;
@@ -462,6 +463,7 @@ static const struct shape window_shape = SHAPE_OF(window, window,
 /* A number of 64 bits is not safe everywhere. */
 static const void *proof_seed(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return arena_printf(a, "%" PRIu64, ((const struct proof *)object)->seed);
 }
 

@@ -201,6 +201,7 @@ SHAPE_GIVES(const char *, compare_verdict, compare_view, x->failed ? "fails" : r
 /* 64 bits: more than numbers of JSON are sure to keep. */
 static const void *compare_seed(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return arena_printf(a, "%llu", (unsigned long long)((const struct compare_view *)object)->v->seed);
 }
 

@@ -198,6 +198,8 @@ static bool lightning_looks(const char *head, size_t n, const char *path)
 	char first[4096];
 	size_t len = strcspn(head, "\n");
 
+	(void)n;
+	(void)path;
 	if (len >= sizeof(first))
 		return false;
 	memcpy(first, head, len);

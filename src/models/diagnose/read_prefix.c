@@ -149,6 +149,7 @@ static const char *ray(const char *s, struct prefix *p)
 	const char *pid = *s == '(' ? strstr(s, "pid=") : NULL,
 		   *end = *s == '(' ? strchr(s, ')') : NULL;
 
+	(void)p;
 	if (!pid || !end || pid > end || end - s > NAME_MOST || !isdigit((unsigned char)pid[4]))
 		return NULL;
 	return one_blank(end + 1);
@@ -198,6 +199,7 @@ static const char *iso(const char *s, struct prefix *prefix)
 	const char *p = formed(s, "aaa 0000-00-00 00:00:00"), *zone, *more;
 	bool full = p != NULL;
 
+	(void)prefix;
 	if (!p)
 		p = formed(s, "0000-00-00T00:00:00");
 	if (!p)
@@ -221,6 +223,7 @@ static const char *syslog_line(const char *s, struct prefix *prefix)
 {
 	const char *p = formed(s, "aaa _0 00:00:00");
 
+	(void)prefix;
 	p = p ? one_blank(fraction_and_zone(p)) : NULL;
 	return p ? journal(p, false) : NULL;
 }

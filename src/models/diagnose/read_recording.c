@@ -130,6 +130,8 @@ static bool recording_count_row(void *ctx, int64_t ms, const double *values)
 {
 	struct walk *w = ctx;
 
+	(void)ms;
+	(void)values;
 	w->row++;
 	return true;
 }
@@ -212,6 +214,7 @@ static int open_recording(struct run_evidence *ev, size_t file, const char *path
 
 static bool looks(const char *head_of, size_t n, const char *path)
 {
+	(void)path;
 	return n > sizeof(zstd_magic) && memcmp(head_of, zstd_magic, sizeof(zstd_magic)) == 0;
 }
 
@@ -228,6 +231,7 @@ static bool results_looks(const char *head, size_t n, const char *path)
 {
 	const char *s = head + strspn(head, " \t\r\n");
 
+	(void)path;
 	size_t first = json_cut(s, n - (size_t)(s - head));
 
 	/* Lines of JSON are a log. */

@@ -245,6 +245,8 @@ static bool smi_looks(const char *head, size_t n, const char *path)
 	char first[4096];
 	size_t len = strcspn(head, "\n");
 
+	(void)n;
+	(void)path;
 	if (len >= sizeof(first) || *head == '#')
 		return false;
 	memcpy(first, head, len);
@@ -260,6 +262,8 @@ static bool dmon_looks(const char *head, size_t n, const char *path)
 	size_t skip = strspn(head, " \t\r\n"), len = strcspn(head + skip, "\n");
 	char first[1024];
 
+	(void)n;
+	(void)path;
 	if (head[skip] != '#' || len >= sizeof(first))
 		return false;
 	memcpy(first, head + skip, len);

@@ -457,6 +457,7 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 
 static bool looks(const char *head, size_t n, const char *path)
 {
+	(void)path;
 	return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
 }
 

@@ -739,6 +739,7 @@ static bool trace_looks(const char *head, size_t n, const char *path)
 {
 	const char *s = head + strspn(head, " \t\r\n");
 
+	(void)path;
 	if (memchr(head, '\0', n))
 		return false;
 	return (*s == '{' && (strstr(s, "\"traceEvents\"") || strstr(s, "\"deviceProperties\"") ||

@@ -314,6 +314,7 @@ static void service(FILE *out, const struct generate_view *v, const struct gen_c
 
 int generate_compose(FILE *out, struct arena *a, const struct generate_view *v, struct err *e)
 {
+	(void)a;
 	if (!v->launch || !v->launch->n || v->launch->commands[0].meeting_port)
 		return err_set(e, -EINVAL, "no service for %s, because it starts nothing", v->kind);
 	if (!v->image)

@@ -60,6 +60,7 @@ static const void *gen_command_vars(struct arena *a, const void *object, size_t 
 {
 	const struct gen_env *e = ((const struct gen_command *)object)->env;
 
+	(void)a;
 	*n = e ? e->n : 0;
 	return e ? e->vars : NULL;
 }
@@ -78,6 +79,7 @@ static const char *gen_problem_node(struct arena *a, const void *object)
 {
 	const struct gen_problem *p = object;
 
+	(void)a;
 	return *p->node ? p->node : "all";
 }
 
@@ -231,6 +233,7 @@ static const void *generate_nodes(struct arena *a, const void *object, size_t *n
 {
 	const struct generate_view *v = object;
 
+	(void)a;
 	*n = v->only < 0 ? v->cluster->n : 1;
 	return &v->envs->of[v->only < 0 ? 0 : v->only];
 }
@@ -241,6 +244,7 @@ static const void *generate_commands(struct arena *a, const void *object, size_t
 	const struct generate_view *v = object;
 	const struct gen_launch *l = v->launch;
 
+	(void)a;
 	*n = l ? l->n : 0;
 	if (*n < 2 || v->only < 0)
 		return l ? l->commands : NULL;
@@ -252,6 +256,7 @@ static const void *generate_notes(struct arena *a, const void *object, size_t *n
 {
 	const struct gen_launch *l = ((const struct generate_view *)object)->launch;
 
+	(void)a;
 	*n = l ? l->n_notes : 0;
 	return l ? l->notes : NULL;
 }

@@ -302,6 +302,7 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 		ask->words.file ? NULL : format_in_name(ask->model, out->p.q.arch.experts > 0);
 	bool file = ask->words.file && (ask->words.file->format || ask->words.file->exact.name);
 
+	(void)a;
 	out->quant = NULL;
 	out->quant_why = "from the checkpoint";
 	if (!ask->words.weights || file || said || f->math == MATH_HALF ||
@@ -682,6 +683,7 @@ static void node_command(struct arena *a, const struct flags *f, const struct ge
 {
 	const struct gen_node *n = &e->c->nodes[rank];
 
+	(void)a;
 	switch (f->ask->engine) {
 	case ENGINE_SGLANG:
 		sglang(f, e, rank);

@@ -72,6 +72,7 @@ static void op_skip(struct unpickling *u, size_t n)
 
 static void op_mark(struct unpickling *u, size_t unused)
 {
+	(void)unused;
 	if (u->n == STACK_MAX)
 		u->wrong = "nested too deeply";
 	else
@@ -110,6 +111,7 @@ static void op_real(struct unpickling *u, size_t unused)
 	uint64_t bits = 0;
 	double v;
 
+	(void)unused;
 	for (int i = 0; i < 8; i++)
 		bits = bits << 8 | take(u, 1);
 	memcpy(&v, &bits, sizeof(v));

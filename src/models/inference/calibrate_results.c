@@ -55,6 +55,7 @@ static const struct shape calibrate_constant_shape = SHAPE_OF(calibrate_constant
 
 static const void *group_constants(struct arena *a, const void *object, size_t *n)
 {
+	(void)a;
 	*n = FITS;
 	return ((const struct calibrate_group *)object)->constants;
 }
@@ -62,6 +63,7 @@ static const void *group_constants(struct arena *a, const void *object, size_t *
 /* Others are never fitted. */
 static bool constant_is_fitted(const void *item, const void *object)
 {
+	(void)object;
 	return ((const struct calibrate_constant *)item)->missing;
 }
 
@@ -141,6 +143,7 @@ static const void *stored_sets(struct arena *a, const void *object, size_t *n)
 {
 	const struct calibration_file *f = ((const struct calibration_stored *)object)->file;
 
+	(void)a;
 	*n = f && !f->why_not ? f->n_sets : 0;
 	return f ? f->sets : NULL;
 }

@@ -173,6 +173,9 @@ static void keep(uint8_t *buffer)
 
 static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
+	(void)context;
+	(void)stream;
+	(void)size;
 	pthread_mutex_lock(&look.lock);
 	look.lent--;
 	if (buffer && valid && look.n < BUFFERS_MOST) {

@@ -152,6 +152,7 @@ int train_largest_micro_batch(struct arena *a, const struct train_config *q, boo
 	struct train_memory m;
 	int each = q->global_batch / (q->dp > 0 ? q->dp : 1), best = 0;
 
+	(void)a;
 	for (int b = 1; b <= MOST_MICRO && (!hold || b <= each); b++) {
 		if (hold && each % b)
 			continue;
@@ -170,6 +171,7 @@ int train_config_complete(struct arena *a, struct train_config *q, struct err *e
 {
 	int r = check_layout(q, e), each;
 
+	(void)a;
 	if (r < 0)
 		return r;
 	if (q->way == TRAIN_HSDP && (q->shard < 1 || (q->dp * q->cp) % q->shard))

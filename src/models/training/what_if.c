@@ -53,12 +53,14 @@ static bool set_recompute(struct train_config *q, enum train_recompute r)
 
 static bool keep_all(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "no activation checkpointing";
 	return set_recompute(q, TRAIN_KEEP_ALL);
 }
 
 static bool selective(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "selective activation checkpointing";
 	/* Elsewhere it means the scores of attention, which flash kernels do not keep. */
 	return (q->attention == TRAIN_EAGER || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP) &&
@@ -98,18 +100,21 @@ static bool set_way(struct train_config *q, enum train_parallelism way)
 
 static bool ddp(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "DDP: nothing sharded";
 	return set_way(q, TRAIN_DDP);
 }
 
 static bool zero1(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "ZeRO-1: optimizer states sharded";
 	return set_way(q, TRAIN_ZERO1);
 }
 
 static bool fsdp(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "FSDP (ZeRO-3): everything sharded";
 	return q->way != TRAIN_ZERO3 && set_way(q, TRAIN_FSDP);
 }
@@ -127,6 +132,7 @@ static bool hsdp(struct arena *a, struct train_config *q, const char **name)
 
 static bool keep_weights(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "weights kept after the forward pass (no resharding)";
 	if (!q->reshard)
 		return false;
@@ -136,6 +142,7 @@ static bool keep_weights(struct arena *a, struct train_config *q, const char **n
 
 static bool sync_last(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "gradients reduced once per step (no_sync)";
 	/* Sharded gradients that are not summed are kept whole: another memory model. */
 	if (!q->sync_each_micro || q->accumulation <= 1 || q->way != TRAIN_DDP)
@@ -157,6 +164,7 @@ static bool buckets(struct arena *a, struct train_config *q, const char **name)
 
 static bool train_change_overlap(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "communication overlapped with computation";
 	if (q->overlap || q->place.gpus <= 1)
 		return false;
@@ -166,6 +174,7 @@ static bool train_change_overlap(struct arena *a, struct train_config *q, const 
 
 static bool tp_overlap(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "tensor-parallel communication overlapped";
 	if (q->tp_overlap || q->tp <= 1)
 		return false;
@@ -175,6 +184,7 @@ static bool tp_overlap(struct arena *a, struct train_config *q, const char **nam
 
 static bool train_change_compile(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	*name = "torch.compile (fused kernels)";
 	if (q->compile)
 		return false;
@@ -186,6 +196,7 @@ static bool train_change_attention(struct arena *a, struct train_config *q, cons
 {
 	enum train_family f = train_family_of(q->place.gpu);
 
+	(void)a;
 	if (q->attention == TRAIN_EAGER) {
 		q->attention = TRAIN_FLASH;
 		*name = "flash attention";
@@ -200,6 +211,7 @@ static bool train_change_attention(struct arena *a, struct train_config *q, cons
 
 static bool change_half_precision(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	if (q->precision != TRAIN_FP32 && q->precision != TRAIN_TF32)
 		return false;
 	q->precision = train_half_precision(q->place.gpu);
@@ -209,6 +221,7 @@ static bool change_half_precision(struct arena *a, struct train_config *q, const
 
 static bool tf32(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	if (q->precision != TRAIN_FP32 || train_peak(q->place.gpu, TRAIN_TF32) <= 0)
 		return false;
 	q->precision = TRAIN_TF32;
@@ -218,6 +231,7 @@ static bool tf32(struct arena *a, struct train_config *q, const char **name)
 
 static bool train_change_fp8(struct arena *a, struct train_config *q, const char **name)
 {
+	(void)a;
 	if (q->precision != TRAIN_BF16 || train_peak(q->place.gpu, TRAIN_FP8) <= 0)
 		return false;
 	q->precision = TRAIN_FP8;

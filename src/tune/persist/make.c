@@ -106,6 +106,7 @@ static const char *persist_make_sysctl_line(struct arena *a, const struct machin
 {
 	const char *name = row->knob.name, *value = row->value, *equals = strchr(value, '='), *q;
 
+	(void)m;
 	if (equals && str_starts(value, "vm.")) {
 		name = arena_strndup(a, value, (size_t)(equals - value));
 		value = equals + 1;
@@ -141,6 +142,7 @@ static const char *persist_make_modprobe_line(struct arena *a, const struct mach
 	const char *dot = strchr(row->knob.name, '.'),
 		   *option = quote_modprobe(a, dot + 1, row->value, why);
 
+	(void)m;
 	return option ? arena_printf(a, "options %.*s %s\n", (int)(dot - row->knob.name),
 				     row->knob.name, option)
 		      : NULL;
@@ -149,6 +151,7 @@ static const char *persist_make_modprobe_line(struct arena *a, const struct mach
 static const char *persist_make_modules_line(struct arena *a, const struct machine *m,
 					     const struct persist_entry *row, const char **why)
 {
+	(void)m;
 	*why = "no file can keep a module from loading at the next boot";
 	return strcmp(row->value, "loaded") == 0 ? arena_printf(a, "%s\n", row->knob.name) : NULL;
 }

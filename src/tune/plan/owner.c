@@ -365,6 +365,7 @@ static const struct {
 
 enum match argument_match(const struct machine *m, const char *name, const struct knob *k)
 {
+	(void)m;
 	if (k->kind == KNOB_BOOTARG || k->kind == KNOB_MODPARAM)
 		return same_word(name, k->name) ? MATCH_YES : MATCH_NO;
 	if (k->kind == KNOB_SYSCTL && str_starts(name, "sysctl."))

@@ -84,11 +84,13 @@ static long long clock_ms(clockid_t id)
 
 static long long live_now(struct source *s)
 {
+	(void)s;
 	return clock_ms(CLOCK_MONOTONIC);
 }
 
 static long long live_time(struct source *s)
 {
+	(void)s;
 	return clock_ms(CLOCK_REALTIME) / 1000;
 }
 
@@ -401,31 +403,43 @@ static int no_init(void)
 
 static int no_count(unsigned *n)
 {
+	(void)n;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
 static int no_handle(unsigned index, struct nvml_device **out)
 {
+	(void)index;
+	(void)out;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
 static int no_supported(struct nvml_device *d, unsigned long long *types)
 {
+	(void)d;
+	(void)types;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
 static int no_create(struct nvml_event_set **out)
 {
+	(void)out;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
 static int no_enlist(struct nvml_device *d, unsigned long long types, struct nvml_event_set *set)
 {
+	(void)d;
+	(void)types;
+	(void)set;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
 static int no_wait(struct nvml_event_set *set, struct nvml_event *out, unsigned ms)
 {
+	(void)set;
+	(void)out;
+	(void)ms;
 	return NVML_FUNCTION_NOT_FOUND;
 }
 

@@ -149,6 +149,7 @@ SHAPE_GIVES(const char *, line_noticed_by, line,
 
 static const void *line_sentence(struct arena *a, const void *object, size_t *n)
 {
+	(void)n;
 	return watch_report_sentence(a, object);
 }
 

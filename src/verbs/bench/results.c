@@ -91,6 +91,7 @@ static json_t *bench_show_json(const void *answer)
 struct doc *bench_page(struct arena *a, const void *ask, const void *answer,
 		       const struct page_view *view)
 {
+	(void)ask;
 	return page_bench(a, &((const struct bench_answer *)answer)->record, view->verbose);
 }
 

@@ -58,6 +58,7 @@ static int bench_serve_answer(struct door *d, const void *question, void *answer
 	struct err e = { 0 };
 	int code;
 
+	(void)answer;
 	if (!ask->token)
 		return door_refuse(d, EXIT_USAGE,
 				   "\"bench serve\" requires --token FILE: a secret of at least 16 "

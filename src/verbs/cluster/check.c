@@ -101,6 +101,7 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 
 static void cluster_check_head(const void *answer, const void **host, long long *time_s)
 {
+	(void)host;
 	*time_s = ((const struct cluster_check_view *)answer)->time_s;
 }
 

@@ -55,6 +55,7 @@ static int discover_answer(struct door *d, const struct discover_ask *ask,
 static struct doc *discover_page(struct arena *a, const struct discover_ask *ask,
 				 const struct discover_answer *v, const struct page_view *view)
 {
+	(void)ask;
 	return page_cluster(a, &v->cluster, v->seconds, view->verbose);
 }
 
@@ -63,6 +64,7 @@ static int discover_svg(FILE *out, const void *ask, const void *answer, int code
 	const struct discover_answer *v = answer;
 	ARENA_AUTO a = { 0 };
 
+	(void)ask;
 	fprintf(out, "%s\n", svg_cluster(&a, &v->cluster));
 	return code;
 }

@@ -115,6 +115,8 @@ static int rollback_serve(struct door *d, const void *ask, int in, int out)
 	HOST_AUTO *h = NULL;
 	int result;
 
+	(void)in;
+	(void)out;
 	sleep_s(((const struct rollback_ask *)ask)->seconds);
 	who.op = "cluster";
 	h = d->live(d->ctx);

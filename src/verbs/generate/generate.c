@@ -150,6 +150,7 @@ static bool find_changed(void *ctx, const struct ask_row *row, const struct ask_
 {
 	struct changed *g = ctx;
 
+	(void)s;
 	if (memcmp(member, g->fresh + ((const char *)member - g->object), row->size) != 0)
 		g->name = row->name;
 	return !g->name;
@@ -452,6 +453,7 @@ static int write_whole(FILE *out, const struct generated *g, int code,
 
 static int shell_text(FILE *f, struct generated *g, struct err *e)
 {
+	(void)e;
 	generate_shell(f, g->d->arena, &g->view);
 	return 0;
 }
@@ -470,16 +472,19 @@ static int compose_text(FILE *f, struct generated *g, struct err *e)
 
 static int write_shell(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	return write_whole(out, answer, code, shell_text);
 }
 
 static int write_systemd(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	return write_whole(out, answer, code, systemd_text);
 }
 
 static int write_compose(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	return write_whole(out, answer, code, compose_text);
 }
 
@@ -488,6 +493,7 @@ static int write_training(FILE *out, const void *ask, const void *answer, int co
 	const struct generated *g = answer;
 	const struct train_view *t = &g->train;
 
+	(void)ask;
 	if (!t->setup->fits)
 		return -door_refuse(g->d, code, "does not fit: %s", t->setup->fits_why);
 	fputs(t->edit ? t->edit->diff : t->file.text, out);

@@ -459,6 +459,7 @@ static void prove_progress(void *ctx, const struct prove_engine *e, enum proof_p
 	struct proving *g = ctx;
 	double at = e->clock->now(e->clock->ctx) - e->start;
 
+	(void)of;
 	door_progress(g->d, g->proof.budget_s - at, true, "%s: %s %zu", g->proof.what, texts[part],
 		      pair + 1);
 }

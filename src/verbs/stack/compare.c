@@ -463,6 +463,7 @@ static int each_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 	struct loaded *l = ctx;
 	const char *name = strrchr(info->dlpi_name, '/');
 
+	(void)size;
 	if (!name || strncmp(name + 1, l->prefix, strlen(l->prefix)) != 0)
 		return 0;
 	return realpath(info->dlpi_name, l->path) != NULL;

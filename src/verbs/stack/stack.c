@@ -63,6 +63,7 @@ static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_v
 /* Threads scan files. */
 static unsigned arch_confine(const void *ask)
 {
+	(void)ask;
 	return CONFINE_THREADS;
 }
 
@@ -146,6 +147,7 @@ static int env_script(FILE *out, const void *ask, const void *answer, int code)
 {
 	ARENA_AUTO a = { 0 };
 
+	(void)ask;
 	stack_env_shell(out, &a, answer);
 	return code;
 }

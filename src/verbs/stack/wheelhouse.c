@@ -275,6 +275,7 @@ static int use_answer(struct door *d, const struct house_ask *ask, struct house_
 
 static int use_print(FILE *out, const void *ask, const void *answer, int code)
 {
+	(void)ask;
 	fprintf(out, "%s\n", ((const struct house_use *)answer)->command);
 	return code;
 }

@@ -254,6 +254,7 @@ static const void *tuning_uses(struct arena *a, const void *object, size_t *n)
 {
 	const struct tuning *t = object;
 
+	(void)a;
 	*n = t->uses ? JOB_USES : 0;
 	return t->uses;
 }

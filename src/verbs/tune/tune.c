@@ -431,6 +431,7 @@ VERB_HEAD(tune_answer_head, tuning, g.planned.m)
 static struct doc *tune_page(struct arena *a, const struct tune_ask *ask, const struct tuning *t,
 			     const struct page_view *view)
 {
+	(void)ask;
 	return t->dry ? page_tune_plan(a, t) : page_tune(a, t, view->html);
 }
 

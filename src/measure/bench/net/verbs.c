@@ -24,6 +24,7 @@ static int unknown(void)
 
 static const char *no_text(int status)
 {
+	(void)status;
 	return "an error";
 }
 
