@@ -48,7 +48,7 @@ static const struct shape baseline_found_shape = SHAPE_OF(baseline_found, baseli
 	{ "why", "What is missing, outdated or unreadable; end of support.",
 	  SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
 	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
-	{ "date", "Last date on which the defect was confirmed.", SHAPE_TEXT(baseline_found, date) },
+	{ "date", "Last date on which the release data was confirmed.", SHAPE_TEXT(baseline_found, date) },
 	{ "source", NULL, SHAPE_TEXT(baseline_found, source) });
 
 static const struct shape defects_shape = SHAPE_OF(defects_view, defects,

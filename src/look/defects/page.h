@@ -39,7 +39,7 @@ struct defects_view {
 	const char **orderless;
 	size_t n_orderless;
 	bool all;
-	const char *component; /* the only one that was asked for; NULL: all */
+	const char *component; /* of --component; NULL: all components */
 };
 
 struct defects_listing {

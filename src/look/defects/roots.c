@@ -96,11 +96,10 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 
 /* Top folders of site-packages in which rows' libraries lie, besides nvidia's. */
 static const char library_folders[] =
-	"torch/lib\0torch/bin\0triton/_C\0vllm\0vllm/"
-	"vllm_flash_attn\0sgl_kernel\0flash_attn\0flashinfer\0"
-	"deep_ep\0deep_gemm\0deepspeed\0xformers\0bitsandbytes\0tensorrt_llm/libs\0tensorrt_libs\0"
-	"libcuvs/lib64\0cutlass\0llama_cpp/lib\0sgl_kernel/sm100\0sgl_kernel/"
-	"sm90\0transformer_engine\0nvidia_cutlass_dsl\0";
+	"torch/lib\0torch/bin\0triton/_C\0vllm\0vllm/vllm_flash_attn\0sgl_kernel\0flash_attn\0"
+	"flashinfer\0deep_ep\0deep_gemm\0deepspeed\0xformers\0bitsandbytes\0"
+	"tensorrt_llm/libs\0tensorrt_libs\0libcuvs/lib64\0cutlass\0llama_cpp/lib\0"
+	"sgl_kernel/sm100\0sgl_kernel/sm90\0transformer_engine\0nvidia_cutlass_dsl\0";
 
 static void library_folder(struct seeing *w, struct defect_place *p, struct host *h,
 			   const char *dir)

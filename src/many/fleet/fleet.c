@@ -164,7 +164,7 @@ static int take_result(struct fleet *f, const struct read_from *from, const char
 	return m ? 0 : -EINVAL;
 }
 
-/* What is no item of a list yet becomes one. */
+/* Makes an item of a list from a value that is not one yet. */
 static int take_items(struct fleet *f, const struct read_from *from, const char **at,
 		      const char *end, struct err *e)
 {

@@ -414,7 +414,8 @@ void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to)
 
 /*
  * Communication that nothing hides, step by step: ranks can be held beside each other only where
- * each step is told. Kernels come in order of their start; one that runs into the next is of both.
+ * each step is given. Kernels come in order of their start; one that overlaps two steps counts in
+ * both.
  */
 
 void nvtx_rounds_begin(struct arena *a, struct nvtx_rounds *r, const struct nvtx_process *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Command lines that start an engine: which one, which options, and whether what they ask for can
- * be on the machine. What an engine is told by a file of its own is not seen here.
+ * be on the machine. Options in an engine's own configuration file are not read.
  */
 #include <math.h>
 #include <string.h>

@@ -224,5 +224,3 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
 		sweep_page_pareto_one(d, s, &r->fronts[i]);
 	return d;
 }
-
-/* A front drawn: tokens a second over latency, both logarithmic, a letter a point. */

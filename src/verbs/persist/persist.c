@@ -284,7 +284,7 @@ static const struct verb install_verb = {
 static const struct verb status_verb = {
 	.name = "status", .summary = "list values kept for the next boot, their files, and which value wins",
 	.about = "Lists each kept setting with its file, marks files edited since, and names what else sets the "
-	  "value at boot.", .exits = "1: a file, a value or what sets it at boot differs from what is kept",
+	  "value at boot.", .exits = "1: a file, a value or a program that sets it at boot differs from what is kept",
 	.examples = EXAMPLES({ "persist status", "everything" }, { "persist status --format json", "for scripts" }),
 	.ask = ASK_OF(persist_ask, NULL, status_ask_rows), .answer = status_answer, OF_ALL,
 };
