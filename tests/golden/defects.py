@@ -327,9 +327,9 @@ def firmware(tmp):
     listed = put(tmp / "mlx.txt", "Querying ...\n\nDevice #1:\n----------\n\n  Device Type:      ConnectX7\n  PSID:             MT_0\n  Versions:         Current"
                  "        Available\n     FW             28.35.1012     28.43.1014\n     PXE            3.7.0500       N/A\n")
     fwupd = put(tmp / "get-devices.json", json.dumps({"Devices": [
-        {"Name": "BlueField BMC", "Version": "25.1.0", "Plugin": "redfish"}, {"Name": "SSD", "Version": "A", "Plugin": "nvme"}]}))
+        {"Name": "BlueField virtio-net controller", "Version": "25.1.0", "Plugin": "redfish"}, {"Name": "SSD", "Version": "A", "Plugin": "nvme"}]}))
     history = put(tmp / "get-history.json", json.dumps({"Devices": [
-        {"Name": "BlueField BMC", "Version": "25.1.0", "UpdateState": 2, "Releases": [{"Version": "25.10.9"}]}]}))
+        {"Name": "BlueField virtio-net controller", "Version": "25.1.0", "UpdateState": 2, "Releases": [{"Version": "25.10.9"}]}]}))
     ask = ["defects", "check", "--host", bare, "--component", "nic-firmware", "--all"]
     j = follows("without lists", ask, (0, 1), "defects")
     expect("its NIC is not seen", not of(j, "cx7-28.35-hdr-ndr", "exposed") and not of(j, "cx7-28.35-hdr-ndr"), j and j["defects"])
