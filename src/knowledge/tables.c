@@ -17,6 +17,7 @@
 #include "knowledge/nccl_vars.h"
 #include "knowledge/train_keys.h"
 #include "knowledge/serving.h"
+#include "knowledge/software_places.h"
 #include "knowledge/value_rules.h"
 #include "knowledge/vendor.h"
 #include "knowledge/waits.h"
@@ -774,5 +775,6 @@ const struct row_table *const row_tables[] = {
 	&serving_figure_table,
 	&serving_log_table,
 	&serving_cause_table,
+	&software_place_table,
 	NULL,
 };

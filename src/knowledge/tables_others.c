@@ -3,6 +3,7 @@
  */
 #include "knowledge/normals.h"
 #include "knowledge/serving.h"
+#include "knowledge/software_places.h"
 #include "knowledge/waits.h"
 
 /* The columns of outputs.rows, normal_figures.rows and normals.rows. */
@@ -151,3 +152,31 @@ static const struct row_column serving_cause_columns[] = {
 const struct row_table serving_cause_table =
 	ROW_TABLE("serving_causes", struct serving_cause, serving_causes, "knowledge/serving.h",
 		  serving_cause_columns, .finish = NULL);
+
+/* The columns of src/knowledge/software_places.rows. */
+
+#define SP struct software_place
+
+static const char *const place_kinds[] = { "software",	"prefix", "environment",
+					   "libraries", "store",  "container",
+					   "binary",	"text",	  NULL };
+
+static const struct row_column place_columns[] = {
+	ROW_NAME(SP, path, .meaning = "path or file name; * in a part; ~/ is every home"),
+	ROW_CHOICE(SP, kind, "kind", .choices = place_kinds, .required = true,
+		   .meaning = "what the path is"),
+	ROW_TEXT(SP, package, "package", .meaning = "package that has the file's version"),
+	ROW_TEXT(SP, program, "program", .meaning = "program that has the file's version"),
+	ROW_TEXT(SP, unless, "unless", .meaning = "installed packages that decide instead"),
+	ROW_TEXT(SP, what, "what", .meaning = "what is stored there"),
+	ROW_TEXT(SP, label, "label", .meaning = "keys of JSON that lead to a container's name"),
+	ROW_TEXT(SP, image, "image", .meaning = "keys of JSON that lead to its image"),
+	ROW_TEXT(SP, before, "before", .meaning = "text before the version"),
+	ROW_TEXT(SP, form, "form",
+		 .meaning = "beginning of a version that is a whole text; "
+			    "# is a digit"),
+};
+
+const struct row_table software_place_table =
+	ROW_TABLE("software_places", struct software_place, software_places,
+		  "knowledge/software_places.h", place_columns, .repeats = true);

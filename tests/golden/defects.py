@@ -295,6 +295,78 @@ def natives(tmp):
     found("container-toolkit", {"ctk-5582": False}, "a package decides before a file")
 
 
+def places(tmp):
+    """The table of places: software without a package, environments of each tool, source folders, runtimes, stored files; what is broken there gives no version."""
+    tree = tmp / "places"
+    ask = ["--all", "--component"]
+
+    def proofs(component):
+        j = check(component, tree, *ask, component)
+        return {d["id"]: {p["what"]: p["from"] for p in d["proofs"]} for d in j["defects"] if d["state"] in ("here", "exposed")} if j else {}
+
+    put(tree / "opt/slurm/sbin/slurmd", library(rodata=b"\0slurm\0127.0.0.1\x0025.05.3\0x25.11.1\0"))
+    expect("Slurm of a source", {"slurm 25.05.3": "/opt/slurm/sbin/slurmd"} in proofs("slurm").values(), proofs("slurm"))
+    for what, text in [("two versions", b"\x0025.05.3\x0024.11.0\0"), ("no version", b"\x00slurm\0"), ("an address", b"\x0010.10.0.1\0"), ("a part of a text", b"\0in 25.05.3\0"), ("no end", b"\x0025.05.3")]:
+        put(tree / "opt/slurm/sbin/slurmd", library(rodata=text))
+        expect(f"Slurm: {what}", not any("slurm " in w for d in proofs("slurm").values() for w in d), proofs("slurm"))
+    put(tree / "usr/sbin/slurmctld", library(rodata=b"\x0025.05.3\0"))
+    expect("Slurm in /usr", "slurm 25.05.3" in str(proofs("slurm")), proofs("slurm"))
+    put(tree / "var/lib/dpkg/status", "Package: slurm-wlm-basic-plugins\nStatus: install ok installed\nVersion: 99.1\n\n")
+    expect("its package decides", "slurm 25.05.3" not in str(proofs("slurm")), proofs("slurm"))
+    for file, component, says_ in [("usr/lib64/libdcgm.so.4.4.0", "dcgm", "datacenter-gpu-manager-4-core 4.4.0"), ("usr/local/cuda/lib64/libcudnn.so.9.13.0", "cudnn", "libcudnn9-cuda-12 9.13.0"),
+                                   ("opt/nvshmem-3.4/lib/libnvshmem_host.so.3.4.5", "nvshmem", "libnvshmem3-cuda-12 3.4.5")]:
+        put(tree / file, library())
+        os.symlink(file.rsplit("/", 1)[1], (tree / file).with_name(re.sub(r"(\.so\.\d+).*", r"\1", file.rsplit("/", 1)[1])))
+        expect(f"{component} of a tar", says_ in str(proofs(component)), proofs(component))
+    for what, text, there in [("by its text", b"Fabric Manager version is : 580.95.05\n\0", True), ("by its version", b"\x00580.95.05\0", True), ("of the driver", b"\x00570.133.20\0", False), ("without a version", b"\0x\0", False)]:
+        put(tree / "usr/bin/nv-fabricmanager", library(rodata=text))
+        j = follows(what, ["defects", "check", "--host", machines / "hgx-h100", "--rootfs", tree, "--all", "--component", "fabric-manager"], (0, 1), "defects")
+        expect(f"a fabric manager {what}", bool(of(j, "fm-version-mismatch")) == there, j and j["defects"])
+    put(tree / "home/u/llama.cpp/build/common/build-info.cpp", "int LLAMA_BUILD_NUMBER = 7415;\nchar const *LLAMA_COMMIT = \"1\";\n")
+    expect("a static llama.cpp", "llama-server 7415" in str(proofs("llamacpp").get("llama-b7410-mmap-assert")), proofs("llamacpp"))
+    put(tree / "home/u/llama.cpp/build/common/build-info.cpp", "int LLAMA_BUILD_NUMBER = 1;\n")
+    expect("of a clone without history", "llama-b7410-mmap-assert" not in proofs("llamacpp"), proofs("llamacpp"))
+    for lib in ("opt/nvidia/hpc_sdk/Linux_aarch64/25.9/comm_libs/13.0/nccl/lib", "root/nccl/build/lib", "nix/store/abc-nccl-2.28.9/lib", "home/u/miniforge3/envs/x/lib"):
+        put(tree / lib / "libnccl.so.2", nccl())
+        (tree / "home/u/miniforge3/envs/x/lib/python3.12/site-packages/x-1.dist-info").mkdir(parents=True, exist_ok=True)
+        hit = [d["place"] for d in of(check(lib, tree), "nccl-arm-cas-gcc9")]
+        expect(f"NCCL in {lib}", hit == ["/home/u/miniforge3/envs/x" if "envs" in lib else "root file system"], hit)
+        (tree / lib / "libnccl.so.2").unlink()
+    put(tree / "home/u/miniforge3/envs/x/conda-meta/ucx-1.19.0-h1_0.json", json.dumps({"name": "ucx", "version": "1.19.0"}, indent=1))
+    expect("UCX of conda", "ucx 1.19.0" in str(proofs("ucx")), proofs("ucx"))
+    for i, env in enumerate(["home/u/p/.venv", "home/u/a/b/.venv", "home/u/p/venv", "home/u/miniconda3/envs/e", "opt/miniforge3/envs/e", "root/.local/share/uv/tools/vllm", "home/u/.local/share/pipx/venvs/x",
+                             "home/u/.cache/pypoetry/virtualenvs/p", "home/u/.pyenv/versions/3.12", "nix/store/h-python3-3.12-env", "srv/x/.venv", "home/u/p/.pixi/envs/default", "raid/v"]):
+        put(tree / env / "lib/python3.12/site-packages/nvidia_cutlass_dsl-4.5.0.dist-info/METADATA", "x")
+        expect(f"an environment in /{env}", "/" + env in [d["place"] for d in of(check(env, tree), "cutlass-dsl-450-garbage")], i)
+    site = tree / "opt/venv/lib/python3.12/site-packages"
+    put(site / "__editable__.vllm-0.11.pth", "/work/vllm\n")
+    old = put(tree / "work/vllm/sgl_kernel/libnccl.so.2", nccl())
+    for what, text, there in [("a source folder that is installed", json.dumps({"url": "file:///work/vllm", "dir_info": {"editable": True}}), True), ("another folder", '{"url": "file:///work/x", "dir_info": {"editable": true}}', False),
+                              ("not editable", '{"url": "file:///work/vllm", "dir_info": {}}', False), ("no file", '{"url": "https://work/vllm", "dir_info": {"editable": true}}', False),
+                              ("no JSON", "{", False), ("a list", "[1]", False), ("a number", '{"url": 3, "dir_info": {"editable": "x"}}', False)]:
+        put(site / "vllm-0.11.dist-info/direct_url.json", text)
+        hit = of(check(what, tree), "nccl-arm-cas-gcc9")
+        expect(what, [d["place"] for d in hit] == (["/opt/venv"] if there else []), hit)
+    old.unlink()
+    for name in ("home/u/vllm.sif", "raid/containers/nvidia+pytorch+25.09-py3.sqsh"):
+        put(tree / name, "x")
+    j = check("packed images", tree)
+    expect("are counted", any(t.startswith("2 packed images, such as /") for t in j["left_out"]), j["left_out"])
+    for c, (group, file, text) in enumerate([
+            ("0::/kubepods.slice/crio-%s.scope", "run/containers/storage/overlay-containers/%s/userdata/config.json", {"annotations": {"io.kubernetes.container.name": "job", "io.kubernetes.cri-o.ImageName": "x:1"}}),
+            ("0::/kubepods/%s", "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json", {"annotations": {"io.kubernetes.cri.container-name": "job", "io.kubernetes.cri.image-name": "x:1"}}),
+            ("0::/docker/%s", "var/snap/docker/common/var-lib-docker/containers/%s/config.v2.json", {"Name": "/job", "Config": {"Image": "x:1"}}),
+            ("0::/user.slice/libpod-%s.scope", "home/u/.local/share/containers/storage/overlay-containers/%s/userdata/config.json", {"annotations": {"io.podman.annotations.container-name": "job", "org.opencontainers.image.ref.name": "x:1"}}),
+            ("0::/docker/%s", "home/u/.local/share/docker/containers/%s/config.v2.json", [])]):
+        base = f"c/{c}"
+        put(tree / base / "usr/lib/aarch64-linux-gnu/libnccl.so.2", nccl())
+        put(tree / f"proc/{100 + c}/cgroup", group % f"{c:064x}" + "\n")
+        put(tree / (file % f"{c:064x}"), json.dumps(text))
+        os.symlink("/" + base, tree / f"proc/{100 + c}/root")
+    hit = [d["place"] for d in of(check("runtimes", tree), "nccl-arm-cas-gcc9")]
+    expect("containers by name", sorted(hit) == ["containerd job", "cri-o job", "docker 000000000000", "docker job", "podman job"], hit)
+
+
 def many_in_range(tmp):
     """Of a component with many entries in range, the page shows a few and the command that lists all; JSON has all."""
     tree = tmp / "flashinfer"
@@ -336,6 +408,11 @@ def firmware(tmp):
     j = follows("a list of mlxfwmanager", [*ask, "--firmware", listed], (0, 1), "defects")
     hit = [d for d in j["defects"] if d["id"] == "cx7-28.35-hdr-ndr" and d["state"] in ("here", "exposed")] if j else []
     expect("its firmware counts, and the file is the proof", hit and hit[0]["proofs"][0]["from"].endswith("mlx.txt"), j and j["defects"])
+    xml = ('<Devices>\n <Device pciName="0000:03:00.0" type="ConnectX7" psid="MT_0" partNumber="x">\n  <Versions>\n   <FW current="28.35.1012" available="28.43.1014"/>\n'
+           '   <PXE current="3.7.0500" available="N/A"/>\n  </Versions>\n </Device>\n</Devices>\n')
+    for what, text in [("XML", xml), ("XML on one line", xml.replace("\n", ""))]:
+        j = follows(f"mlxfwmanager's {what}", [*ask, "--firmware", put(tmp / "mlx.xml", text)], (0, 1), "defects")
+        expect(f"{what} counts", [d for d in j["defects"] if d["id"] == "cx7-28.35-hdr-ndr" and d["state"] in ("here", "exposed")], j and j["defects"])
     j = follows("a list of fwupdmgr", [*ask, "--firmware", fwupd], (0, 1), "defects")
     expect("its versions count", of(j, "bluefield-bmc-5815"), j and j["defects"])
     j = follows("a history of fwupdmgr", [*ask, "--firmware", history], (0, 1), "defects")
@@ -527,6 +604,12 @@ def running(tmp):
     expect("the mapped library", mine and mine[0]["proofs"][0]["from"].endswith("/opt/libnccl.so.2") and
            f"process {held.pid}" in mine[0]["proofs"][0]["what"], j)
     print(f"a running container: {took * 1000:.0f} ms of a processor")
+    # Renewed on disk: the process still runs the old one.
+    os.replace(put(tree / "opt/new", nccl(version=b"2.29.3", gcc=b"13.3.0")), tree / "opt/libnccl.so.2")
+    j = follows("live, renewed", ["defects", "check", "--component", "nccl"], (0, 1), "defects")
+    mine = [d for d in j["defects"] if d["id"] == "nccl-arm-cas-gcc9" and f"process {held.pid}" in d["place"]] if j else []
+    left = [t for t in j["left_out"] if str(held.pid) in t] if j else []
+    expect("the old library that still runs", (mine and f"2.28.9, removed, but still run by process {held.pid}" in mine[0]["proofs"][0]["what"]) or (os.geteuid() and left), (mine, left))
     held.stdin.close()
     held.wait()
     return None
@@ -690,6 +773,7 @@ hostile_rows(tmp)
 roots(tmp)
 planted(tmp)
 natives(tmp)
+places(tmp)
 many_in_range(tmp)
 firmware(tmp)
 many(tmp)

@@ -19,6 +19,7 @@
 #include "knowledge/knowledge.h"
 #include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
+#include "knowledge/software_places.h"
 #include "knowledge/tables.h"
 #include "knowledge/train_keys.h"
 #include "knowledge/value_rules.h"
@@ -252,6 +253,7 @@ static void test_compiled(void **state)
 		       { &xid_table, xid_rows, n_xid_rows },
 		       { &known_var_table, known_vars, n_known_vars },
 		       { &nccl_release_table, nccl_releases, n_nccl_releases },
+		       { &software_place_table, software_places, n_software_places },
 		       { &train_key_table, train_keys, n_train_keys },
 		       { &value_rule_table, value_rules, n_value_rules } };
 	static char text[ROW_BYTES_MAX];

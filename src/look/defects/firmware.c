@@ -30,19 +30,30 @@ static void device_take(const json_t *dev, json_t *all)
 	add(all, defect_text(dev, "Name"), version);
 }
 
-/* "  Device Type:      BlueField3", and below it "     FW             28.42.1000     N/A" */
+/* The word behind a mark in a line. */
+static bool word_after(const char *line, const char *mark, const char *how, char *out)
+{
+	const char *at = strstr(line, mark);
+
+	return at && sscanf(at + strlen(mark), how, out) == 1;
+}
+
+/* "  Device Type:      BlueField3", and below it "     FW             28.42.1000     N/A". As XML:
+ * <Device type="ConnectX7" ...>, and in it <FW current="28.42.1000" .../>. */
 static void mlx_take(struct arena *a, char *text, json_t *all)
 {
 	const char *name = NULL;
 	char *save = NULL;
 
-	for (char *l = strtok_r(text, "\r\n", &save); l; l = strtok_r(NULL, "\r\n", &save)) {
+	for (char *l = strtok_r(text, "\r\n>", &save); l; l = strtok_r(NULL, "\r\n>", &save)) {
 		char v[WORD_MAX];
 		int family;
 
-		if (sscanf(l, " FW %127s", v) == 1) {
+		if (sscanf(l, " FW %127s", v) == 1 ||
+		    word_after(l, "<FW current=\"", "%127[^\"]", v)) {
 			add(all, name, v);
-		} else if (sscanf(l, " Device Type: %127s", v) == 1) {
+		} else if (word_after(l, "Device Type:", " %127s", v) ||
+			   (strstr(l, "<Device ") && word_after(l, " type=\"", "%127[^\"]", v))) {
 			family = (int)strcspn(v, "0123456789");
 			name = arena_printf(a, "nic:%.*s-%s", family, v, v + family);
 		}

@@ -86,7 +86,7 @@ static void layer_name(struct layers *l, struct arena *scratch, const char *name
 	while (*name == '.' && name[1] == '/')
 		name += 2;
 	if (wanted_name(l->w->wanted.libraries, path_name(name)))
-		place_library(l->w, l->p, arena_printf(scratch, "/%s", name));
+		place_library(l->w, l->p, arena_printf(scratch, "/%s", name), false);
 	packages = strstr(name, "-packages/");
 	lib = strstr(name, "lib/python3");
 	if (!packages || !lib || lib > packages)

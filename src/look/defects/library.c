@@ -144,7 +144,7 @@ static bool library_open_in(struct seeing *w, const struct defect_place *p, cons
 			    struct opened *o)
 {
 	const struct place_own *own = p->own;
-	const char *path = defect_text(lib, "path");
+	const char *path = defect_text(lib, "path"), *old = defect_text(lib, "old");
 	struct err e = { 0 };
 	char *data;
 	size_t len;
@@ -156,10 +156,10 @@ static bool library_open_in(struct seeing *w, const struct defect_place *p, cons
 		return false;
 	}
 	*o = (struct opened){ .began = clock_mono_ms() };
-	if (own->listed)
+	if (own->listed || (!old && json_is_true(json_object_get(lib, "removed"))))
 		return false;
 	if (own->root.contents) {
-		if (stack_open(&own->root, path, &o->f, &e))
+		if (old ? input_open(&o->f, old, &e) : stack_open(&own->root, path, &o->f, &e))
 			return false;
 		o->in = &o->f.in;
 	} else {
@@ -185,7 +185,7 @@ static const char *version_by_name(struct arena *a, struct host *h, const char *
 	char target[HOST_PATH_MAX];
 	const char *names[] = { path_name(path), NULL };
 
-	if (host_link(h, path, target, sizeof(target)) == 0)
+	if (h && host_link(h, path, target, sizeof(target)) == 0)
 		names[1] = path_name(target);
 	for (size_t i = 2; i-- > 0;) {
 		const char *so = names[i] ? strstr(names[i], ".so.") : NULL;
@@ -227,35 +227,29 @@ static const char *version_by_dist(struct arena *a, const struct defect_place *p
 
 static const char *version_by_text(struct seeing *w, const struct defect_place *p, json_t *lib)
 {
-	static const struct {
-		const char *library, *before;
-	} words[] = { { "libnccl.so*", "NCCL version " },
-		      { "libtorch_cuda.so*", "NCCL version " },
-		      { "libnvshmem_host.so*", "NVSHMEM v" },
-		      { "ptxas*", "release " },
-		      { "libnccl-net*.so*", "aws-ofi-nccl " },
-		      { "ollama", NULL },
-		      { "nvidia-ctk", NULL },
-		      { "runc", NULL } };
 	const char *path = defect_text(lib, "path");
-	struct opened o;
-	char *text, *at;
+	ARENA_AUTO scratch = { 0 };
 
-	if (str_ends(path, ".pc") &&
-	    host_read(root_of(p)->h, path, HOST_READ_MAX, w->a, &text, NULL) == 0 &&
-	    (at = strstr(text, "\nVersion: ")))
-		return arena_strndup(w->a, at + 10, strspn(at + 10, "0123456789."));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		char version[64];
+	for (const struct software_place *r = software_places; r->path; r++) {
+		char version[64] = "", *text, *at;
+		struct opened o;
 
-		if (!defect_name_fits(words[i].library, path_name(path)))
+		if ((r->kind != PLACE_BINARY && r->kind != PLACE_TEXT) ||
+		    !defect_name_fits(r->path, path_name(path)))
 			continue;
-		if (!library_open_in(w, p, lib, &o))
-			return NULL;
-		rodata_version(o.in, &o.elf, words[i].before, w->how->deep ? 0 : TEXTS_MAX, version,
-			       sizeof(version));
-		library_close_in(w, o.in == &o.f.in, &o);
-		return *version ? arena_strdup(w->a, version) : NULL;
+		if (r->kind == PLACE_TEXT &&
+		    host_read(root_of(p)->h, path, HOST_READ_MAX, &scratch, &text, NULL) == 0 &&
+		    (at = strstr(text, r->before))) {
+			at += strlen(r->before);
+			snprintf(version, sizeof(version), "%.*s", (int)strspn(at, "0123456789."),
+				 at);
+		} else if (r->kind == PLACE_BINARY && library_open_in(w, p, lib, &o)) {
+			rodata_version(o.in, &o.elf, r->before, r->form,
+				       w->how->deep ? 0 : TEXTS_MAX, version, sizeof(version));
+			library_close_in(w, o.in == &o.f.in, &o);
+		}
+		if (strlen(version) > 2)
+			return arena_strdup(w->a, version);
 	}
 	return NULL;
 }
@@ -288,9 +282,12 @@ static json_t *version_of(struct seeing *w, const struct defect_place *p, json_t
 	const struct place_own *own = p->own;
 	const char *path = defect_text(lib, "path"), *v = version_by_text(w, p, lib);
 
-	v = v ? v : version_by_name(w->a, own->root.h, path);
-	v = v ? v : version_by_dist(w->a, p, path);
-	v = v ? v : version_by_toolkit(w->a, own->root.h, path);
+	/* What lies at its path now is another file. */
+	bool removed = json_is_true(json_object_get(lib, "removed"));
+
+	v = v ? v : version_by_name(w->a, removed ? NULL : own->root.h, path);
+	v = v || removed ? v : version_by_dist(w->a, p, path);
+	v = v || removed ? v : version_by_toolkit(w->a, own->root.h, path);
 	return v ? json_string(v) : NULL;
 }
 
@@ -308,21 +305,36 @@ void place_program(struct seeing *w, struct defect_place *p, const char *path)
 	json_decref(lib);
 }
 
-void place_native(struct seeing *w, struct defect_place *p, const char *package, const char *path)
+static bool package_there(const struct defect_place *p, const char *kind, const char *pattern)
 {
+	json_t *all = json_object_get(p->holds, kind), *v;
+	const char *name;
+
+	if (!strchr(pattern, '*'))
+		return json_object_get(all, pattern);
+	json_object_foreach(all, name, v) if (defect_name_fits(pattern, name)) return true;
+	return false;
+}
+
+void place_native(struct seeing *w, struct defect_place *p, const struct software_place *r,
+		  const char *path)
+{
+	const char *unless = r->unless ? r->unless : r->package;
 	json_auto_t *lib = json_pack("{s:s%}", "path", path, strlen(path));
 	json_t *v;
 
 	if (!lib || !host_exists(root_of(p)->h, path) ||
-	    json_object_get(json_object_get(p->holds, "packages"), package) ||
-	    json_object_get(json_object_get(p->holds, "rpms"), package))
+	    (unless && (package_there(p, "packages", unless) || package_there(p, "rpms", unless))))
 		return;
-	if (*package && (v = version_of(w, p, lib)))
-		place_put(p, "packages", package, v, path);
-	else if (!*package && wanted_name(w->wanted.libraries, path_name(path)))
-		place_library(w, p, path);
-	else if (!*package)
+	if (r->package || r->program) {
+		if ((v = version_of(w, p, lib)))
+			place_put(p, r->package ? "packages" : "programs",
+				  r->package ? r->package : r->program, v, path);
+	} else if (wanted_name(w->wanted.libraries, path_name(path))) {
+		place_library(w, p, path, false);
+	} else {
 		place_program(w, p, path);
+	}
 }
 
 static json_t *code_of(struct seeing *w, struct input *in, const char *path)

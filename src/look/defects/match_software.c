@@ -447,9 +447,13 @@ static enum answer3 library_meets(struct leaf_look *l, const struct defect_place
 	}
 	version = key_text(lib, "version");
 	process = key_text(lib, "process");
-	l->proofs[before].text = arena_printf(
-		l->a, "%s%s%s%s%s", path_name(path), version ? " " : "", version ? version : "",
-		process ? ", mapped by process " : "", process ? process : "");
+	l->proofs[before].text = arena_printf(l->a, "%s%s%s%s%s", path_name(path),
+					      version ? " " : "", version ? version : "",
+					      !process ? ""
+					      : json_is_true(json_object_get(lib, "removed"))
+						      ? ", removed, but still run by process "
+						      : ", mapped by process ",
+					      process ? process : "");
 	l->proofs[before].from = arena_printf(l->a, "%s%s", p->prefix ? p->prefix : "", path);
 	return all;
 }

@@ -155,23 +155,28 @@ const struct stack_root *root_of(const struct defect_place *p)
 	return &((const struct place_own *)p->own)->root;
 }
 
-json_t *place_library(struct seeing *w, struct defect_place *p, const char *path)
+json_t *place_library(struct seeing *w, struct defect_place *p, const char *path, bool removed)
 {
 	json_t *list = place_kind(p, "libraries", true), *lib;
 	size_t i;
 
 	json_array_foreach(list, i, lib)
 	{
-		if (strcmp(defect_text(lib, "path"), path) == 0)
+		if (strcmp(defect_text(lib, "path"), path) == 0 &&
+		    json_is_true(json_object_get(lib, "removed")) == removed)
 			return lib;
 	}
 	lib = json_pack("{s:s%}", "path", path, strlen(path));
 	if (!lib)
 		return NULL;
+	if (removed)
+		json_object_set_new(lib, "removed", json_true());
 	json_array_append_new(list, lib);
 	w->seen->libraries++;
 	return lib;
 }
+
+enum { PATHS_MAX = 2000 };
 
 int paths_of(struct arena *a, struct host *h, const char *path, const char ***out, size_t *n)
 {
@@ -180,6 +185,10 @@ int paths_of(struct arena *a, struct host *h, const char *path, const char ***ou
 	size_t n_names;
 	int code;
 
+	if (*path == '~') {
+		(void)paths_of(a, h, arena_printf(a, "/root%s", path + 1), out, n);
+		return paths_of(a, h, arena_printf(a, "/home/*%s", path + 1), out, n);
+	}
 	if (!star) {
 		ARENA_ADD(a, *out, *n) = path;
 		return 0;
@@ -188,7 +197,7 @@ int paths_of(struct arena *a, struct host *h, const char *path, const char ***ou
 		;
 	to = star + strcspn(star, "/");
 	code = host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n_names);
-	for (size_t i = 0; !code && i < n_names && i < 200; i++)
+	for (size_t i = 0; !code && i < n_names && *n < PATHS_MAX; i++)
 		if (defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
 			(void)paths_of(
 				a, h,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "look/defects/world.h"
+#include "look/stack/input.h"
 
 /* The environment of that root in which the path lies; the root itself otherwise. */
 static struct defect_place *place_of_path(struct seeing *w, struct defect_place *root,
@@ -68,6 +69,7 @@ static const char *container_id(const char *cgroup, const char **runtime)
 		const char *word, *runtime;
 	} marks[] = { { "libpod", "podman" },
 		      { "cri-containerd", "containerd" },
+		      { "crio", "cri-o" },
 		      { "kubepods", "containerd" },
 		      { "docker", "docker" } };
 	const char *p = cgroup;
@@ -84,49 +86,41 @@ static const char *container_id(const char *cgroup, const char **runtime)
 	return NULL;
 }
 
+/* The text at the end of keys with blanks between; NULL. */
+static const char *text_below(struct arena *a, const json_t *j, const char *keys)
+{
+	char *copy = arena_strdup(a, keys), *save = NULL;
+
+	for (char *k = strtok_r(copy, " ", &save); k; k = strtok_r(NULL, " ", &save))
+		j = json_object_get(j, k);
+	return json_is_string(j) ? arena_strdup(a, json_string_value(j)) : NULL;
+}
+
 /* Name and image as the runtime wrote them down. */
 static void container_config(struct seeing *w, struct host *h, const char *id, const char **name,
 			     const char **image)
 {
-	static const struct {
-		const char *file, *name[3], *image[3];
-	} files[] = {
-		{ "/var/lib/docker/containers/%s/config.v2.json",
-		  { "Name" },
-		  { "Config", "Image" } },
-		{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
-		  { "annotations", "io.kubernetes.cri.container-name" },
-		  { "annotations", "io.kubernetes.cri.image-name" } },
-		{ "/run/containerd/io.containerd.runtime.v2.task/default/%s/config.json",
-		  { "annotations", "nerdctl/name" },
-		  { "annotations", "nerdctl/image-ref" } },
-		{ "/var/lib/containers/storage/overlay-containers/%s/userdata/config.json",
-		  { "annotations", "io.podman.annotations.container-name" },
-		  { "annotations", "org.opencontainers.image.ref.name" } },
-	};
 	ARENA_AUTO scratch = { 0 };
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !*image; i++) {
-		char path[256], *text;
-		const char *at = strstr(files[i].file, "%s");
-		json_t *j, *n, *g;
-		size_t len;
+	PLACE_FOR_EACH (r, PLACE_CONTAINER) {
+		const char *star = strrchr(r->path, '*'), **paths = NULL;
+		size_t n = 0, len;
+		char *text;
+		json_t *j;
 
-		snprintf(path, sizeof(path), "%.*s%.64s%s", (int)(at - files[i].file),
-			 files[i].file, id, at + 2);
-		if (host_read(h, path, HOST_READ_MAX, &scratch, &text, &len))
-			continue;
-		n = g = j = json_loadb(text, len, 0, NULL);
-		for (size_t k = 0; k < 3 && files[i].name[k]; k++)
-			n = json_object_get(n, files[i].name[k]);
-		for (size_t k = 0; k < 3 && files[i].image[k]; k++)
-			g = json_object_get(g, files[i].image[k]);
-		if (json_is_string(n))
-			*name = arena_strdup(w->a,
-					     json_string_value(n) + (*json_string_value(n) == '/'));
-		if (json_is_string(g))
-			*image = arena_strdup(w->a, json_string_value(g));
-		json_decref(j);
+		(void)paths_of(&scratch, h,
+			       arena_printf(&scratch, "%.*s%.64s%s", (int)(star - r->path), r->path,
+					    id, star + 1),
+			       &paths, &n);
+		for (size_t i = 0; i < n && !*image; i++) {
+			if (host_read(h, paths[i], HOST_READ_MAX, &scratch, &text, &len))
+				continue;
+			j = json_loadb(text, len, 0, NULL);
+			*name = text_below(w->a, j, r->label);
+			*name = *name && **name == '/' ? *name + 1 : *name;
+			*image = text_below(w->a, j, r->image);
+			json_decref(j);
+		}
 	}
 }
 
@@ -179,6 +173,28 @@ static struct defect_place *container_open(struct seeing *w, const struct proces
 	return p;
 }
 
+/* A library that was replaced since the process began: what the process runs is the old one, which
+ * the kernel still shows as a link by its addresses. */
+static void removed_take(struct seeing *w, const struct process *x, struct defect_place *root,
+			 const char *line, const char *path)
+{
+	const char *old =
+		arena_printf(w->a, "%s/map_files/%.*s", x->dir, (int)strcspn(line, " "), line);
+	struct input_file f;
+	struct err e = { 0 };
+	json_t *lib = place_library(w, place_of_path(w, root, path), path, true);
+
+	if (lib)
+		json_object_set_new(lib, "process", json_string(x->pid));
+	if (lib && w->how->live && input_open(&f, old, &e) == 0) {
+		input_close(&f);
+		json_object_set_new(lib, "old", json_string(old));
+	} else {
+		world_left_out(w, "the removed %s%.200s, which process %s still runs: restart it",
+			       root->prefix, path, x->pid);
+	}
+}
+
 /* Libraries, and the environments of whatever lies in one. */
 static void process_maps(struct seeing *w, const struct process *x, struct defect_place *root)
 {
@@ -209,12 +225,10 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 		}
 		if (str_ends(path, " (deleted)")) {
 			path[strlen(path) - 10] = '\0';
-			if (!wanted_name(w->wanted.libraries, path_name(path)))
-				continue;
-			world_left_out(w, "%s%.200s, which a process maps after its removal",
-				       root->prefix, path);
+			if (wanted_name(w->wanted.libraries, path_name(path)))
+				removed_take(w, x, root, line, path);
 		} else if (wanted_name(w->wanted.libraries, path_name(path))) {
-			json_t *lib = place_library(w, place_of_path(w, root, path), path);
+			json_t *lib = place_library(w, place_of_path(w, root, path), path, false);
 
 			if (lib)
 				json_object_set_new(lib, "process", json_string(x->pid));

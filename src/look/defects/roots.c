@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "look/defects/world.h"
 #include "look/stack/component.h"
@@ -94,39 +95,17 @@ static void packages_take(struct seeing *w, struct defect_place *p)
 
 /* --- Python environments ---------------------------------------------------------------------- */
 
-/* Top folders of site-packages in which rows' libraries lie, besides nvidia's. */
-static const char library_folders[] =
-	"torch/lib\0torch/bin\0triton/_C\0vllm\0vllm/vllm_flash_attn\0sgl_kernel\0flash_attn\0"
-	"flashinfer\0deep_ep\0deep_gemm\0deepspeed\0xformers\0bitsandbytes\0"
-	"tensorrt_llm/libs\0tensorrt_libs\0libcuvs/lib64\0cutlass\0llama_cpp/lib\0"
-	"sgl_kernel/sm100\0sgl_kernel/sm90\0transformer_engine\0nvidia_cutlass_dsl\0";
-
-static void library_folder(struct seeing *w, struct defect_place *p, struct host *h,
-			   const char *dir)
+static void library_folder(struct seeing *w, struct defect_place *p, const char *dir)
 {
 	ARENA_AUTO scratch = { 0 };
 	char **names;
 	size_t n;
 
-	if (host_list(h, dir, &scratch, &names, &n) == 0)
+	if (host_list(root_of(p)->h, dir, &scratch, &names, &n) == 0)
 		for (size_t i = 0; i < n; i++)
 			if (wanted_name(w->wanted.libraries, names[i]))
-				place_library(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]));
-}
-
-/* "NVIDIA/cu13/lib": every package of NVIDIA's has a folder of its own. */
-static void nvidia_folders(struct seeing *w, struct defect_place *p, struct host *h,
-			   const char *packages)
-{
-	ARENA_AUTO scratch = { 0 };
-	char **names;
-	size_t n;
-
-	if (host_list(h, arena_printf(&scratch, "%s/nvidia", packages), &scratch, &names, &n) == 0)
-		for (size_t i = 0; i < n && i < 200; i++)
-			library_folder(
-				w, p, h,
-				arena_printf(&scratch, "%s/nvidia/%s/lib", packages, names[i]));
+				place_library(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]),
+					      false);
 }
 
 /* "torch-2.9.0+cu128.dist-info", "foo-1.0-py3.12.egg-info" */
@@ -195,6 +174,58 @@ static bool tag_matters(const char *name)
 	       strcmp(name, "torch") == 0 || strcmp(name, "triton") == 0;
 }
 
+/* What is installed without a package manager. */
+static void natives_take(struct seeing *w, struct defect_place *p, unsigned kind, const char *below)
+{
+	ARENA_AUTO scratch = { 0 };
+
+	PLACE_FOR_EACH (r, kind) {
+		const char **paths = NULL;
+		size_t n = 0;
+
+		(void)paths_of(&scratch, root_of(p)->h,
+			       arena_printf(&scratch, "%s%s", below, r->path), &paths, &n);
+		for (size_t i = 0; i < n; i++)
+			place_native(w, p, r, paths[i]);
+	}
+}
+
+static void library_folders(struct seeing *w, struct defect_place *p, const char *dir)
+{
+	struct host *h = root_of(p)->h;
+	ARENA_AUTO scratch = { 0 };
+
+	PLACE_FOR_EACH (f, PLACE_LIBRARIES) {
+		const char **paths = NULL;
+		size_t n = 0;
+
+		(void)paths_of(&scratch, h, arena_printf(&scratch, "%s/%s", dir, f->path), &paths,
+			       &n);
+		for (size_t i = 0; i < n; i++)
+			library_folder(w, p, paths[i]);
+	}
+}
+
+/* {"url": "file:///workspace/vllm", "dir_info": {"editable": true}}: its libraries are in that. */
+static void editable_take(struct seeing *w, struct defect_place *p, const char *info)
+{
+	ARENA_AUTO scratch = { 0 };
+	const char *url;
+	int editable;
+	char *text;
+	size_t len;
+	json_t *j;
+
+	if (host_read(root_of(p)->h, arena_printf(&scratch, "%s/direct_url.json", info), 65536,
+		      &scratch, &text, &len))
+		return;
+	j = json_loadb(text, len, 0, NULL);
+	if (json_unpack(j, "{s:s, s:{s:b}}", "url", &url, "dir_info", "editable", &editable) == 0 &&
+	    editable && str_starts(url, "file:///"))
+		library_folders(w, p, url + 7);
+	json_decref(j);
+}
+
 /* Every dist-info of a folder of packages. */
 void packages_of(struct seeing *w, struct defect_place *root, const char *prefix,
 		 const char *packages)
@@ -202,11 +233,15 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 	struct host *h = root_of(root)->h;
 	ARENA_AUTO scratch = { 0 };
 	struct defect_place *p = NULL;
+	bool editable = false;
 	char **names;
 	size_t n;
 
 	if (host_list(h, packages, &scratch, &names, &n))
 		n = 0;
+	for (size_t i = 0; i < n && !editable; i++)
+		editable = str_ends(names[i], ".pth") && !str_starts(names[i], "distutils-") &&
+			   strcmp(names[i], "_virtualenv.pth") != 0;
 	for (size_t i = 0; i < n; i++) {
 		char name[256], version[128];
 		const char *info;
@@ -219,17 +254,13 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 		place_put(p, "pip", name, json_string(version), info);
 		if (tag_matters(name))
 			dist_tag(p, h, info, name);
+		if (editable)
+			editable_take(w, p, info);
 		w->seen->packages++;
 	}
 	if (p) {
-		nvidia_folders(w, p, h, packages);
-		for (const char *f = library_folders; *f; f += strlen(f) + 1)
-			library_folder(w, p, h, arena_printf(&scratch, "%s/%s", packages, f));
-		for (size_t i = 0; i < 2; i++)
-			place_program(w, p,
-				      arena_printf(&scratch,
-						   "%s/triton/backends/nvidia/bin/ptxas%s",
-						   packages, i ? "-blackwell" : ""));
+		library_folders(w, p, packages);
+		natives_take(w, p, PLACE_PREFIX, arena_printf(&scratch, "%s/", prefix));
 	}
 }
 
@@ -251,39 +282,29 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 							 kinds[k]));
 }
 
-/* The folders below dir, of which each may be an environment; hidden ones too. */
-static void environments_below(struct seeing *w, struct defect_place *root, const char *dir,
-			       int depth)
-{
-	struct host *h = root_of(root)->h;
-	ARENA_AUTO scratch = { 0 };
-	char **names;
-	size_t n;
-
-	if (host_list(h, dir, &scratch, &names, &n) == 0)
-		for (size_t i = 0; i < n && i < 200; i++) {
-			const char *path =
-				arena_printf(&scratch, "%s/%s", dir[1] ? dir : "", names[i]);
-
-			environment_try(w, root, path);
-			if (depth > 1 || strcmp(names[i], "envs") == 0)
-				environments_below(w, root, path, depth - 1);
-		}
-}
-
 static void environments_take(struct seeing *w, struct defect_place *root)
 {
-	static const struct {
-		const char *dir;
-		int depth;
-	} usual[] = { { "/opt", 1 }, { "/root", 1 }, { "/home", 2 },	       { "/workspace", 1 },
-		      { "/app", 1 }, { "/srv", 1 },  { "/opt/conda/envs", 1 }, { "/venv", 1 },
-		      { "/", 1 } };
+	long long began = clock_mono_ms();
 
-	environment_try(w, root, "/usr");
-	environment_try(w, root, "/usr/local");
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		environments_below(w, root, usual[i].dir, usual[i].depth);
+	PLACE_FOR_EACH (r, PLACE_ENVIRONMENT) {
+		ARENA_AUTO scratch = { 0 };
+		const char **paths = NULL;
+		size_t n = 0;
+
+		(void)paths_of(&scratch, root_of(root)->h, r->path, &paths, &n);
+		for (size_t i = 0; i < n; i++) {
+			if (!w->how->deep &&
+			    w->search_ms + clock_mono_ms() - began > WORLD_SEARCH_MS) {
+				world_left_out(w,
+					       "Python environments not found within %d ms: --deep "
+					       "finds all",
+					       WORLD_SEARCH_MS);
+				break;
+			}
+			environment_try(w, root, paths[i]);
+		}
+	}
+	w->search_ms += clock_mono_ms() - began;
 }
 
 /* --- libraries and toolkits of a root --------------------------------------------------------- */
@@ -298,7 +319,7 @@ static int on_cached(void *ctx, const char *name, const char *path)
 	struct cached *c = ctx;
 
 	if (wanted_name(c->w->wanted.libraries, name))
-		place_library(c->w, c->p, path);
+		place_library(c->w, c->p, path, false);
 	return 0;
 }
 
@@ -317,38 +338,7 @@ static void libraries_take(struct seeing *w, struct defect_place *p)
 	if (host_read(h, "/etc/ld.so.cache", LD_CACHE_MAX, &scratch, &data, &len) ||
 	    ld_cache_each(data, len, on_cached, &c))
 		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-			library_folder(w, p, h, dirs[i]);
-}
-
-/* What is installed without a package manager: the package that rows name, and its place. */
-static const char natives[] =
-	" /usr/local/bin/ollama\0 /usr/bin/ollama\0 /opt/*/bin/ollama\0 /home/*/.local/bin/ollama\0"
-	" /app/libllama.so.*.*\0 /opt/*/build/bin/libllama.so.*.*\0 "
-	"/home/*/llama*/libllama.so.*.*\0"
-	" /root/*/build/bin/libllama.so.*.*\0 /home/*/*/build/bin/libllama.so.*.*\0"
-	" /opt/*/build/bin/libggml-cuda.so\0 /home/*/*/build/bin/libggml-cuda.so\0"
-	"nvidia-container-toolkit /usr/local/nvidia/toolkit/nvidia-ctk\0"
-	"nvidia-container-toolkit /usr/local/bin/nvidia-ctk\0"
-	"runc /usr/local/sbin/runc\0runc /usr/local/bin/runc\0"
-	"aws-ofi-nccl /opt/*/lib/libnccl-net*.so\0aws-ofi-nccl /opt/amazon/*/lib*/libnccl-net*.so\0"
-	"ucx /opt/hpcx*/ucx/lib/pkgconfig/ucx.pc\0ucx /usr/local/lib/pkgconfig/ucx.pc\0"
-	"openmpi /opt/hpcx*/ompi/lib/pkgconfig/ompi.pc\0openmpi /usr/local/lib/pkgconfig/ompi.pc\0"
-	"tensorrt /usr/local/tensorrt/lib/libnvinfer.so\0tensorrt "
-	"/opt/TensorRT-*/lib/libnvinfer.so\0";
-
-static void natives_take(struct seeing *w, struct defect_place *p)
-{
-	ARENA_AUTO scratch = { 0 };
-
-	for (const char *one = natives; *one; one += strlen(one) + 1) {
-		const char **paths = NULL, *blank = strchr(one, ' ');
-		size_t n = 0;
-
-		(void)paths_of(&scratch, root_of(p)->h, blank + 1, &paths, &n);
-		for (size_t i = 0; i < n; i++)
-			place_native(w, p, arena_strndup(&scratch, one, (size_t)(blank - one)),
-				     paths[i]);
-	}
+			library_folder(w, p, dirs[i]);
 }
 
 /* {"cuda": {"version": "13.0.1"}} of every /usr/local/cuda-* */
@@ -433,7 +423,7 @@ void root_take(struct seeing *w, struct defect_place *p)
 {
 	packages_take(w, p);
 	libraries_take(w, p);
-	natives_take(w, p);
+	natives_take(w, p, PLACE_SOFTWARE, "");
 	toolkits_take(w, p);
 	if (!w->how->n_envs)
 		environments_take(w, p);

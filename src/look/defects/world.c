@@ -8,54 +8,57 @@
 
 /* --- stored images ---------------------------------------------------------------------------- */
 
+static void stored_open(struct seeing *w, const struct software_place *r, const char *path)
+{
+	struct place_own own = { .root = { NULL, -1, true } };
+	/* What stands for the last '*' of the row's path. */
+	const char *end = path + strlen(path) - strlen(strrchr(r->path, '*') + 1),
+		   *name = memrchr(path, '/', (size_t)(end - path)), *label;
+	struct err e = { 0 };
+
+	label = arena_printf(w->a, "%s %.*s", r->what, end - name > 12 ? 12 : (int)(end - name) - 1,
+			     name + 1);
+	own.opened = w->how->live ? rootfs_open(path, &own.root.fd, &e)
+				  : rootfs_open_below(w->how->root->fd, path, &own.root.fd, &e);
+	if (!own.opened)
+		return;
+	own.root.h = own.opened;
+	w->seen->images++;
+	root_take(w, world_place(w, label, arena_printf(w->a, "%s: ", label), &own));
+}
+
 static void stored_take(struct seeing *w)
 {
-	static const struct {
-		const char *dir, *below, *what;
-	} stores[] = {
-		{ "/var/lib/docker/overlay2", "/diff", "docker layer" },
-		{ "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots", "/fs",
-		  "containerd layer" },
-		{ "/var/lib/containers/storage/overlay", "/diff", "podman layer" },
-		{ "/var/lib/enroot", "", "enroot image" },
-		{ "/var/lib/machines", "", "machine image" },
-	};
 	struct host *h = w->how->root->h;
 	ARENA_AUTO scratch = { 0 };
-	size_t left = 0;
+	size_t left = 0, packed = 0;
+	const char *one = NULL;
 
-	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++) {
-		char **names;
-		size_t n;
+	PLACE_FOR_EACH (r, PLACE_STORE) {
+		const char **paths = NULL;
+		enum host_kind kind;
+		size_t n = 0;
 
-		if (host_list(h, stores[s].dir, &scratch, &names, &n))
-			continue;
+		(void)paths_of(&scratch, h, r->path, &paths, &n);
 		for (size_t i = 0; i < n; i++) {
-			struct place_own own = { .root = { NULL, -1, true } };
-			const char *path = arena_printf(&scratch, "%s/%s%s", stores[s].dir,
-							names[i], stores[s].below),
-				   *label =
-					   arena_printf(w->a, "%s %.12s", stores[s].what, names[i]);
-			struct err e = { 0 };
-
-			if (!w->how->deep || w->seen->containers + w->seen->images >= WORLD_ROOTS) {
-				left += strcmp(names[i], "l") != 0;
+			if (host_kind(h, paths[i], &kind))
 				continue;
-			}
-			own.opened = w->how->live ? rootfs_open(path, &own.root.fd, &e)
-						  : rootfs_open_below(w->how->root->fd, path,
-								      &own.root.fd, &e);
-			if (!own.opened)
+			if (kind == HOST_FILE && !packed++)
+				one = paths[i];
+			if (kind != HOST_DIR)
 				continue;
-			own.root.h = own.opened;
-			w->seen->images++;
-			root_take(w,
-				  world_place(w, label, arena_printf(w->a, "%s: ", label), &own));
+			if (w->how->deep && w->seen->containers + w->seen->images < WORLD_ROOTS)
+				stored_open(w, r, paths[i]);
+			else
+				left++;
 		}
 	}
 	if (left)
 		world_left_out(w, "%zu stored layers and images%s", left,
 			       w->how->deep ? "" : ": --deep reads them");
+	if (packed)
+		world_left_out(w, "%zu packed images, such as %s: unpack one and use --rootfs",
+			       packed, one);
 }
 
 /* --- files of a place ------------------------------------------------------------------------- */
@@ -116,7 +119,7 @@ static void captured_take(struct seeing *w, struct defect_place *host)
 	LIST_FOR_EACH (const struct library, l, &w->how->m->software.libraries) {
 		if (!seen_ok(&l->path.f) || !wanted_name(w->wanted.libraries, path_name(l->path.v)))
 			continue;
-		lib = place_library(w, host, l->path.v);
+		lib = place_library(w, host, l->path.v, false);
 		if (lib && seen_ok(&l->version.f))
 			json_object_set_new(lib, "version", json_string(l->version.v));
 	}

@@ -7,6 +7,7 @@
 #ifndef DEFECTS_WORLD_H
 #define DEFECTS_WORLD_H
 
+#include "knowledge/software_places.h"
 #include "look/defects/rows.h"
 #include "look/stack/root.h"
 #include "machine/model/machine.h"
@@ -19,6 +20,7 @@ enum {
 	WORLD_PACKAGE_BYTES = 32 << 20, /* of a package database */
 	WORLD_PROCESS_MS = 500,		/* for the processes */
 	WORLD_CONTENT_MS = 400,		/* for the insides of libraries */
+	WORLD_SEARCH_MS = 2000,		/* for finding environments */
 };
 
 struct world_look {
@@ -88,8 +90,8 @@ struct seeing {
 	size_t n;
 	struct world_root *roots;
 	size_t n_roots;
-	long long content_ms; /* used for the insides of libraries */
-	json_t *codes;	      /* GPU code by build id, size and time of change: read once */
+	long long content_ms, search_ms; /* used for the insides of libraries, for environments */
+	json_t *codes; /* GPU code by build id, size and time of change: read once */
 	const struct findings *findings;
 };
 
@@ -99,8 +101,9 @@ struct defect_place *world_place(struct seeing *w, const char *name, const char 
 void place_put(struct defect_place *p, const char *kind, const char *name, json_t *value,
 	       const char *from);
 bool wanted_name(const json_t *patterns, const char *name);
-/* New, or the one that is there; NULL: its path is no text. */
-json_t *place_library(struct seeing *w, struct defect_place *p, const char *path);
+/* New, or the one that is there; NULL: its path is no text. removed: the file was replaced, and a
+ * process still runs it. */
+json_t *place_library(struct seeing *w, struct defect_place *p, const char *path, bool removed);
 json_t *place_kind(struct defect_place *p, const char *kind, bool list);
 const struct stack_root *root_of(const struct defect_place *p);
 void wanted_take(const struct defect_rows *rows, struct wanted *out);
@@ -135,9 +138,11 @@ int firmware_of_file(struct arena *a, const char *name, char *text, size_t len, 
 /* library.c */
 /* The version of a program, where it is there and rows ask for it. */
 void place_program(struct seeing *w, struct defect_place *p, const char *path);
-/* A file that no package manager put there; package: the one that rows name, or "". */
-void place_native(struct seeing *w, struct defect_place *p, const char *package, const char *path);
-/* Adds the paths that path, of which parts may have '*', can be: 0, or -errno of a folder. */
+/* A file that no package manager put there. */
+void place_native(struct seeing *w, struct defect_place *p, const struct software_place *r,
+		  const char *path);
+/* Adds the paths that path can be, of which parts may have '*'; "~/": in every home. 0, or -errno
+ * of a folder. */
 int paths_of(struct arena *a, struct host *h, const char *path, const char ***out, size_t *n);
 void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
 		  const char *what);

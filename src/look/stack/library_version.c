@@ -77,7 +77,7 @@ static const char *by_text(struct take *t, const struct stack_item *item)
 	if (item->c != COMPONENT_NCCL || stack_open(t->root, item->path, &f, &e))
 		return NULL;
 	if (elf_open(&f.in, &elf, &e) == 0)
-		rodata_version(&f.in, &elf, "NCCL version ", 0, version, sizeof(version));
+		rodata_version(&f.in, &elf, "NCCL version ", NULL, 0, version, sizeof(version));
 	input_close(&f);
 	return *version ? arena_strdup(t->a, version) : NULL;
 }

@@ -68,7 +68,7 @@ int rodata_each(struct input *in, const struct elf *elf,
 }
 
 struct version_after {
-	const char *before;
+	const char *before, *form;
 	char *out;
 	size_t cap;
 };
@@ -107,8 +107,21 @@ static size_t version_length(const char *p, size_t left)
 	return dots > 1 && end < left && !p[end] && (end == k || strchr("-+~", p[k])) ? k : 0;
 }
 
-/* Go's linker puts what -X sets near Go's own version, NUL-ended and at multiples of 4. Two that
- * differ: neither is certain. */
+/* False: it differs from the one that was found before, and neither is certain. */
+static bool version_keep(struct version_after *w, const char *v, size_t k)
+{
+	if (k >= w->cap || (strncmp(w->out, v, k) == 0 && !w->out[k]))
+		return true;
+	if (*w->out) {
+		*w->out = '\0';
+		return false;
+	}
+	memcpy(w->out, v, k);
+	w->out[k] = '\0';
+	return true;
+}
+
+/* Go's linker puts what -X sets near Go's own version, NUL-ended and at multiples of 4. */
 static int go_there(void *ctx, const char *p, size_t n)
 {
 	struct version_after *w = ctx;
@@ -124,24 +137,38 @@ static int go_there(void *ctx, const char *p, size_t n)
 		const char *v = q + (*q == 'v');
 
 		k = version_length(v, n - (size_t)(v - p));
-		if (!k || k >= w->cap || (strncmp(w->out, v, k) == 0 && !w->out[k]))
-			continue;
-		if (*w->out) {
-			*w->out = '\0';
+		if (k && !version_keep(w, v, k))
 			return 1;
-		}
-		memcpy(w->out, v, k);
-		w->out[k] = '\0';
 	}
 	return *w->out != '\0';
 }
 
-void rodata_version(struct input *in, const struct elf *elf, const char *before, uint64_t max,
-		    char *out, size_t cap)
+/* A version that is the whole of a text. */
+static int form_there(void *ctx, const char *p, size_t n)
 {
-	struct version_after w = { before, out, cap };
+	struct version_after *w = ctx;
+
+	for (const char *q = p, *end = p + n; (q = memchr(q, '\0', (size_t)(end - q)));) {
+		size_t k, i = 0;
+
+		q++;
+		k = version_length(q, (size_t)(end - q));
+
+		while (i < k && w->form[i] &&
+		       (w->form[i] == '#' ? isdigit((unsigned char)q[i]) : w->form[i] == q[i]))
+			i++;
+		if (k && !w->form[i] && !memchr(q + i, '.', k - i) && !version_keep(w, q, k))
+			return 1;
+	}
+	return 0;
+}
+
+void rodata_version(struct input *in, const struct elf *elf, const char *before, const char *form,
+		    uint64_t max, char *out, size_t cap)
+{
+	struct version_after w = { before, form, out, cap };
 	bool all;
 
 	*out = '\0';
-	rodata_each(in, elf, before ? version_there : go_there, &w, max, &all);
+	rodata_each(in, elf, before ? version_there : form ? form_there : go_there, &w, max, &all);
 }

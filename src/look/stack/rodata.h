@@ -19,8 +19,9 @@ int rodata_each(struct input *in, const struct elf *elf,
 		int (*each)(void *ctx, const char *p, size_t n), void *ctx, uint64_t max,
 		bool *all);
 /* The first version that stands behind the text: "NCCL version " of "NCCL version 2.28.9+cuda13.0".
- * "" where there is none. NULL: the version that a Go program was linked with. */
-void rodata_version(struct input *in, const struct elf *elf, const char *before, uint64_t max,
-		    char *out, size_t cap);
+ * "" where there is none. NULL: the one that is a whole text and begins like form ("##.##.", of
+ * which '#' is a digit); form NULL as well: the one that a Go program was linked with. */
+void rodata_version(struct input *in, const struct elf *elf, const char *before, const char *form,
+		    uint64_t max, char *out, size_t cap);
 
 #endif
