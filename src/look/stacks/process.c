@@ -172,7 +172,8 @@ const char *stacks_nccl(struct stack_reader *r)
 		if (!stacks_open_mapped(&r->maps, &r->maps.items[i], &f))
 			return r->nccl;
 		if (elf_open(&f.in, &elf, &e) == 0)
-			rodata_version(&f.in, &elf, "NCCL version ", NULL, 0, version, sizeof(version));
+			rodata_version(&f.in, &elf, "NCCL version ", NULL, 0, version,
+				       sizeof(version));
 		input_close(&f);
 		if (*version)
 			r->nccl = arena_printf(r->a, "NCCL %s (%s)", version, r->nccl);
