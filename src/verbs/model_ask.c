@@ -236,7 +236,7 @@ static const struct ask_row train_ask_rows[] = {
 	  ASK_TEXT(train_ask, w.recompute), .arg = "KIND", TRAIN_NAMES(train_recompute_names) },
 	{ "optimizer", "adamw, adamw-fused, adamw-bf16, adamw-8bit, adafactor, lion, sgd or muon",
 	  ASK_TEXT(train_ask, w.optimizer), .arg = "NAME", TRAIN_NAMES(train_optimizer_names) },
-	{ "attention", "eager, flash (default) or flash3",
+	{ "attention", "eager, flash1, flash (default) or flash3",
 	  ASK_TEXT(train_ask, w.attention), .arg = "KERNEL", TRAIN_NAMES(train_attention_names) },
 	{ "compile", "with torch.compile or other fused kernels", ASK_FLAG(train_ask, compile) },
 	{ "no-overlap", "communication does not overlap computation", ASK_FLAG(train_ask, no_overlap) },

@@ -33,20 +33,49 @@ static int name_in(const char *const *names, int n, const char *s, size_t len)
 	return -1;
 }
 
-/* "ENGINE.HARDWARE.NAME = VALUE" */
-static int infer_fit_read_line(struct fits *f, const char *line, size_t len)
+/* "NAME = VALUE": the name's length; 0: another line, or a value out of range. */
+static size_t fit_line(const char *line, size_t len, double *v)
 {
-	const char *eq = memchr(line, '=', len), *first, *second;
-	size_t key, value;
+	const char *eq = memchr(line, '=', len);
 	char number[32];
-	int engine, hardware, id;
-	double v;
+	size_t key, n;
 
 	if (!eq)
-		return -EINVAL;
-	line = str_trim(line, (size_t)(eq - line), &key);
-	second = memrchr(line, '.', key);
-	first = second ? memrchr(line, '.', (size_t)(second - line)) : NULL;
+		return 0;
+	str_trim(line, (size_t)(eq - line), &key);
+	eq = str_trim(eq + 1, len - (size_t)(eq + 1 - line), &n);
+	if (n == 0 || n >= sizeof(number))
+		return 0;
+	memcpy(number, eq, n);
+	number[n] = '\0';
+	return parse_real(number, v) || *v < 0 || *v > 1e6 ? 0 : key;
+}
+
+int fit_lines(const char *text, fit_taker *take, void *ctx)
+{
+	int number = 1;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n', number++) {
+		size_t n, key;
+		const char *line = str_trim(text, strcspn(text, "\n"), &n);
+		double v;
+
+		if (!n || *line == '#')
+			continue;
+		key = fit_line(line, n, &v);
+		if (!key || take(ctx, line, key, v) < 0)
+			return number;
+	}
+	return 0;
+}
+
+/* "ENGINE.HARDWARE.NAME" */
+static int take_of_engine(void *fits, const char *line, size_t key, double v)
+{
+	const char *second = memrchr(line, '.', key);
+	const char *first = second ? memrchr(line, '.', (size_t)(second - line)) : NULL;
+	int engine, hardware, id;
+
 	if (!first)
 		return -EINVAL;
 	engine = name_in(engine_names, ENGINES, line, (size_t)(first - line));
@@ -54,32 +83,17 @@ static int infer_fit_read_line(struct fits *f, const char *line, size_t len)
 	id = name_in(fit_names, FITS, second + 1, key - (size_t)(second + 1 - line));
 	if (engine < 0 || hardware < 0 || id < 0)
 		return -EINVAL;
-	eq = str_trim(eq + 1, len - (size_t)(eq + 1 - line) + (size_t)0, &value);
-	if (value >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, eq, value);
-	number[value] = '\0';
-	if (parse_real(number, &v) || v < 0 || v > 1e6)
-		return -EINVAL;
-	f->of[engine][hardware].v[id] = v;
+	((struct fits *)fits)->of[engine][hardware].v[id] = v;
 	return 0;
 }
 
 int fits_read(struct fits *f, const char *text, struct err *e)
 {
-	int n = 0;
+	int line = fit_lines(text, take_of_engine, f);
 
-	for (const char *s = text; *s;) {
-		size_t whole = strcspn(s, "\n"), len;
-		const char *line = str_trim(s, whole, &len);
-
-		n++;
-		if (len && *line != '#' && infer_fit_read_line(f, line, len) < 0)
-			return err_set(e, -EINVAL,
-				       "line %d: expected \"engine.hardware.name = value\"", n);
-		s += whole + (s[whole] == '\n');
-	}
-	return 0;
+	return line ? err_set(e, -EINVAL, "line %d: expected \"engine.hardware.name = value\"",
+			      line)
+		    : 0;
 }
 
 extern const char fit_constants[];
@@ -110,7 +124,7 @@ static int fits_table(struct fits *f, const char *text)
 			value = word_of(value, &n_value);
 			snprintf(line, sizeof(line), "%.*s.%.*s = %.*s", (int)n_set, set,
 				 (int)n_name, name, value ? (int)n_value : 0, value ? value : "");
-			if (!value || infer_fit_read_line(f, line, strlen(line)) < 0)
+			if (!value || fit_lines(line, take_of_engine, f))
 				return -EINVAL;
 		}
 	}

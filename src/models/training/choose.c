@@ -302,7 +302,8 @@ const char *const train_recompute_names[TRAIN_RECOMPUTES] = { "none", "selective
 const char *const train_optimizer_names[TRAIN_OPTIMIZERS] = {
 	"adamw", "adamw-fused", "adamw-bf16", "adamw-8bit", "adafactor", "lion", "sgd", "muon"
 };
-const char *const train_attention_names[TRAIN_ATTENTIONS] = { "eager", "flash", "flash3" };
+const char *const train_attention_names[TRAIN_ATTENTIONS] = { "eager", "flash1", "flash",
+							      "flash3" };
 const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "all-gather",
 								"reduce-scatter", "all-to-all",
 								"send" };

@@ -97,7 +97,9 @@ double train_flash_rate(const struct train_config *q)
 		id = q->attention == TRAIN_FLASH3 ? TFIT_FLASH3 : TFIT_FLASH_HOPPER;
 	/* Scores that go through memory: half of it, and the traffic besides (predict.c). */
 	return train_peak(q->place.gpu, TRAIN_FP16) * f->v[id] * h200_part(q) *
-	       (q->attention == TRAIN_EAGER ? 0.5 : 1);
+	       (q->attention == TRAIN_EAGER    ? 0.5
+		: q->attention == TRAIN_FLASH1 ? f->v[TFIT_FLASH1]
+					       : 1);
 }
 
 double train_link_gbs(const struct train_config *q)

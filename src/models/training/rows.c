@@ -88,11 +88,11 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 			       "invalid shape \"%.80s\"; expected "
 			       "layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]",
 			       text);
-	if (fmod(v[2], v[3]) > 0)
+	if (fmod(v[2], v[3]) > 0 || fmod(v[1], v[2]) > 0)
 		return err_set(e, -EINVAL,
-			       "\"%.80s\": %.0f heads cannot share %.0f KV heads: heads must be a "
-			       "multiple of kv_heads",
-			       text, v[2], v[3]);
+			       "invalid shape \"%.80s\": hidden must be a multiple of heads, and "
+			       "heads of kv_heads",
+			       text);
 	*out = (struct arch){ .name = "shape",
 			      .source = "told",
 			      .layers = (int)v[0],

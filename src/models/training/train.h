@@ -76,6 +76,7 @@ extern const char *const train_frozen_names[TRAIN_FROZENS];
 
 enum train_attention {
 	TRAIN_EAGER,  /* scores are written to memory */
+	TRAIN_FLASH1, /* FlashAttention 1, kernels of Triton */
 	TRAIN_FLASH,  /* FlashAttention 2, SDPA's flash kernel */
 	TRAIN_FLASH3, /* FlashAttention 3, cuDNN on Hopper and newer */
 	TRAIN_ATTENTIONS

@@ -130,14 +130,20 @@ static bool hsdp(struct arena *a, struct train_config *q, const char **name)
 	return true;
 }
 
+/* A switch that can be moved, and is not there yet. */
+static bool turn(bool *what, bool to, bool can)
+{
+	bool moves = can && *what != to;
+
+	*what = moves ? to : *what;
+	return moves;
+}
+
 static bool keep_weights(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "weights kept after the forward pass (no resharding)";
-	if (!q->reshard)
-		return false;
-	q->reshard = false;
-	return true;
+	return turn(&q->reshard, false, true);
 }
 
 static bool sync_last(struct arena *a, struct train_config *q, const char **name)
@@ -145,10 +151,7 @@ static bool sync_last(struct arena *a, struct train_config *q, const char **name
 	(void)a;
 	*name = "gradients reduced once per step (no_sync)";
 	/* Sharded gradients that are not summed are kept whole: another memory model. */
-	if (!q->sync_each_micro || q->accumulation <= 1 || q->way != TRAIN_DDP)
-		return false;
-	q->sync_each_micro = false;
-	return true;
+	return turn(&q->sync_each_micro, false, q->accumulation > 1 && q->way == TRAIN_DDP);
 }
 
 static bool buckets(struct arena *a, struct train_config *q, const char **name)
@@ -166,30 +169,21 @@ static bool train_change_overlap(struct arena *a, struct train_config *q, const 
 {
 	(void)a;
 	*name = "communication overlapped with computation";
-	if (q->overlap || q->place.gpus <= 1)
-		return false;
-	q->overlap = true;
-	return true;
+	return turn(&q->overlap, true, q->place.gpus > 1);
 }
 
 static bool tp_overlap(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "tensor-parallel communication overlapped";
-	if (q->tp_overlap || q->tp <= 1)
-		return false;
-	q->tp_overlap = true;
-	return true;
+	return turn(&q->tp_overlap, true, q->tp > 1);
 }
 
 static bool train_change_compile(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "torch.compile (fused kernels)";
-	if (q->compile)
-		return false;
-	q->compile = true;
-	return true;
+	return turn(&q->compile, true, true);
 }
 
 static bool train_change_attention(struct arena *a, struct train_config *q, const char **name)
@@ -197,9 +191,9 @@ static bool train_change_attention(struct arena *a, struct train_config *q, cons
 	enum train_family f = train_family_of(q->place.gpu);
 
 	(void)a;
-	if (q->attention == TRAIN_EAGER) {
+	if (q->attention < TRAIN_FLASH) {
+		*name = q->attention == TRAIN_EAGER ? "flash attention" : "FlashAttention 2";
 		q->attention = TRAIN_FLASH;
-		*name = "flash attention";
 		return true;
 	}
 	if (q->attention == TRAIN_FLASH3 || f != FAMILY_HOPPER || train_weight_bytes(q) >= 4)
