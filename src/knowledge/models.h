@@ -75,6 +75,7 @@ enum model_class {
 	CLASS_VISION, /* detection, segmentation, recognition of text in pictures */
 	CLASS_IMAGE,  /* makes pictures */
 	CLASS_VIDEO,
+	CLASS_REWARD,  /* scores what others wrote */
 	CLASS_DRAFTER, /* guesses ahead for another model */
 	MODEL_CLASSES,
 };

@@ -308,8 +308,8 @@ static const struct row_table checkpoint_table =
 	ROW_TABLE("checkpoints", struct checkpoint_row, checkpoint_rows, "knowledge/models.h",
 		  checkpoint_columns, .finish = NULL);
 
-const char *const model_class_names[] = { "text",  "embedding", "reranker", "speech", "vision",
-					  "image", "video",	"drafter",  NULL };
+const char *const model_class_names[] = { "text",  "embedding", "reranker", "speech",  "vision",
+					  "image", "video",	"reward",   "drafter", NULL };
 
 static const struct row_column class_columns[] = {
 	ROW_NAME(W, name, .meaning = "words of the names in order, separated by |"),

@@ -426,15 +426,15 @@ static bool other_version(const char *words, const char *name, const char *keys)
 	return false;
 }
 
-static const struct model_row *infer_models_by_name(const struct knowledge *known, const char *name)
+/* total: the size that the name has; 0: none counts. */
+static const struct model_row *infer_models_by_name(const struct knowledge *known, const char *name,
+						    double total)
 {
 	char words[256];
 	const struct model_row *best = NULL;
-	double total, active;
 	size_t most = 0;
 
 	words_of_name(words, sizeof(words), name);
-	model_sizes(name, &total, &active);
 	for (const struct model_row *r = known->models; r->a.name; r++) {
 		size_t n = match_row(words, r, total);
 
@@ -504,15 +504,6 @@ static void scale_to(struct arch *a, double total)
 	a->scale = total > fixed * 1.05 && rest > 0 ? (total - fixed) / rest : total / p.total;
 }
 
-/* Names of models that see are the language model's with a word more. */
-static bool sees(const char *name)
-{
-	char words[256];
-
-	words_of_name(words, sizeof(words), name);
-	return strstr(words, "-vl-") || strstr(words, "-vision-");
-}
-
 /* "llama3.1" of "Llama-3.1-8B" and of "llama 3.1". */
 static const char *without_dashes(const char *name, char out[64])
 {
@@ -577,7 +568,9 @@ static const char *row_taken(struct arena *a, const struct model_row *r, const c
 		a, "%s%s, found by name (%s%s)%s%s%s", r->a.name,
 		other_version(words, r->a.name, "") ? ", whose shape this version shares" : "",
 		r->a.source, r->a.guessed ? ", figures partly unchecked" : "",
-		sees(name) ? "; without its vision part" : "",
+		strstr(words, "-vl-") || strstr(words, "-vision-") || strstr(words, "-omni-")
+			? "; only its language part"
+			: "",
 		c && c->class == CLASS_DRAFTER ? "; the model itself, without a drafter (--draft)"
 					       : "",
 		other);
@@ -589,9 +582,11 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	const struct model_row *r;
 	double total, active;
 	const struct arch *like;
+	struct arch_parts parts;
 
 	known = knowledge_or_built_in(known);
-	r = infer_models_by_name(known, name);
+	model_sizes(name, &total, &active);
+	r = infer_models_by_name(known, name, total);
 	if (other_class(name, r != NULL, e) < 0)
 		return -ENOTSUP;
 	if (model_checkpoint(a, known, name, out, taken))
@@ -601,7 +596,6 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 		*taken = row_taken(a, r, name);
 		return 0;
 	}
-	model_sizes(name, &total, &active);
 	if (hint && hint->total > 0)
 		total = hint->total;
 	if (hint && hint->active > 0)
@@ -612,6 +606,17 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 			       total / 1e9, active / 1e9);
 	if (strcasestr(name, "dense"))
 		active = total;
+	/* Of a model of the list experts were taken out, down to that size. */
+	r = total > 0 && strcasestr(name, "-reap") ? infer_models_by_name(known, name, 0) : NULL;
+	parts = r ? arch_parts(&r->a) : (struct arch_parts){ 0 };
+	if (total < parts.total && total > parts.total - 0.9 * parts.experts) {
+		*out = r->a;
+		out->guessed = true;
+		out->experts -= (int)lround(r->a.experts * (parts.total - total) / parts.experts);
+		*taken = arena_printf(a, "%s with %d of its %d experts, by the size in the name",
+				      r->a.name, out->experts, r->a.experts);
+		return 0;
+	}
 	if (total <= 0) {
 		err_set(e, -ENOENT, "unknown model \"%.80s\", and its name has no size", name);
 		hint_near_model(known, name, e);

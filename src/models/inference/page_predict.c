@@ -209,9 +209,10 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 	const struct ask *q = &p->q.ask;
 	struct node *n;
 
-	doc_heading(
-		d, 1,
-		arena_printf(a, "%s, %s, on %s", p->q.arch.name, q->weights->name, q->place.taken));
+	doc_heading(d, 1,
+		    arena_printf(a, "%s%s, %s, on %s", p->q.arch.name,
+				 p->q.arch.scale > 0 ? " (unknown: a similar shape, scaled)" : "",
+				 q->weights->name, q->place.taken));
 	doc_text(d,
 		 "%s, tensor parallelism %d, pipeline stages %d, %d request%s of %.0f + %.0f "
 		 "tokens%s.",
