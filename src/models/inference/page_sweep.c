@@ -125,16 +125,24 @@ static void best_of_target(struct doc *d, const struct sweep_page *s, const stru
 	const char *on = s->asked->words->on;
 
 	doc_verdict(d, p->meets ? STYLE_GOOD : STYLE_BAD,
-		    p->meets ? arena_printf(
-				       a, "Best: %d x (%s), weights %s, KV cache %s, %d of %d GPUs",
-				       p->copies, layout(a, p), q->weights->name, q->cache_name,
-				       p->o.gpus, q->place.gpus)
-			     : "no configuration meets the targets; the nearest are listed below",
+		    arena_printf(a, "%s%s, weights %s, KV cache %s, %d of %d GPUs",
+				 p->meets ? "Best: "
+					  : arena_printf(a,
+							 "None of %llu configurations meets the "
+							 "targets. The nearest: ",
+							 f->tried),
+				 layout(a, p), q->weights->name, q->cache_name, p->o.gpus,
+				 q->place.gpus),
 		    NULL);
 	if (p->plan.requests)
-		doc_text(d, "95 of 100 requests: TTFT %s, TPOT %s; %.4g answered per second.",
+		doc_text(d, "95 of 100 requests: TTFT %s, TPOT %s; %.4g answered per second.%s",
 			 figure_ms(a, p->plan.ttft.p95), figure_ms(a, p->plan.tpot.p95),
-			 p->plan.rate * p->copies);
+			 p->plan.rate * p->copies,
+			 p->copies > 1 ? arena_printf(a,
+						      " Run the command for each of the %d "
+						      "replicas, each on other GPUs.",
+						      p->copies)
+				       : "");
 	doc_code(d, arena_printf(a,
 				 "gputune generate %s --model %s%s%s%s --weights %s --kv %s --tp "
 				 "%d --pp %d --users %d --context %.0f",
@@ -190,10 +198,7 @@ static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 		    arena_printf(d->arena, "Requests of %.0f + %.0f tokens", f->depth + f->prompt,
 				 f->output));
 	if (!n) {
-		doc_text(d,
-			 f->fit ? "None of %llu configurations meets the target; %llu of them fit."
-				: "None of %llu configurations fits.",
-			 f->tried, f->fit);
+		doc_text(d, "None of %llu configurations fits.", f->tried);
 		return;
 	}
 	if (s->asked->ttft_p95 > 0 || s->asked->tpot_p95 > 0 || s->asked->rate > 0)

@@ -187,6 +187,7 @@ static void asked_of_front(const struct pareto_front *f, struct ask *k)
 		k->depth = f->depth;
 }
 
+/* list[0]: what may meet the targets, [1]: the rest. */
 static void sweep_look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
 		       struct pareto_list *list, struct sweep_result *out)
 {
@@ -200,10 +201,8 @@ static void sweep_look(const struct sweep *s, const struct sweep_point *p, struc
 	if (!q.o.fits)
 		return;
 	out->fit++;
-	if (!may_meet(s, k, &q.o))
-		return;
 	q.latency = s->goal == GOAL_FIRST ? q.o.ttft : q.o.answer;
-	pareto_add(list, &q);
+	pareto_add(may_meet(s, k, &q.o) ? list : list + 1, &q);
 }
 
 static bool has_target(const struct sweep *s)
@@ -231,13 +230,15 @@ static void sweep_simulate(struct arena *a, const struct sweep *s, const struct 
 		   (s->tpot_p95 <= 0 || tpot <= s->tpot_p95) && !p->plan.behind;
 }
 
-/* What meets the targets first, then fewer GPUs, then less latency. */
+/* What meets the targets first, with fewer GPUs and less latency; then the rest by latency. */
 static int by_target(const void *x, const void *y)
 {
 	const struct sweep_point *a = x, *b = y;
 
 	if (a->meets != b->meets)
 		return a->meets ? -1 : 1;
+	if (!a->meets)
+		return by_latency(x, y);
 	return a->o.gpus != b->o.gpus ? a->o.gpus - b->o.gpus : by_latency(x, y);
 }
 
@@ -275,7 +276,9 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 						 .copies = (int)s->copies.items[c],
 						 .batch = (int)s->batch.items[b] };
 
-			if (p.copies * gpus > k.place.gpus || p.copies > p.batch) {
+			/* At a rate, a limit of one request means none (schedule.c). */
+			if (p.copies * gpus > k.place.gpus || p.copies > p.batch ||
+			    (s->rate > 0 && p.batch <= p.copies)) {
 				out->senseless += s->chunk.n * s->draft.n;
 				continue;
 			}
@@ -291,15 +294,17 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 static void sweep_pareto_one(struct arena *a, const struct sweep *s, const struct ways *ways,
 			     struct pareto_front *f, struct sweep_result *out)
 {
-	struct pareto_list list = { .arena = a };
+	struct pareto_list list[] = { { .arena = a }, { .arena = a } };
 	unsigned long long tried = out->tried, fit = out->fit;
 
 	for (size_t i = 0; i < ways->n; i++)
-		go_through(s, &ways->v[i], f, &list, out);
-	pareto_sort(&list);
-	finalists(a, s, f, &list);
+		go_through(s, &ways->v[i], f, list, out);
 	f->tried = out->tried - tried;
 	f->fit = out->fit - fit;
+	if (!list[0].n) /* nothing can meet the targets: the nearest are shown */
+		list[0] = list[1];
+	pareto_sort(list);
+	finalists(a, s, f, list);
 	if (ways->n && f->prompt <= 0)
 		f->prompt = ways->v[0].q.ask.prompt;
 	if (ways->n && f->output <= 0)
