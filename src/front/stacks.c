@@ -22,8 +22,11 @@ enum {
 	LOOKED_MAX = 8192,
 	READERS_MAX = 512, /* at once */
 	PLACES_MAX = 16384,
-	MODULES_MAX = 1024,
+	COUNTS_MAX = 1024, /* names of a process, or of a place */
 	REFRESH = 20,
+	WATCHES_MAX = 128, /* threads whose C frames are looked at, at once */
+	WATCHES_EACH = 8,  /* of a process */
+	NATIVE_MAX = 16,
 	AWAY = 10, /* a kind of place that was left for as many samples is come to again */
 	TRIES_MAX = 5,
 	COST = 100, /* of as much time one part is spent on samples */
@@ -36,13 +39,7 @@ struct place {
 	const char *kind, *file, *function, *source;
 	int line;
 	unsigned samples, times, last; /* times: that it was come to; last: the sample it was in */
-};
-
-/* A module of an installed package that a process had in its stack: "peft/tuners/lora". */
-struct module {
-	size_t process;
-	const char *name;
-	unsigned samples, last; /* last: the sample that it was counted in */
+	json_t *native;		       /* samples by "LIBRARY:FUNCTION" of the innermost C frame */
 };
 
 /* A process of the job. */
@@ -53,6 +50,12 @@ struct looked_at {
 	struct stack_reader *reader; /* NULL: no Python, or over */
 	struct arena a;		     /* the reader's */
 	unsigned samples, seen;	     /* seen: in the last list of processes */
+	struct arena look;	     /* the newest, which counts when the next one begins */
+	struct hang_process now;
+	/* Of packages in its stack, "peft/tuners/lora"; of other threads, as of places. */
+	json_t *modules, *threads;
+	struct stack_watch watches[WATCHES_EACH]; /* the main thread first */
+	size_t n_watches;
 };
 
 struct stack_samples {
@@ -63,18 +66,56 @@ struct stack_samples {
 	atomic_bool end;
 	struct looked_at at[LOOKED_MAX];
 	struct place places[PLACES_MAX];
-	struct module modules[MODULES_MAX];
 	pid_t pids[STACK_PROCESSES_MAX];
-	size_t n, n_readers, n_places, n_modules;
+	size_t n, n_readers, n_places, n_watches;
 	unsigned lists;
 	double cpu_s, every_s;
-	const char *missing;
+	const char *missing, *native_missing;
 };
+
+/* All but the first n. */
+static void unwatch(struct stack_samples *s, struct looked_at *at, size_t n)
+{
+	for (; at->n_watches > n; s->n_watches--)
+		stack_watch_close(&at->watches[--at->n_watches]);
+}
+
+static void watch(struct stack_samples *s, struct looked_at *at, pid_t tid)
+{
+	struct err e = { 0 };
+	int code;
+
+	if (at->n_watches == WATCHES_EACH || s->n_watches == WATCHES_MAX)
+		return;
+	code = stack_watch_open(&at->watches[at->n_watches], tid, &e);
+	at->n_watches += !code;
+	s->n_watches += !code;
+	if (code && code != -ESRCH && !s->native_missing)
+		s->native_missing = arena_strdup(&s->a, e.text);
+}
+
+/* The main thread, and others that run when they are looked for. */
+static void watch_process(struct stack_samples *s, struct looked_at *at)
+{
+	pid_t threads[WATCHES_EACH];
+	size_t n;
+
+	unwatch(s, at, 1);
+	if (!at->n_watches)
+		watch(s, at, at->pid);
+	n = at->n_watches ? stacks_running(at->reader, threads, WATCHES_EACH) : 0;
+	for (size_t k = 0; k < n; k++)
+		watch(s, at, threads[k]);
+}
 
 static void close_reader(struct stack_samples *s, struct looked_at *at)
 {
 	s->n_readers -= at->reader != NULL;
 	at->reader = NULL;
+	unwatch(s, at, 0);
+	at->threads = at->samples ? at->threads : (json_decref(at->threads), NULL);
+	at->now = (struct hang_process){ 0 };
+	arena_free(&at->look);
 	arena_free(&at->a);
 }
 
@@ -128,9 +169,40 @@ static void refresh(struct stack_samples *s)
 		at->seen = s->lists;
 		if (!at->reader && at->tries <= TRIES_MAX && s->n_readers < READERS_MAX)
 			open_python(s, at);
+		if (at->reader)
+			watch_process(s, at);
 	}
 	for (size_t k = 0; k < s->n; k++)
 		s->at[k].over |= !s->at[k].reader && s->at[k].seen != s->lists;
+}
+
+static void count_name(json_t **counts, const char *name)
+{
+	json_t *n = json_object_get(*counts, name);
+
+	if (!*counts)
+		*counts = json_object();
+	if (n)
+		json_integer_set(n, json_integer_value(n) + 1);
+	else if (json_object_size(*counts) < COUNTS_MAX)
+		json_object_set_new(*counts, name, json_integer(1));
+}
+
+/* The innermost C frame; without a name: the function of its library that it works for. Of libc or
+ * the kernel: also whose code called it. */
+static void count_native(json_t **counts, const struct stack_frame *f, size_t n)
+{
+	ARENA_AUTO a = { 0 };
+	const char *name = n ? f->function : NULL, *from = NULL;
+	size_t k = 1;
+
+	for (; k < n && strcmp(f[k].file, f->file) == 0; k++)
+		name = strcmp(name, "?") == 0 ? f[k].function : name;
+	for (; k < n && !from && (native_libc(f->file) || strcmp(f->file, "kernel") == 0); k++)
+		from = native_libc(f[k].file) ? NULL : f[k].file;
+	if (n)
+		count_name(counts, arena_printf(&a, "%s:%s%s%s", f->file, name,
+						from ? " from " : "", from ? from : ""));
 }
 
 static bool same(const char *x, const char *y)
@@ -186,6 +258,7 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 	s->places[i].samples++;
 	s->places[i].times += (long)s->at[process].samples - last > AWAY;
 	s->places[i].last = s->at[process].samples;
+	count_native(&s->places[i].native, p->thread->c_frames, p->thread->n_c);
 }
 
 /* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
@@ -203,48 +276,71 @@ static int module_of(const char *file, const char **name)
 	return n;
 }
 
-static void count_module(struct stack_samples *s, size_t process, const char *file)
+static void count_modules(struct looked_at *at, const struct stack_thread *t)
 {
-	const char *name = "";
-	int n = module_of(file, &name);
-	size_t i = 0;
+	ARENA_AUTO a = { 0 };
+	struct map seen = { 0 };
+	const char *name;
 
-	while (i < s->n_modules &&
-	       (s->modules[i].process != process ||
-		strncmp(s->modules[i].name, name, (size_t)n) != 0 || s->modules[i].name[n]))
-		i++;
-	if (!n || i == MODULES_MAX)
+	for (size_t k = 0; k < t->n; k++) {
+		int n = module_of(t->frames[k].file, &name);
+		const char *module = arena_printf(&a, "%.*s", n, n ? name : "");
+
+		if (n && !map_get(&seen, module))
+			count_name(&at->modules, module);
+		*map_at(&a, &seen, module) = at;
+	}
+}
+
+/* The newest look, with the C frames that came since: each thread that ran is looked at once. */
+static void count_look(struct stack_samples *s, size_t i)
+{
+	struct looked_at *at = &s->at[i];
+	struct hang_process *p = &at->now;
+	struct stack_thread *t =
+		p->at.n && !p->at.ends && p->at.threads[0].n ? p->at.threads : NULL;
+	struct stack_frame frames[NATIVE_MAX];
+
+	for (size_t k = 0; k < at->n_watches; k++) {
+		size_t n = stacks_take(at->reader, &at->watches[k], frames, NATIVE_MAX);
+
+		if (k) {
+			count_native(&at->threads, frames, n);
+			stack_watch_arm(&at->watches[k]);
+		} else if (t && t->state == 'R') { /* One that slept was woken long after. */
+			t->n_c = n;
+			t->c_frames = arena_array(&at->look, NATIVE_MAX, sizeof(*frames));
+			memcpy(t->c_frames, frames, sizeof(frames));
+		}
+	}
+	if (!t)
 		return;
-	if (i == s->n_modules)
-		s->modules[s->n_modules++] =
-			(struct module){ process, arena_printf(&s->a, "%.*s", n, name), 0, 0 };
-	s->modules[i].samples += s->modules[i].last != s->at[process].samples;
-	s->modules[i].last = s->at[process].samples;
+	hang_classify(&at->look, &p->at, 0, p);
+	count(s, i, p);
+	at->samples++;
+	/* A module that is imported does not work yet. */
+	if (strcmp(p->kind, "importing") != 0)
+		count_modules(at, t);
 }
 
 static void sample(struct stack_samples *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct looked_at *at = &s->at[i];
-		ARENA_AUTO scratch = { 0 };
-		struct hang_process p = { 0 };
+		struct stack_process *p = &at->now.at;
 
 		if (!at->reader || at->over)
 			continue;
-		stacks_read(at->reader, &scratch, true, &p.at);
-		at->over = p.at.ends;
-		at->rank = p.at.rank;
-		if (p.at.missing && !s->missing)
-			s->missing = arena_strdup(&s->a, p.at.missing);
-		if (!at->over && p.at.n && p.at.threads[0].n) {
-			hang_classify(&scratch, &p.at, 0, &p);
-			count(s, i, &p);
-			at->samples++;
-			/* A module that is imported does not work yet. */
-			for (size_t k = 0;
-			     strcmp(p.kind, "importing") != 0 && k < p.at.threads[0].n; k++)
-				count_module(s, i, p.at.threads[0].frames[k].file);
-		}
+		count_look(s, i);
+		arena_free(&at->look);
+		at->now = (struct hang_process){ 0 };
+		stacks_read(at->reader, &at->look, true, p);
+		at->over = p->ends;
+		at->rank = p->rank;
+		if (p->missing && !s->missing)
+			s->missing = arena_strdup(&s->a, p->missing);
+		if (at->n_watches && p->n && p->threads[0].state == 'R')
+			stack_watch_arm(&at->watches[0]);
 		if (at->over)
 			close_reader(s, at);
 	}
@@ -303,25 +399,23 @@ static int by_samples(const void *x, const void *y)
 
 static json_t *process_json(const struct stack_samples *s, size_t i)
 {
-	json_t *list = json_array(), *modules = json_object();
+	json_t *list = json_array();
 
-	for (size_t k = 0; k < s->n_modules; k++)
-		if (s->modules[k].process == i)
-			json_object_set_new(modules, s->modules[k].name,
-					    json_integer((json_int_t)s->modules[k].samples));
 	for (size_t k = 0; k < s->n_places; k++) {
 		const struct place *p = &s->places[k];
 
 		if (p->process == i)
 			json_array_append_new(
-				list, json_pack("{ss si si ss* ss* ss* si}", "kind", p->kind,
+				list, json_pack("{ss si si ss* ss* ss* si so*}", "kind", p->kind,
 						"samples", (int)p->samples, "times", (int)p->times,
 						"file", p->file, "function", p->function, "source",
-						p->source, "line", p->line));
+						p->source, "line", p->line, "native", p->native));
 	}
-	return json_pack("{si si si si sf so so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
-			 "rank", s->at[i].rank, "samples", (int)s->at[i].samples, "every_s",
-			 s->every_s, "places", list, "modules", modules);
+	return json_pack("{si si si si sf so so* so* ss*}", "gputune_stacks", 1, "pid",
+			 (int)s->at[i].pid, "rank", s->at[i].rank, "samples", (int)s->at[i].samples,
+			 "every_s", s->every_s, "places", list, "modules",
+			 s->at[i].modules ? s->at[i].modules : json_object(), "threads",
+			 s->at[i].threads, "native_missing", s->native_missing);
 }
 
 static size_t stack_samples_write(const struct stack_samples *s, FILE *f)
@@ -348,8 +442,11 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 
 	atomic_store(&s->end, true);
 	pthread_join(s->thread, NULL);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->at[i].reader)
+			count_look(s, i);
 		close_reader(s, &s->at[i]);
+	}
 	qsort(s->places, s->n_places, sizeof(*s->places), by_samples);
 	path = arena_printf(&s->a, "%s.stacks", recording);
 	fd = s->n_places ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
@@ -359,8 +456,9 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 		complain_text(0, "cannot write %s: %s", path, strerror(errno));
 	else if (!quiet && n)
 		fprintf(stderr,
-			"gputune: stacks of %zu processes in %s; sampling took %.2f s of CPU\n", n,
-			path, s->cpu_s);
+			"gputune: stacks of %zu processes in %s; sampling took %.2f s of CPU%s%s\n",
+			n, path, s->cpu_s, s->native_missing ? "; no C frames: " : "",
+			s->native_missing ? s->native_missing : "");
 	else if (!quiet && s->missing)
 		fprintf(stderr, "gputune: no stacks: %s\n", s->missing);
 	arena_free(&s->a);

@@ -96,6 +96,7 @@ static const struct row_column wait_columns[] = {
 	ROW_TEXT(WS, syscall, "syscall", .meaning = "system call"),
 	ROW_TEXT(WS, kernel, "kernel",
 		 .meaning = "part of the kernel function in which the thread sleeps"),
+	ROW_TEXT(WS, native, "native", .meaning = "part of LIBRARY:FUNCTION of a running C frame"),
 	ROW_FLAG(WS, top, "top", .meaning = "true: compare only with the innermost frame"),
 	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what the thread does"),
 	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to check next"),

@@ -8,9 +8,10 @@
 struct wait_sign {
 	const char *kind; /* "collective" */
 	const char *function, *file, *source, *library, *syscall, *kernel;
-	bool top;	  /* of the innermost frame alone */
-	const char *says; /* what it does, after "rank 3 " */
-	const char *next; /* what to look at */
+	const char *native; /* of "LIBRARY:FUNCTION" of a C frame, while the thread runs */
+	bool top;	    /* of the innermost frame alone */
+	const char *says;   /* what it does, after "rank 3 " */
+	const char *next;   /* what to look at */
 };
 
 extern const struct row_table wait_sign_table;

@@ -291,6 +291,93 @@ def native(base):
             return skip("C frames, stripped", "no strip")
 
 
+SPIN = """volatile unsigned long x;
+__attribute__((noinline)) void jpeg_idct_islow(int n) { for (int i = 0; i < n * 1000000; i++) x += (unsigned long)i; }
+"""
+
+
+def running(base):
+    """A program that runs without a system call: its C frames by the kernel's timer of its CPU time, whatever it was built with."""
+    (base / "r.c").write_text("#include <unistd.h>\n" + SPIN + "__attribute__((noinline)) int decode(int n) { for (;;) jpeg_idct_islow(n); }\n"
+                              "int main(int n, char **v) { (void)v; return write(1, \"\\n\", 1) + decode(n); }\n")
+    for what, words, name in (("frame pointers", ["-O1", "-fno-omit-frame-pointer"], "jpeg_idct_islow"), ("none", ["-O1", "-fomit-frame-pointer"], "jpeg_idct_islow"),
+                              ("no .eh_frame", ["-O1", "-fno-asynchronous-unwind-tables"], "jpeg_idct_islow"), ("static", ["-O1", "-static"], "jpeg_idct_islow"),
+                              ("stripped", ["-O1", "-s"], "?")):
+        if subprocess.run(["cc", *words, "-o", base / "r", base / "r.c"], capture_output=True).returncode:
+            skip(f"running, {what}", "not to be built here")
+            continue
+        p = subprocess.Popen([base / "r"], stdout=subprocess.PIPE)
+        p.stdout.readline()
+        # Between two calls of the function it is in its caller, now and then.
+        frames = []
+        settled(p.pid, lambda j: frames.append([(f["function"], f["file"]) for f in j["processes"][0]["threads"][0]["c_frames"]]) or
+                name in [f for f, _ in frames[-1][:1]])
+        p.kill()
+        p.communicate()
+        expect(f"C frames of one that runs, {what}", frames[-1][:1] == [(name, "r")], frames)
+
+
+# perf_event_open gives EPERM, as in a sandbox: its number on x86-64 and arm64.
+REFUSES = """
+import ctypes, os, platform, struct, sys
+number = 298 if platform.machine() == "x86_64" else 241
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *r) for r in rules))
+libc = ctypes.CDLL(None, use_errno=True)
+class Program(ctypes.Structure): _fields_ = [("n", ctypes.c_ushort), ("at", ctypes.c_void_p)]
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Program(len(rules), ctypes.addressof(code))), 0, 0):
+    sys.exit(99)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def refused():
+    """Whether the kernel refuses C frames here."""
+    return bool(os.geteuid()) and pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip() not in ("-1", "0", "1", "2")
+
+
+def native_samples(base):
+    """record: the C code of a line, of another thread; a sandbox that refuses it, which is said, and costs nothing else."""
+    (base / "spin.c").write_text(SPIN)
+    if subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", base / "libjpeg.so.62", base / "spin.c"]).returncode:
+        return skip("C code of samples", "no compiler")
+    (base / "decode.py").write_text("""import ctypes, threading, time
+lib = ctypes.CDLL("./libjpeg.so.62")
+stop = False
+def other():
+    while not stop: lib.jpeg_idct_islow(20)
+t = threading.Thread(target=other); t.start()
+for n in range(40):
+    before = time.thread_time()
+    while time.thread_time() - before < 0.04: lib.jpeg_idct_islow(2)
+    print('{"step": %d, "step_s": 0.04}' % n, flush=True)
+stop = True; t.join(); raise SystemExit(7)
+""")
+    (base / "refuses.py").write_text(REFUSES)
+    command = [gputune, "record", "--stacks", "-o", "n.rec", "--", sys.executable, "decode.py"]
+    p = subprocess.run(command, cwd=base, capture_output=True, text=True, timeout=120)
+    stacks = json.loads((base / "n.rec.stacks").read_text().splitlines()[0])
+    if "native_missing" in stacks and refused():
+        return skip("C code of samples", stacks["native_missing"])
+    places = [x for x in stacks["places"] if x["kind"] == "preparing"]
+    expect("C code decides where Python's lines do not", p.returncode == 7 and places and max(places[0]["native"], key=places[0]["native"].get) ==
+           "libjpeg.so.62:jpeg_idct_islow", (p.returncode, stacks))
+    expect("other threads' C code", "libjpeg.so.62:jpeg_idct_islow" in stacks.get("threads", {}), stacks)
+    (base / "n.log").write_text(p.stdout)
+    q = subprocess.run([gputune, "diagnose", "training", "n.rec", "n.log", "--format", "json"], cwd=base, capture_output=True, text=True)
+    found = [c for r in json.loads(q.stdout)["runs"] for c in r["causes"] if c["id"] == "loader"]
+    expect("diagnose cites the function", found and found[0]["certainty"] in ("likely", "certain") and
+           "libjpeg.so.62:jpeg_idct_islow (decodes or changes pictures)" in json.dumps(found[0]), q.stdout[:2000])
+    for x in base.glob("n.rec*"):
+        x.unlink()
+    p = subprocess.run([sys.executable, "refuses.py", *command], cwd=base, capture_output=True, text=True, timeout=120)
+    if p.returncode == 99:
+        return skip("a sandbox without perf_event_open", "no seccomp")
+    stacks = json.loads((base / "n.rec.stacks").read_text().splitlines()[0])
+    expect("a sandbox without perf_event_open: said, and Python's stacks are there", p.returncode == 7 and "perf_event_open" in stacks.get("native_missing", "") and
+           "no C frames: perf_event_open" in p.stderr and stacks["samples"] > 0 and not any(x.get("native") for x in stacks["places"]), (p.stderr, stacks))
+
+
 def sampled(base):
     """record --stacks: where the time of a run goes, and at which line; diagnose takes it as evidence."""
     (base / "run.py").write_text("""import time
@@ -314,7 +401,9 @@ for n in range(120):
     q = subprocess.run([gputune, "diagnose", "training", "j.rec", "train.log", "--format", "json"], cwd=base, capture_output=True, text=True)
     found = [c for r in json.loads(q.stdout)["runs"] for c in r["causes"] if c["id"] == "loader"]
     expect("diagnose names the line", found and found[0]["certainty"] in ("likely", "certain") and "slow.py:2" in json.dumps(found[0]), q.stdout[:800])
-    for name, text in (("broken", '{"gputune_stacks":1,"pid":1,\n'), ("wrong types", '{"gputune_stacks":1,"pid":"x","samples":[],"places":[1,{"kind":3}]}\n')):
+    for name, text in (("broken", '{"gputune_stacks":1,"pid":1,\n'), ("wrong types", '{"gputune_stacks":1,"pid":"x","samples":[],"places":[1,{"kind":3}]}\n'),
+                       ("wrong C code", '{"gputune_stacks":1,"pid":1,"samples":20,"threads":[1],"places":[{"kind":"other","samples":20,"native":{"a":"b","":-1}},'
+                        '{"kind":"other","samples":20,"native":7}]}\n')):
         (base / "bad.stacks").write_text(text)
         q = subprocess.run([gputune, "diagnose", "training", "bad.stacks"], cwd=base, capture_output=True, text=True)
         expect(f"stacks that are {name}", q.returncode in (2, 5), (q.returncode, q.stderr))
@@ -340,6 +429,8 @@ with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
         sampled(base)
         libraries(base)
         native(base)
+        running(base)
+        native_samples(base)
         alone(base)
         jobs(base)
 end_suite()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C frames of a thread that sleeps: the kernel says where its stack begins, and a word of the stack
- * that points behind a call instruction is a return address. Words of calls that have returned can
- * be among them, so that these frames are a help, and no proof. Names are those of the files'
- * symbol tables.
+ * C frames, from registers and the top of a stack: by frame pointers, else by the next word that
+ * points behind a call instruction, which can be of a call that has returned. So the innermost is
+ * right, and those around it are a help. Names are those of the files' symbol tables, which are not
+ * kept: large libraries have 30 MB.
  */
 #include <string.h>
 
@@ -11,22 +11,34 @@
 #include "look/stack/rodata.h"
 #include "look/stacks/stacks.h"
 
-enum { STACK_WORDS = 1024, WORDS_ONCE = 128, SYMBOLS_MAX = 32 << 20, SYMBOL_BYTES = 24 };
+enum { SYMBOL = 24, SYMBOLS_ONCE = 1024, NAME_BYTES = 128, NAMES_MAX = 4096 };
 
-static const struct stack_map *map_of(const struct stack_maps *m, unsigned long long at)
+typedef unsigned long long at_t;
+
+static const struct stack_map *map_of(const struct stack_maps *m, at_t at)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (at >= m->items[i].from && at < m->items[i].to)
-			return &m->items[i];
+	size_t low = 0, high = m->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (at < m->items[middle].from)
+			high = middle;
+		else if (at >= m->items[middle].to)
+			low = middle + 1;
+		else
+			return &m->items[middle];
+	}
 	return NULL;
 }
 
-/* Whether the instruction before this address is a call. */
-static bool behind_call(pid_t pid, unsigned long long at)
+/* Whether code is there, behind a call. */
+static bool returns(const struct stack_maps *m, at_t at)
 {
+	const struct stack_map *map = map_of(m, at);
 	unsigned char b[8];
 
-	if (!stacks_peek(pid, at - sizeof(b), b, sizeof(b)))
+	if (!map || !map->code || !stacks_peek(m->pid, at - sizeof(b), b, sizeof(b)))
 		return false;
 #if defined(__aarch64__)
 	return (le32(b + 4) & 0xfc000000) == 0x94000000 || /* BL, BLR */
@@ -42,9 +54,10 @@ static bool behind_call(pid_t pid, unsigned long long at)
 bool stacks_open_mapped(const struct stack_maps *m, const struct stack_map *at,
 			struct input_file *f)
 {
+	ARENA_AUTO a = { 0 };
 	const char *ways[] = {
-		arena_printf(m->a, "/proc/%d/map_files/%llx-%llx", (int)m->pid, at->from, at->to),
-		arena_printf(m->a, "/proc/%d/root%s", (int)m->pid, at->path), at->path
+		arena_printf(&a, "/proc/%d/map_files/%llx-%llx", (int)m->pid, at->from, at->to),
+		arena_printf(&a, "/proc/%d/root%s", (int)m->pid, at->path), at->path
 	};
 	struct err e = { 0 };
 
@@ -54,107 +67,127 @@ bool stacks_open_mapped(const struct stack_maps *m, const struct stack_map *at,
 	return false;
 }
 
-static void read_symbols(struct arena *a, struct input *in, const struct elf *elf,
-			 const char *table, const char *texts, struct stack_symbols *s)
+/* The function at pc, or what lies between two others. */
+static void name_in(struct input *in, const struct elf *elf, const char *table, const char *texts,
+		    at_t pc, struct stack_name *x, char *name)
 {
+	unsigned char block[SYMBOLS_ONCE * SYMBOL];
 	struct elf_section sym, str;
+	uint64_t n = sizeof(block);
 
-	if (s->n || !elf_section(in, elf, table, &sym) || !elf_section(in, elf, texts, &str) ||
-	    sym.size > SYMBOLS_MAX || str.size > SYMBOLS_MAX)
+	if (*name || !elf_section(in, elf, table, &sym) || !elf_section(in, elf, texts, &str))
 		return;
-	s->symbols = arena_alloc(a, sym.size + 1);
-	s->names = arena_alloc(a, str.size + 1);
-	s->names[str.size] = '\0';
-	s->names_size = str.size;
-	if (input_read(in, sym.at, s->symbols, sym.size) == 0 &&
-	    input_read(in, str.at, s->names, str.size) == 0)
-		s->n = sym.size / SYMBOL_BYTES;
-}
+	for (uint64_t at = 0; at + SYMBOL <= sym.size; at += SYMBOL) {
+		const unsigned char *s = block + at % sizeof(block);
+		at_t from, to;
 
-/* A file's functions, as far as they are not too many. Kept with the maps. */
-static const struct stack_symbols *symbols_of(struct stack_maps *m, const struct stack_map *at)
-{
-	struct stack_symbols *s;
-	struct err e = { 0 };
-	struct input_file f;
-	struct elf elf;
-
-	for (size_t i = 0; i < m->n_files; i++)
-		if (strcmp(m->files[i].path, at->path) == 0)
-			return &m->files[i];
-	m->files = arena_grow(m->a, m->files, m->n_files, sizeof(*m->files));
-	s = &m->files[m->n_files++];
-	*s = (struct stack_symbols){ .path = at->path };
-	for (size_t i = m->n; i-- > 0;)
-		if (strcmp(m->items[i].path, at->path) == 0 && !m->items[i].offset)
-			s->moved = m->items[i].from;
-	if (!stacks_open_mapped(m, at, &f))
-		return s;
-	if (elf_open(&f.in, &elf, &e) == 0) {
-		s->moved = elf.type == 3 ? s->moved : 0;
-		read_symbols(m->a, &f.in, &elf, ".symtab", ".strtab", s);
-		read_symbols(m->a, &f.in, &elf, ".dynsym", ".dynstr", s);
+		n = sym.size - at < n ? sym.size - at : n;
+		if (s == block && input_read(in, sym.at + at, block, n))
+			return;
+		from = le64(s + 8);
+		to = from + le64(s + 16);
+		if ((s[4] & 0xf) != 2 || !from || to <= from)
+			continue;
+		x->from = to <= pc && to > x->from ? to : x->from;
+		x->to = from > pc && from < x->to ? from : x->to;
+		if (pc < from || pc >= to || le32(s) >= str.size)
+			continue;
+		n = str.size - le32(s) < NAME_BYTES ? str.size - le32(s) : NAME_BYTES - 1;
+		if (input_read(in, str.at + le32(s), name, n) == 0)
+			*x = (struct stack_name){ from, to, name };
+		return;
 	}
-	input_close(&f);
-	return s;
 }
 
 /* The function that has this address; "?". */
-static const char *find_function(struct stack_maps *m, const struct stack_map *at,
-				 unsigned long long pc)
+static const char *function_at(struct stack_maps *m, const struct stack_map *at, at_t pc)
 {
-	const struct stack_symbols *s = symbols_of(m, at);
+	const struct stack_map *base = at;
+	struct stack_name x = { 0 };
+	char name[NAME_BYTES] = "";
+	struct err e = { 0 };
+	struct input_file in;
+	struct elf elf;
+	at_t moved = 0;
 
-	pc -= s->moved;
-	for (size_t i = 0; i < s->n; i++) {
-		const unsigned char *x = s->symbols + i * SYMBOL_BYTES;
-		uint64_t from = le64(x + 8);
-
-		if ((x[4] & 0xf) == 2 && pc > from && pc - from <= le64(x + 16) &&
-		    le32(x) < s->names_size)
-			return utf8_clean(m->a, arena_strdup(m->a, s->names + le32(x)));
+	for (size_t n = 0; n < m->n_names; n++)
+		if (pc >= m->names[n].from && pc < m->names[n].to)
+			return m->names[n].name;
+	while (base > m->items && base->offset && strcmp(base[-1].path, at->path) == 0)
+		base--;
+	if (stacks_open_mapped(m, at, &in)) {
+		if (elf_open(&in.in, &elf, &e) == 0) {
+			moved = elf.type == 3 ? base->from : 0;
+			x = (struct stack_name){ at->from - moved, at->to - moved, NULL };
+			name_in(&in.in, &elf, ".symtab", ".strtab", pc - moved, &x, name);
+			name_in(&in.in, &elf, ".dynsym", ".dynstr", pc - moved, &x, name);
+		}
+		input_close(&in);
 	}
-	return "?";
+	x = (struct stack_name){ x.from + moved, x.to + moved,
+				 *name ? utf8_clean(m->a, arena_strdup(m->a, name)) : "?" };
+	if (m->n_names == NAMES_MAX)
+		m->names[pc % NAMES_MAX] = x;
+	else
+		ARENA_ADD(m->a, m->names, m->n_names) = x;
+	return x.name;
 }
 
-static const char *function_at(struct stack_maps *m, const struct stack_map *at,
-			       unsigned long long pc)
+bool native_libc(const char *file)
 {
-	size_t k = pc % STACK_NAMES;
+	return str_starts(file, "libc.so") || str_starts(file, "libc-2") ||
+	       str_starts(file, "libpthread") || str_starts(file, "ld-linux");
+}
 
-	if (m->known[k].pc != pc) {
-		m->known[k].name = find_function(m, at, pc);
-		m->known[k].pc = pc;
+/* --- the walk --------------------------------------------------------------------------------- */
+
+struct walk {
+	const struct stack_maps *m;
+	const unsigned char *stack;
+	at_t begin;
+	size_t n;
+};
+
+static at_t word(const struct walk *w, at_t at)
+{
+	return at >= w->begin && at - w->begin + 8 <= w->n ? le64(w->stack + (at - w->begin)) : 0;
+}
+
+/* By the frame pointer, or by what looks like a return address: that of a function without a frame
+ * is first of all. */
+static bool to_caller(const struct walk *w, bool first, struct stack_regs *r)
+{
+	at_t back = r->fp >= r->sp ? word(w, r->fp + 8) : 0;
+
+	if (returns(w->m, back) && !(first && returns(w->m, word(w, r->sp)))) {
+		*r = (struct stack_regs){ .pc = back, .sp = r->fp + 16, .fp = word(w, r->fp) };
+		return true;
 	}
-	return m->known[k].name;
+	for (at_t at = r->sp; at - w->begin + 8 <= w->n; at += 8)
+		if (returns(w->m, word(w, at))) {
+			*r = (struct stack_regs){ .pc = word(w, at), .sp = at + 8, .fp = r->fp };
+			return true;
+		}
+	return false;
 }
 
-static bool is_libc(const char *path)
+size_t native_read(struct stack_maps *m, struct stack_regs r, const unsigned char *stack, size_t n,
+		   struct stack_frame *out, size_t most)
 {
-	const char *name = path_name(path);
+	const struct walk w = { m, stack, r.sp, n };
+	bool first = true;
+	size_t found = 0;
 
-	return str_starts(name, "libc.so") || str_starts(name, "libc-2") ||
-	       str_starts(name, "libpthread") || str_starts(name, "ld-linux");
-}
+	for (; found < most; first = false) {
+		const struct stack_map *map = map_of(m, r.pc - !first);
+		const char *name = map && map->code ? function_at(m, map, r.pc - !first) : NULL;
 
-size_t native_read(struct stack_maps *m, unsigned long long sp, struct stack_frame *out,
-		   size_t most)
-{
-	unsigned char words[WORDS_ONCE * 8];
-	size_t n = 0;
-
-	for (size_t w = 0; w < STACK_WORDS && n < most; w++) {
-		const struct stack_map *at;
-		unsigned long long v;
-
-		if (w % WORDS_ONCE == 0 && !stacks_peek(m->pid, sp + w * 8, words, sizeof(words)))
+		m->missed |= !name;
+		if (name)
+			out[found++] = (struct stack_frame){ .function = name,
+							     .file = path_name(map->path) };
+		if ((name && str_starts(name, "_PyEval_EvalFrame")) || !to_caller(&w, first, &r))
 			break;
-		v = le64(words + w % WORDS_ONCE * 8);
-		at = map_of(m, v);
-		if (!at || !at->code || is_libc(at->path) || !behind_call(m->pid, v))
-			continue;
-		out[n++] = (struct stack_frame){ .function = function_at(m, at, v),
-						 .file = path_name(at->path) };
 	}
-	return n;
+	return found;
 }

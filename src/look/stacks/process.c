@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -24,8 +25,10 @@ enum {
 	SOURCE_FRAMES = 8,
 	SOURCE_LINE = 160,
 	TRIES = 3,
-	SOURCES = 1024,	     /* lines that are remembered */
-	NATIVE_MAX = 16,     /* C frames */
+	SOURCES = 1024,	    /* lines that are remembered */
+	NATIVE_MAX = 20,    /* C frames */
+	STACK_BYTES = 8192, /* of the stack, for them */
+	STACK_ONCE = 1024,
 	NATIVE_THREADS = 64, /* that have some */
 };
 
@@ -36,6 +39,7 @@ struct stack_reader {
 	struct python *python;
 	const char *missing, *command, *nccl, *ras;
 	int rank, local_rank;
+	size_t misses; /* places in no file */
 	struct source {
 		const char *file, *text;
 		int line;
@@ -68,6 +72,7 @@ static void read_maps(struct stack_reader *r)
 {
 	char *line = proc_of(r->a, r->pid, "maps", NULL), *next;
 
+	r->maps = (struct stack_maps){ .a = r->a, .pid = r->pid };
 	for (; *line && r->maps.n < MAPS_MAX; line = next) {
 		struct stack_map now, *m = &now;
 		char *end = strchr(line, '\n'), *path, rights[5] = "";
@@ -193,20 +198,13 @@ static const char *variable_in(const char *env, size_t len, const char *name)
 	return NULL;
 }
 
-static int number_in(const char *env, size_t len, const char *name)
-{
-	const char *text = variable_in(env, len, name);
-
-	return text ? atoi(text) : -1;
-}
-
 static int first_of(const char *env, size_t len, const char *const *names)
 {
-	int v = -1;
+	const char *text = NULL;
 
-	for (; *names && v < 0; names++)
-		v = number_in(env, len, *names);
-	return v;
+	for (; *names && (!text || atoi(text) < 0); names++)
+		text = variable_in(env, len, *names);
+	return text ? atoi(text) : -1;
 }
 
 int stacks_rank(struct arena *a, pid_t pid)
@@ -228,7 +226,7 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	size_t len = 0;
 	char probe;
 
-	*r = (struct stack_reader){ .a = a, .pid = pid, .maps = { .a = a, .pid = pid } };
+	*r = (struct stack_reader){ .a = a, .pid = pid };
 	if (kill(pid, 0) < 0 && errno == ESRCH) {
 		err_set(e, -ESRCH, "no process %d", (int)pid);
 		return NULL;
@@ -306,28 +304,57 @@ static void read_stat(const char *stat, struct stack_thread *t)
 		t->cpu_s = (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Where the call left the thread's stack; what made it, if that is no interpreter's. */
-static void read_native(struct stack_reader *r, struct arena *a, unsigned long long sp,
+size_t stacks_take(struct stack_reader *r, struct stack_watch *w, struct stack_frame *out,
+		   size_t most)
+{
+	size_t n = stack_watch_take(w, &r->maps, out, most);
+
+	/* What was loaded since; more and more rarely: code made at run time is in no file. */
+	r->misses += r->maps.missed;
+	if (r->maps.missed && !(r->misses & (r->misses - 1)))
+		read_maps(r);
+	r->maps.missed = false;
+	return n;
+}
+
+/* Where a thread is that runs, as soon as it did; else where the call left it, and what made that,
+ * if it is no interpreter's. */
+static void read_native(struct stack_reader *r, struct arena *a, struct stack_regs at,
 			struct stack_thread *t)
 {
-	struct stack_frame frames[NATIVE_MAX];
+	struct stack_frame *f = arena_array(a, NATIVE_MAX, sizeof(*f));
+	unsigned char stack[STACK_BYTES];
+	struct stack_watch w;
+	struct err e = { 0 };
+	size_t n = 0;
 
-	t->n_c = native_read(&r->maps, sp, frames, NATIVE_MAX);
+	t->c_frames = f;
+	if (t->state == 'R' && stack_watch_open(&w, t->tid, &e) == 0) {
+		stack_watch_arm(&w);
+		for (int i = 0; i < 20 && !t->n_c; i++) {
+			nanosleep(&(struct timespec){ 0, 500000 }, NULL);
+			t->n_c = stacks_take(r, &w, f, NATIVE_MAX);
+		}
+		stack_watch_close(&w);
+	}
+	if (!at.sp || t->n_c)
+		return;
+	while (n < STACK_BYTES && stacks_peek(r->pid, at.sp + n, stack + n, STACK_ONCE))
+		n += STACK_ONCE;
+	n = native_read(&r->maps, at, stack, n, f, NATIVE_MAX);
 	/* The interpreter has frames of its own. */
-	for (size_t i = 0; r->python && i < t->n_c; i++)
-		if (python_version(frames[i].file) >= 0)
-			t->n_c = i;
-	t->c_frames = arena_array(a, t->n_c + 1, sizeof(*t->c_frames));
-	memcpy(t->c_frames, frames, t->n_c * sizeof(*frames));
+	for (size_t i = 0; i < n && !(r->python && python_version(f[i].file) >= 0); i++)
+		if (!native_libc(f[i].file))
+			f[t->n_c++] = f[i];
 	if (t->n_c && !r->python)
-		t->library = frames[0].file;
+		t->library = f[0].file;
 }
 
 static void read_thread(struct stack_reader *r, struct arena *a, bool native,
 			struct stack_thread *t)
 {
 	const char *at = arena_printf(a, "/proc/%d/task/%d/", (int)r->pid, (int)t->tid);
-	unsigned long long pc = 0, sp = 0;
+	struct stack_regs regs = { .pc = 0 };
 	const char *syscall = proc_text(a, arena_printf(a, "%ssyscall", at), 512, NULL);
 	const char *wait = proc_text(a, arena_printf(a, "%swchan", at), 128, NULL);
 	const char *pc_text = strrchr(syscall, ' '), *sp_text = pc_text;
@@ -342,12 +369,12 @@ static void read_thread(struct stack_reader *r, struct arena *a, bool native,
 	t->wait = strcmp(wait, "0") == 0 ? "" : wait;
 	t->syscall = isdigit((unsigned char)*syscall) ? call_name(a, atol(syscall)) : "";
 	if (*t->syscall && pc_text) {
-		pc = strtoull(pc_text, NULL, 16);
-		sp = strtoull(sp_text, NULL, 16);
+		regs.pc = strtoull(pc_text, NULL, 16);
+		regs.sp = strtoull(sp_text, NULL, 16);
 	}
-	t->library = pc ? library_at(r, pc) : "";
-	if (sp && native)
-		read_native(r, a, sp, t);
+	t->library = regs.pc ? library_at(r, regs.pc) : "";
+	if (native)
+		read_native(r, a, regs, t);
 }
 
 static int by_number(const void *x, const void *y)
@@ -375,6 +402,24 @@ static void list_threads(struct stack_reader *r, struct arena *a, bool main_only
 	if (out->n)
 		qsort(out->threads, out->n, sizeof(*out->threads), by_number);
 	out->ends = !out->n || out->threads[0].state == 'Z';
+}
+
+size_t stacks_running(const struct stack_reader *r, pid_t *out, size_t n)
+{
+	ARENA_AUTO a = { 0 };
+	DIR *dir = opendir(arena_printf(&a, "/proc/%d/task", (int)r->pid));
+	size_t found = 0;
+
+	for (struct dirent *d; dir && found < n && (d = readdir(dir));) {
+		struct stack_thread t = { .tid = (pid_t)atoi(d->d_name) };
+
+		read_stat(proc_of(&a, r->pid, arena_printf(&a, "task/%d/stat", t.tid), NULL), &t);
+		if (t.state == 'R' && t.tid != r->pid)
+			out[found++] = t.tid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 /* --- source lines ----------------------------------------------------------------------------- */

@@ -30,65 +30,17 @@ struct layout {
 	bool old;				 /* table of lines as before 3.11 */
 };
 
-/* Read off the headers of 3.10, 3.11 and 3.12 (64 bits); 3.13 and later say it themselves. */
-static const struct layout layouts[] = {
-	[10] = { .interpreters = 32,
-		 .threads = 8,
-		 .next = 8,
-		 .interp = 16,
-		 .frame = 24,
-		 .cframe = ~0u,
-		 .previous = 24,
-		 .code = 32,
-		 .instruction = 96,
-		 .file = 104,
-		 .name = 112,
-		 .line = 40,
-		 .lines = 120,
-		 .text = 48,
-		 .length = 16,
-		 .body = 32,
-		 .size = 16,
-		 .old = true },
-	[11] = { .interpreters = 40,
-		 .threads = 16,
-		 .next = 8,
-		 .interp = 16,
-		 .frame = 56,
-		 .cframe = 8,
-		 .native_id = 160,
-		 .previous = 48,
-		 .code = 32,
-		 .instruction = 56,
-		 .file = 112,
-		 .name = 128,
-		 .line = 72,
-		 .lines = 136,
-		 .bytes = 184,
-		 .text = 48,
-		 .length = 16,
-		 .body = 32,
-		 .size = 16 },
-	[12] = { .interpreters = 40,
-		 .threads = 72,
-		 .next = 8,
-		 .interp = 16,
-		 .frame = 56,
-		 .cframe = 0,
-		 .native_id = 144,
-		 .previous = 8,
-		 .code = 0,
-		 .instruction = 56,
-		 .file = 112,
-		 .name = 128,
-		 .line = 68,
-		 .lines = 136,
-		 .bytes = 192,
-		 .text = 40,
-		 .length = 16,
-		 .body = 32,
-		 .size = 16 },
-};
+/* Read off the headers of 3.10, 3.11 and 3.12 (64 bits), in the order above; 3.13 and later say it
+ * themselves. */
+static const struct layout
+	layouts[] = {
+		[10] = { 32,  0,   8,  8,   16, 24, 0,	~0u, 24, 32,  96,
+			 104, 112, 40, 120, 0,	48, 16, 32,  16, true },
+		[11] = { 40,  0,   16, 8,   16,	 56, 160, 8,  48, 32,	56,
+			 112, 128, 72, 136, 184, 48, 16,  32, 16, false },
+		[12] = { 40,  0,   72, 8,   16,	 56, 144, 0,  8,  0,	56,
+			 112, 128, 68, 136, 192, 40, 16,  32, 16, false },
+	};
 
 /* A code object that was read before. */
 struct known_code {
@@ -199,14 +151,10 @@ struct python *python_open(struct arena *a, pid_t pid, unsigned long long runtim
 			   struct err *e)
 {
 	struct python *p = ARENA_NEW(a, struct python);
-	at_t at;
 
 	*p = (struct python){ .a = a, .pid = pid, .minor = minor };
 	if (published(pid, runtime, &p->l, &p->minor)) {
-		for (at = pointer(pid, runtime + p->l.interpreters);
-		     at && p->n_interpreters < INTERPRETERS_MAX;
-		     at = pointer(pid, at + p->l.next_interpreter))
-			p->interpreters[p->n_interpreters++] = at;
+		find_interpreter(p, runtime);
 		return p->n_interpreters
 			       ? p
 			       : (err_set(e, -ENOENT, "Python has not started yet"), NULL);

@@ -17,12 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum {
-	STACK_FRAMES_MAX = 200,
-	STACK_THREADS_MAX = 4096,
-	STACK_PROCESSES_MAX = 4096,
-	STACK_NAMES = 512
-};
+enum { STACK_FRAMES_MAX = 200, STACK_THREADS_MAX = 4096, STACK_PROCESSES_MAX = 4096 };
 
 struct stack_frame {
 	const char *function, *file;
@@ -40,7 +35,7 @@ struct stack_thread {
 	const char *library; /* that made the call: "libnccl.so.2"; "": not known */
 	struct stack_frame *frames; /* innermost first */
 	size_t n;
-	/* C frames of a thread that sleeps, file: the library. Old ones may be among them. */
+	/* C frames, file: the library. Of a thread that sleeps old ones may be among them. */
 	struct stack_frame *c_frames;
 	size_t n_c;
 };
@@ -66,6 +61,22 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e);
 void stacks_read(struct stack_reader *r, struct arena *a, bool main_only,
 		 struct stack_process *out);
 
+/* A thread, to be looked at while it runs: once for each time that it is armed (running.c). */
+struct stack_watch {
+	int fd;
+	unsigned char *ring;
+	bool armed;
+};
+/* -errno, *e: what refused it. */
+int stack_watch_open(struct stack_watch *w, pid_t tid, struct err *e);
+void stack_watch_close(struct stack_watch *w);
+void stack_watch_arm(struct stack_watch *w);
+/* C frames of the look, innermost first, perhaps "[page fault]" of "kernel"; 0: there was none. */
+size_t stacks_take(struct stack_reader *r, struct stack_watch *w, struct stack_frame *out,
+		   size_t most);
+/* Threads, beside the main one, that run just now: at most n; how many. */
+size_t stacks_running(const struct stack_reader *r, pid_t *out, size_t n);
+
 /* The libnccl that it has mapped: version and path, path alone, NULL: none. Reads the library. */
 const char *stacks_nccl(struct stack_reader *r);
 
@@ -86,36 +97,35 @@ struct stack_map {
 	const char *path;
 	bool code;
 };
-/* A file's table of symbols and their names; moved: where the file is mapped. */
-struct stack_symbols {
-	const char *path;
-	unsigned long long moved;
-	unsigned char *symbols;
-	char *names;
-	size_t n, names_size;
-};
 struct stack_maps {
 	struct arena *a;
 	pid_t pid;
-	struct stack_map *items;
+	struct stack_map *items; /* in the order of addresses */
 	size_t n;
-	struct stack_symbols *files; /* those that were asked for */
-	size_t n_files;
-	/* Names that were found, by address: idle threads are in the same places. */
-	struct {
-		unsigned long long pc;
+	/* Functions that were found, or what lies between them: threads come there again. */
+	struct stack_name {
+		unsigned long long from, to;
 		const char *name;
-	} known[STACK_NAMES];
+	} * names;
+	size_t n_names;
+	bool missed; /* a place was in no file */
+};
+/* Registers of a thread; 0: not known. */
+struct stack_regs {
+	unsigned long long pc, sp, fp;
 };
 
 struct input_file;
 /* The mapped file itself, or, where the right for that is missing, what bears its name. */
 bool stacks_open_mapped(const struct stack_maps *m, const struct stack_map *at,
 			struct input_file *f);
-/* C frames of a thread with this stack pointer, innermost first, without those of libc; how many.
- */
-size_t native_read(struct stack_maps *m, unsigned long long sp, struct stack_frame *out,
-		   size_t most);
+/* C frames of a thread, innermost first, to where the interpreter begins: by its registers and the
+ * n bytes of its stack from the stack pointer on. How many. */
+size_t native_read(struct stack_maps *m, struct stack_regs r, const unsigned char *stack, size_t n,
+		   struct stack_frame *out, size_t most);
+bool native_libc(const char *file);
+size_t stack_watch_take(struct stack_watch *w, struct stack_maps *m, struct stack_frame *out,
+			size_t most);
 
 struct python;
 /* The interpreter at this address of _PyRuntime. minor: of the version 3.x; below 0: not known.

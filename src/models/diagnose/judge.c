@@ -161,6 +161,7 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 		const char *cause, *kind;
 		bool waits;
 	} kinds[] = { { "loader", "data-loader: ", true }, { "loader", "loader-worker: ", false },
+		      { "loader", "preparing: ", true },   { "thread", "other threads: ", false },
 		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
 		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
 		      { "host", "emptying: ", true },	   { "host", "computing: ", true } };

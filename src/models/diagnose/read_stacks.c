@@ -6,11 +6,13 @@
 
 #include "base/text.h"
 #include "models/diagnose/read.h"
+#include "models/hang/hang.h"
 
 /* What happens in the loop is come to again; each job compiles at its begin, and saves at its end.
  */
 enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, TIMES_LEAST = 3, PLACE_LEAST = 3 };
 #define SAVING_MUCH 0.3
+#define NATIVE_LEAST 0.2 /* of a place's samples */
 
 static const char *stacks_text(const json_t *o, const char *key)
 {
@@ -19,12 +21,35 @@ static const char *stacks_text(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
+/* Where most C code is: "62 % in libjpeg.so.62:jpeg_read_scanlines (decodes pictures)"; "". */
+static const char *stacks_native(struct arena *a, const json_t *counts, double samples,
+				 double *share)
+{
+	const struct wait_sign *sign;
+	const char *key, *most = "";
+	json_t *n;
+
+	*share = 0;
+	json_object_foreach((json_t *)(uintptr_t)counts, key,
+			    n) if (json_number_value(n) / samples > *share)
+	{
+		*share = json_number_value(n) / samples;
+		most = key;
+	}
+	sign = hang_native(most);
+	if (!(*share >= NATIVE_LEAST))
+		return "";
+	return arena_printf(a, "%.0f %% in %s%s%s%s", 100 * *share, most, sign ? " (" : "",
+			    sign ? sign->says : "", sign ? ")" : "");
+}
+
 static void stacks_place(const struct read_place *at, const json_t *p, double samples)
 {
 	struct arena *a = at->ev->arena;
-	double n = json_number_value(json_object_get(p, "samples")), share = n / samples;
+	double n = json_number_value(json_object_get(p, "samples")), share = n / samples, most;
 	const char *kind = stacks_text(p, "kind"), *source = stacks_text(p, "source"),
-		   *file = stacks_text(p, "file");
+		   *file = stacks_text(p, "file"),
+		   *native = stacks_native(a, json_object_get(p, "native"), n, &most);
 	long long line = json_integer_value(json_object_get(p, "line"));
 
 	if (!*kind || !(share > 0) || share > 1 || n < PLACE_LEAST)
@@ -35,12 +60,13 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 	     (strcmp(kind, "saving") == 0 && share < SAVING_MUCH)))
 		return;
 	read_trait(at, TRAIT_PLACE,
-		   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples%s", kind, 100 * share,
-					      samples,
+		   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples%s%s%s", kind,
+					      100 * share, samples,
 					      *file ? arena_printf(a, ", at %s:%lld (%s)%s%s", file,
 								   line, stacks_text(p, "function"),
 								   *source ? ": " : "", source)
-						    : "")),
+						    : "",
+					      *native ? "; C code: " : "", native)),
 		   share);
 }
 
@@ -93,7 +119,8 @@ static void stacks_line(void *ctx, const json_t *o)
 {
 	struct read_place *at = ctx;
 	const json_t *list = json_object_get(o, "places"), *p;
-	double samples = json_number_value(json_object_get(o, "samples"));
+	double samples = json_number_value(json_object_get(o, "samples")), share;
+	const char *native;
 	size_t i;
 
 	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
@@ -107,6 +134,12 @@ static void stacks_line(void *ctx, const json_t *o)
 	json_array_foreach((json_t *)(uintptr_t)list, i,
 			   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
 		stacks_place(at, p, samples);
+	native = stacks_native(at->ev->arena, json_object_get(o, "threads"), samples, &share);
+	if (samples >= SAMPLES_LEAST && *native)
+		read_trait(at, TRAIT_PLACE,
+			   utf8_clean(at->ev->arena,
+				      arena_printf(at->ev->arena, "other threads: %s", native)),
+			   share);
 	if (samples >= SAMPLES_LEAST)
 		stacks_work(at, o, samples);
 	at->ev->files[at->file].used++;

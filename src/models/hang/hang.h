@@ -57,6 +57,8 @@ struct hang_view {
 /* What a process is in; before: the look before this one. */
 void hang_classify(struct arena *a, const struct stack_process *before, double seconds,
 		   struct hang_process *p);
+/* The first row for a C frame of a running thread, "LIBRARY:FUNCTION"; NULL. */
+const struct wait_sign *hang_native(const char *frame);
 /* The verdict over all that was looked at. */
 void hang_judge(struct arena *a, struct hang_view *v);
 /*

@@ -45,12 +45,32 @@ static bool fits_frame(const struct wait_sign *s, const struct stack_frame *f)
 	       (!s->source || (f->source && any_in(s->source, f->source)));
 }
 
+const struct wait_sign *hang_native(const char *frame)
+{
+	for (size_t i = 0; i < n_wait_signs; i++)
+		if (wait_signs[i].native && any_in(wait_signs[i].native, frame))
+			return &wait_signs[i];
+	return NULL;
+}
+
+/* Of a thread that sleeps, frames of calls that have returned may be among them. */
+static bool fits_native(const struct wait_sign *s, const struct stack_thread *t)
+{
+	ARENA_AUTO a = { 0 };
+
+	for (size_t i = 0; s->native && t->state == 'R' && i < t->n_c; i++)
+		if (any_in(s->native,
+			   arena_printf(&a, "%s:%s", t->c_frames[i].file, t->c_frames[i].function)))
+			return true;
+	return !s->native;
+}
+
 static bool fits_thread(const struct wait_sign *s, const struct stack_thread *t)
 {
 	size_t n = s->top && t->n ? 1 : t->n;
 
-	if (!any_in(s->library, t->library) || !any_in(s->syscall, t->syscall) ||
-	    !any_in(s->kernel, t->wait))
+	if (!fits_native(s, t) || !any_in(s->library, t->library) ||
+	    !any_in(s->syscall, t->syscall) || !any_in(s->kernel, t->wait))
 		return false;
 	for (size_t i = 0; of_frame(s) && i < n; i++)
 		if (fits_frame(s, &t->frames[i]))
@@ -80,32 +100,20 @@ static void users_frame(struct hang_process *p, const struct stack_thread *t)
 /* The collective's name: the outermost function of torch.distributed, or as the line calls it. */
 static const char *collective_of(struct arena *a, const struct stack_thread *t)
 {
-	static const char *const names[] = { "all_reduce",
-					     "all_gather_into_tensor",
-					     "all_gather",
-					     "reduce_scatter_tensor",
-					     "reduce_scatter",
-					     "broadcast",
-					     "barrier",
-					     "all_to_all_single",
-					     "all_to_all",
-					     "gather",
-					     "scatter",
-					     "reduce",
-					     "send",
-					     "recv",
-					     "monitored_barrier",
-					     "Allreduce",
-					     "Barrier",
-					     "Bcast",
-					     NULL };
+	static const char names[] =
+		"all_reduce|all_gather_into_tensor|all_gather|reduce_scatter_tensor|"
+		"reduce_scatter|broadcast|barrier|all_to_all_single|all_to_all|gather|scatter|"
+		"reduce|send|recv|monitored_barrier|Allreduce|Barrier|Bcast|";
 
 	for (size_t i = t->n; i-- > 0;)
-		for (int k = 0; names[k]; k++)
-			if (is_function(names[k], t->frames[i].function) ||
+		for (const char *w = names; *w; w = strchr(w, '|') + 1) {
+			const char *name = arena_strndup(a, w, strcspn(w, "|"));
+
+			if (is_function(name, t->frames[i].function) ||
 			    (t->frames[i].source &&
-			     strstr(t->frames[i].source, arena_printf(a, ".%s(", names[k]))))
-				return names[k];
+			     strstr(t->frames[i].source, arena_printf(a, ".%s(", name))))
+				return name;
+		}
 	return NULL;
 }
 

@@ -29,7 +29,7 @@ static const struct shape stack_thread_shape = SHAPE_OF(stack_thread, stack_thre
 	{ "kernel_function", NULL, SHAPE_TEXT(stack_thread, wait) },
 	{ "library", "Rank that made the call.", SHAPE_TEXT(stack_thread, library) },
 	{ "frames", "Python frames, innermost first.", SHAPE_LIST(stack_thread, frames, n, stack_frame) },
-	{ "c_frames", "C frames of a sleeping thread, innermost first; may include frames of calls that have returned.",
+	{ "c_frames", "C frames, innermost first; may include frames of calls that have returned.",
 	  SHAPE_LIST(stack_thread, c_frames, n_c, stack_frame) });
 
 static const struct shape hang_process_shape = SHAPE_OF(hang_process, hang_process,
