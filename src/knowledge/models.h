@@ -25,6 +25,7 @@ struct arch {
 	bool tied;		       /* output head and embedding are one matrix */
 	int heads, kv_heads, head_dim; /* of the layers with full attention */
 	bool gated_attention;	       /* the query projection makes a gate as well */
+	bool qk_norm;		       /* queries and keys are normalized */
 	int ffn;		       /* inner width of a dense feed-forward block */
 	int ffn_mats;		       /* matrices of a block: 3 (gated) unless given; 2 */
 	int ffn_layers;		       /* layers with a dense block; 0: all that have no experts */
@@ -122,7 +123,8 @@ enum type_flag {
 	TYPE_FOUR = 8,	   /* a block is four times as wide as the model */
 	TYPE_WINDOWS = 16, /* a window is that of all layers */
 	TYPE_ASKED = 32,   /* a window counts where use_sliding_window is true alone */
-	TYPE_FALCON = 64,  /* multi_query unless given, and what new_decoder_architecture changes */
+	TYPE_QK_NORM = 128,
+	TYPE_FALCON = 64, /* multi_query unless given, and what new_decoder_architecture changes */
 };
 
 extern const struct row_table model_type_table;

@@ -149,6 +149,7 @@ static const struct row_column model_columns[] = {
 	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096,
 		  .meaning = "KV heads of a full-attention layer"),
 	ROW_COUNT(M, a.head_dim, "head_dim", .max = 65536, .meaning = "head dimension"),
+	ROW_FLAG(M, a.qk_norm, "qk_norm", .meaning = "queries and keys are normalized"),
 	ROW_FLAG(M, a.gated_attention, "gated_attention",
 		 .meaning = "the query projection also computes a gate"),
 	ROW_COUNT(M, a.ffn, "ffn", .max = 1 << 20,
@@ -331,18 +332,18 @@ static const struct row_table model_class_table =
 #define T struct model_type
 
 /* By the bits of enum type_flag. */
-static const char *const type_flags[] = { "tied",    "untold", "plain",	 "four",
-					  "windows", "asked",  "falcon", NULL };
+static const char *const type_flags[] = { "tied",  "untold", "plain",	"four", "windows",
+					  "asked", "falcon", "qk_norm", NULL };
 
 static const struct row_column type_columns[] = {
 	ROW_NAME(T, name, .meaning = "the model_type"),
 	ROW_SET(T, flags, "flags", .choices = type_flags,
 		.meaning = "tied: head and embedding share one matrix; untold: no configuration "
 			   "class defines it; plain: blocks of two matrices; four: a block is four "
-			   "times as wide "
-			   "as the model; windows: the window applies to all layers; asked: the "
-			   "window applies only if use_sliding_window is true; falcon: multi_query "
-			   "is the default, and new_decoder_architecture is honoured"),
+			   "times as wide as the model; windows: the window applies to all layers; "
+			   "asked: the window applies only if use_sliding_window is true; falcon: "
+			   "multi_query is the default, and new_decoder_architecture is honoured; "
+			   "qk_norm: queries and keys are normalized"),
 	ROW_COUNT(T, every, "every", .max = 4096,
 		  .meaning = "one layer in this many has full attention"),
 	ROW_COUNT(T, heads, "heads", .max = 4096, .meaning = "num_attention_heads"),

@@ -169,7 +169,13 @@ def targets():
         code, out, err = common.run(*shlex.split(line.group(1)))
         expect("generate takes it", code == 0 and "--tensor-parallel-size" in out, (line.group(1), code, err))
     code, out, err = run(*asked[:5], "--ttft-p95", "1ms", "--rate", "4")
-    expect("nothing keeps 1 ms", code == 1, (code, err))
+    expect("nothing keeps 1 ms: the nearest, with its figures and its command", code == 1 and "The nearest: " in out and "95 of 100" in out and "gputune generate" in out,
+           (code, out, err))
+    near = json.loads(run(*asked[:5], "--ttft-p95", "1ms", "--rate", "4", "--format", "json")[1])["fronts"][0]["points"]
+    expect("nearest first, and no limit of one request that would mean none", near and not near[0]["meets_targets"] and
+           near[0]["latency_ms"] == min(x["latency_ms"] for x in near) and all(x["batch"] > x["copies"] for x in near), near[:2])
+    out = run(*asked[:5], "--ttft-p95", "1ms", "--users", "400")[1]
+    expect("replicas once, each with GPUs", re.search(r"The nearest: [0-9]+ x tp [0-9]+, weights", out) and "replicas, each on other GPUs" in out, out[:900])
     for more, says in ((["--rate", "4", "--users", "3"], "mutually exclusive"), (["--rate", "many"], "requests per second"), (["--rate", "0"], "requests per second"),
                        ([], "--rate or --users"), (["--rate", "4", "--tp", "3"], None)):
         code, out, err = run(*asked, *more)

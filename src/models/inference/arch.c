@@ -477,13 +477,9 @@ static const struct model_class_row *class_named(const char *words)
 
 /* What is no language model by its name. A drafter of a model of the list is taken for the model.
  */
-static int other_class(const char *name, bool listed, struct err *e)
+static int other_class(const char *name, const struct model_class_row *c, bool listed,
+		       struct err *e)
 {
-	char words[256];
-	const struct model_class_row *c;
-
-	words_of_name(words, sizeof(words), name);
-	c = class_named(words);
 	if (!c || (listed && c->class == CLASS_DRAFTER))
 		return 0;
 	err_set(e, -ENOTSUP,
@@ -550,16 +546,11 @@ static bool model_checkpoint(struct arena *a, const struct knowledge *known, con
 }
 
 /* How a row was found, and what of the name it does not have. */
-static const char *row_taken(struct arena *a, const struct model_row *r, const char *name)
+static const char *row_taken(struct arena *a, const struct model_row *r, const char *words,
+			     const struct model_class_row *c, double active)
 {
-	char words[256];
-	const struct model_class_row *c;
-	double total, active;
 	const char *other = "";
 
-	words_of_name(words, sizeof(words), name);
-	c = class_named(words);
-	model_sizes(name, &total, &active);
 	if (active > 0 && fabs(arch_parts(&r->a).active / active - 1) > 0.25)
 		other = arena_printf(a,
 				     "; the name says %.3g B active parameters, its shape %.3g B",
@@ -581,19 +572,23 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 {
 	const struct model_row *r;
 	double total, active;
+	const struct model_class_row *class;
 	const struct arch *like;
 	struct arch_parts parts;
+	char words[256];
 
 	known = knowledge_or_built_in(known);
+	words_of_name(words, sizeof(words), name);
+	class = class_named(words);
 	model_sizes(name, &total, &active);
 	r = infer_models_by_name(known, name, total);
-	if (other_class(name, r != NULL, e) < 0)
+	if (other_class(name, class, r != NULL, e) < 0)
 		return -ENOTSUP;
 	if (model_checkpoint(a, known, name, out, taken))
 		return 0;
 	if (r) {
 		*out = r->a;
-		*taken = row_taken(a, r, name);
+		*taken = row_taken(a, r, words, class, active);
 		return 0;
 	}
 	if (hint && hint->total > 0)

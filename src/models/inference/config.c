@@ -312,6 +312,7 @@ void config_attention(struct config_reading *r)
 	a->heads = ATTENTION_NUM(r->c, heads, "num_attention_heads", "n_head", "n_heads");
 	a->kv_heads = infer_config_kv_heads(r);
 	a->head_dim = head_dim(r);
+	a->qk_norm = config_is(r, TYPE_QK_NORM);
 	a->gated_attention =
 		config_true(r, "attn_output_gate") || config_true(r, "use_attn_output_gate");
 	latent(r);

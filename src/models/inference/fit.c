@@ -48,7 +48,7 @@ static size_t fit_line(const char *line, size_t len, double *v)
 		return 0;
 	memcpy(number, eq, n);
 	number[n] = '\0';
-	return parse_real(number, v) || *v < 0 || *v > 1e6 ? 0 : key;
+	return parse_real(number, v) || *v <= 0 || *v > 1e6 ? 0 : key;
 }
 
 int fit_lines(const char *text, fit_taker *take, void *ctx)
@@ -91,8 +91,8 @@ int fits_read(struct fits *f, const char *text, struct err *e)
 {
 	int line = fit_lines(text, take_of_engine, f);
 
-	return line ? err_set(e, -EINVAL, "line %d: expected \"engine.hardware.name = value\"",
-			      line)
+	return line ? err_set(e, -EINVAL,
+			      "line %d: expected \"engine.hardware.name = value\", above 0", line)
 		    : 0;
 }
 

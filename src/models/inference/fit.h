@@ -72,8 +72,8 @@ struct fits {
 };
 
 void fits_default(struct fits *f);
-/* Each line "name = value" (0 to 1e6) to take; blank lines and # are skipped. 0, or the number of
- * the line that is another, or that take refuses. */
+/* Each line "name = value" (above 0, up to 1e6) to take; blank lines and # are skipped. 0, or the
+ * number of the line that is another, or that take refuses. */
 typedef int fit_taker(void *ctx, const char *name, size_t len, double value);
 int fit_lines(const char *text, fit_taker *take, void *ctx);
 /* Lines "vllm.unified.dense = 0.85"; blank lines and # are skipped. -EINVAL names the line. */

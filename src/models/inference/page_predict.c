@@ -286,15 +286,24 @@ void error_kinds_table(struct doc *d, struct node *t, const struct error_kinds *
 	}
 }
 
+const char *rows_why(struct arena *a, const char *before, long line, const char *why)
+{
+	if (!why || strlen(before) > 1000)
+		return before;
+	return arena_printf(a, "%s%sline %ld: %s", before, *before ? "; " : ": ", line, why);
+}
+
 struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 {
 	struct doc *d = doc_new(a);
 	struct error_kinds kinds = { .most = r->n };
 	size_t skipped = 0, guesses = 0;
+	const char *why = "";
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct row_result *x = &r->items[i];
 
+		why = rows_why(a, why, x->line, x->skipped);
 		skipped += x->skipped != NULL;
 		guesses += !x->skipped && x->speculative;
 		for (int m = 0; m < MEASURES && !x->skipped && !x->speculative; m++) {
@@ -307,9 +316,9 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 	}
 	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,
-		 "%zu rows; %zu not predicted; %zu with speculative tokens: the errors exclude "
+		 "%zu rows; %zu not predicted%s; %zu with speculative tokens: the errors exclude "
 		 "such rows.",
-		 r->n, skipped, guesses);
+		 r->n, skipped, why, guesses);
 	error_kinds_table(d,
 			  DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware",
 				    ERROR_KIND_COLUMNS),

@@ -27,6 +27,8 @@ void error_kinds_count(struct arena *a, struct error_kinds *l, const char *const
 		       double measured, struct figure predicted);
 /* As rows of a table with so many words and ERROR_KIND_COLUMNS. */
 void error_kinds_table(struct doc *d, struct node *t, const struct error_kinds *l, size_t words);
+/* before, and the line that was not predicted with the reason; the first 1000 letters of them. */
+const char *rows_why(struct arena *a, const char *before, long line, const char *why);
 /* Errors by figure, hardware and engine. */
 struct doc *page_predict_rows(struct arena *a, const struct rows *r);
 /* Of a struct prediction, and of a struct rows. */

@@ -43,8 +43,8 @@ int train_fit_read(struct train_fit *f, const char *text, struct err *e)
 	int line = fit_lines(text, take_constant, f);
 
 	return line ? err_set(e, -EINVAL,
-			      "line %d: expected \"NAME = VALUE\" of a training constant, 0 to "
-			      "1000000",
+			      "line %d: expected \"NAME = VALUE\" of a training constant, above 0 "
+			      "and at most 1000000",
 			      line)
 		    : 0;
 }

@@ -131,6 +131,10 @@ static double train_stored_bytes(const struct train_config *q, const struct trai
 	}
 	if (eager(q)) {
 		rows = eager_inputs(q) / w;
+		/* FP32 inputs of the norms of queries and keys, and their trained results. */
+		if (a->qk_norm)
+			qkv += (a->heads + a->kv_heads) * a->head_dim / q->tp *
+			       (train_adapters(q) ? 4 : 6) / w;
 		/* Written out in FP32 (its cube, its hyperbolic tangent), or four inner widths. */
 		blocks = (gated ? 4 : GELU / w) * s->widest;
 		/* The adapter's own copy of the output projection's input. */

@@ -314,6 +314,7 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 	static const char *const every[ERROR_KIND_WORDS] = { "all", "all", "", "" };
 	struct error_kinds kinds = { .most = r->n }, all = kinds;
 	struct doc *d = doc_new(a);
+	const char *why = "";
 	struct node *t;
 
 	for (size_t i = 0; i < r->n; i++) {
@@ -321,14 +322,15 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 		const char *name[ERROR_KIND_WORDS] = { x->source, x->hardware, x->precision, "" };
 		struct figure f = { x->predicted, x->low, x->high };
 
+		why = rows_why(a, why, x->line, x->skipped);
 		if (x->skipped || !(x->predicted > 0))
 			continue;
 		error_kinds_count(a, &kinds, name, x->measured, f);
 		error_kinds_count(a, &all, every, x->measured, f);
 	}
 	doc_heading(d, 1, "Measured training runs versus predictions");
-	doc_text(d, "%zu rows; %zu not predicted. Tokens/s per GPU.", r->n,
-		 r->n - (all.n ? all.items[0].n : 0));
+	doc_text(d, "%zu rows; %zu not predicted%s. Tokens/s per GPU.", r->n,
+		 r->n - (all.n ? all.items[0].n : 0), why);
 	if (!all.n)
 		return d;
 	t = DOC_TABLE(d, NULL, "!source", "!hardware", "!precision", ERROR_KIND_COLUMNS);

@@ -157,6 +157,10 @@ static void train_explain(struct arena *a, struct train_answer *p, const struct 
 #define KERNELS 6.0
 #define KERNELS_GATED 22.0
 #define KERNELS_EAGER 5.0
+/* Norms of queries and keys: kernels; passes over the heads' width, written out and fused. */
+#define KERNELS_QK 16.0
+#define QK_PASSES 40.0
+#define QK_FUSED 8.0
 /* Autocast casts the input of each multiplication that has another type: two of them a layer. */
 #define KERNELS_CAST 2.0
 /* Routing, permuting, counting and scattering of a layer with experts. */
@@ -208,6 +212,7 @@ static double train_host_kernels(const struct train_config *q)
 	n += q->arch.ffn_mats == 2 ? KERNELS : KERNELS_GATED;
 	if (q->attention == TRAIN_EAGER)
 		n += KERNELS_EAGER;
+	n += KERNELS_QK * q->arch.qk_norm;
 	n += KERNELS_EXPERTS * q->arch.moe_layers / q->arch.layers;
 	if (train_adapters(q))
 		n += KERNELS_ADAPTER * mats;
@@ -360,23 +365,24 @@ static double adapted_widths(const struct train_config *q, const struct train_sh
 /* Forward and backward together. */
 static double small_s(const struct train_config *q, const struct train_shape *s)
 {
-	double along = q->arch.hidden / (q->sp ? (double)q->tp : 1);
-	double heads = (q->arch.heads + 2.0 * q->arch.kv_heads) * q->arch.head_dim / q->tp;
-	double elements = ROW_PASSES * along + HEAD_PASSES * heads + INNER_PASSES * s->widest;
-	double fused = q->compile	       ? train_fit_of(q)->v[TFIT_FUSED]
-		       : q->arch.ffn_mats != 2 ? WRITTEN_OUT
-					       : 1;
+	const struct arch *a = &q->arch;
+	double along = a->hidden / (q->sp ? (double)q->tp : 1);
+	double heads = (a->heads + 2.0 * a->kv_heads) * a->head_dim / q->tp;
+	double elements = ROW_PASSES * along + INNER_PASSES * s->widest +
+			  (HEAD_PASSES + (q->compile ? QK_FUSED : QK_PASSES) * a->qk_norm) * heads;
+	double fused = q->compile	  ? train_fit_of(q)->v[TFIT_FUSED]
+		       : a->ffn_mats != 2 ? WRITTEN_OUT
+					  : 1;
 	double cast = q->precision == TRAIN_FP8 ? 6 * (along + s->widest) : 0;
 
 	elements = train_weight_bytes(q) * (elements * fused + cast);
 	if (train_autocast(q))
 		elements += WIDE * along * fmin(fused, 1);
-	if (q->arch.ffn_mats == 2 && q->framework->transformers && !q->compile)
+	if (a->ffn_mats == 2 && q->framework->transformers && !q->compile)
 		elements += GELU_PASSES * s->widest;
 	if (train_adapters(q) && !q->compile)
 		elements += ADAPTER * adapted_widths(q, s);
-	elements +=
-		train_fit_of(q)->v[TFIT_SCAN] * arch_state_bytes(&q->arch) / q->arch.layers / q->tp;
+	elements += train_fit_of(q)->v[TFIT_SCAN] * arch_state_bytes(a) / a->layers / q->tp;
 	return s->tokens * s->layers * elements / bandwidth(q);
 }
 

@@ -9,39 +9,15 @@
 #include "base/text.h"
 #include "models/inference/rows.h"
 
+/* In the order of column_names. */
+/* clang-format off */
 enum column {
-	C_SOURCE,
-	C_URL,
-	C_MODEL,
-	C_SHAPE,
-	C_HARDWARE,
-	C_GPUS,
-	C_NODES,
-	C_NETWORK,
-	C_WAY,
-	C_SHARD,
-	C_TP,
-	C_PP,
-	C_VP,
-	C_CP,
-	C_EP,
-	C_TP_OVERLAP,
-	C_MICRO,
-	C_GLOBAL,
-	C_SEQUENCE,
-	C_PRECISION,
-	C_RECOMPUTE,
-	C_FUSED,
-	C_ATTENTION,
-	C_TRAINED,
-	C_FRAMEWORK,
-	C_OPTIMIZER,
-	C_FROZEN,
-	C_RATE,
-	C_MEMORY,
-	C_NOTES,
-	COLUMNS
+	C_SOURCE, C_URL, C_MODEL, C_SHAPE, C_HARDWARE, C_GPUS, C_NODES, C_NETWORK, C_WAY, C_SHARD,
+	C_TP, C_PP, C_VP, C_CP, C_EP, C_TP_OVERLAP, C_MICRO, C_GLOBAL, C_SEQUENCE, C_PRECISION,
+	C_RECOMPUTE, C_FUSED, C_ATTENTION, C_TRAINED, C_FRAMEWORK, C_OPTIMIZER, C_FROZEN, C_RATE,
+	C_MEMORY, C_NOTES, COLUMNS
 };
+/* clang-format on */
 
 static const char *const column_names[COLUMNS] = { "source",	   "source_url",  "model",
 						   "shape",	   "hardware",	  "gpus",
@@ -193,6 +169,8 @@ static void train_rows_predict_row(const struct reading *g, const char **f, stru
 	r->low = p->tokens_s_gpu.low;
 	r->high = p->tokens_s_gpu.high;
 	r->fits = p->memory.fits;
+	if (r->measured * p->model_flops > p->peak_flops)
+		r->skipped = "the measured rate exceeds the peak of the GPU";
 	r->memory_predicted = p->memory.total / 1024 / 1024 / 1024;
 }
 
