@@ -548,15 +548,6 @@ static void try_machines(struct adviser *v, int times, bool copies)
 				    layout_options(v, way->q.ask.tp, q->pp, way->copies)) });
 }
 
-/* On more GPUs. */
-static void advise_machines(struct adviser *v)
-{
-	for (int times = 2; times <= 4; times *= 2) {
-		try_machines(v, times, false);
-		try_machines(v, times, true);
-	}
-}
-
 int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e)
 {
@@ -579,7 +570,10 @@ int advise(struct arena *a, const struct infer_options *w, const struct fits *fi
 	way_simulated(a, &base->q.ask, base->copies, &out->now, &(struct schedule){ 0 });
 	advise_singles(&v);
 	advise_layouts(&v);
-	advise_machines(&v);
+	for (int times = 2; times <= 4; times *= 2) {
+		try_machines(&v, times, false);
+		try_machines(&v, times, true);
+	}
 	advise_models(&v);
 	qsort_r(out->changes, out->n, sizeof(*out->changes), by_goal, &out->goal);
 	advise_together(&v);

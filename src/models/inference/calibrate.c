@@ -532,13 +532,6 @@ static void slopes(struct fit_problem *p, const double *r, double *jacobian, dou
 	}
 }
 
-static double weight(const struct calibrate_figure *g, double r)
-{
-	double s = noise[g->what], t = r / s;
-
-	return (degrees + 1) / (degrees + t * t) / (s * s);
-}
-
 /* Curvature and slope of the logarithm of the probability, over the active constants. */
 static int normal(const struct fit_problem *p, const double *r, const double *jacobian,
 		  double h[FITS][FITS], double g[FITS], int *ids)
@@ -558,7 +551,8 @@ static int normal(const struct fit_problem *p, const double *r, const double *ja
 	}
 	for (size_t i = 0; i < p->n; i++) {
 		const double *j = &jacobian[i * FITS];
-		double w = weight(&p->figures[i], r[i]);
+		double s = noise[p->figures[i].what], t = r[i] / s,
+		       w = (degrees + 1) / (degrees + t * t) / (s * s);
 
 		if (p->left_out && p->left_out[i])
 			continue;

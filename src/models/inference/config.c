@@ -135,13 +135,6 @@ static void infer_config_sizes(struct config_reading *r)
 	s->vocab = NUM(r->c, vocab, "vocab_size", "padded_vocab_size");
 }
 
-static const char *type_of(const json_t *root, const json_t *c)
-{
-	const char *type = json_string_value(json_object_get(c, "model_type"));
-
-	return type ? type : json_string_value(json_object_get(root, "model_type"));
-}
-
 /* What sees or hears; NULL: the model does neither. */
 static const char *besides(const json_t *root)
 {
@@ -174,7 +167,9 @@ static int infer_config_read_object(struct arena *a, const char *name, const jso
 				    struct model_file *out, struct err *e)
 {
 	const json_t *c = language_part(root);
-	const char *type = type_of(root, c);
+	const json_t *own = json_object_get(c, "model_type");
+	const char *type =
+		json_string_value(json_is_string(own) ? own : json_object_get(root, "model_type"));
 	struct config_reading r = {
 		.a = a, .root = root, .c = c, .type = type ? type : "", .s = &out->arch
 	};

@@ -598,14 +598,6 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 	read_quantization(a, q, out);
 }
 
-/* Files of the first AutoGPTQ and AutoAWQ do not say whose they are. */
-static const char *quant_tool(const json_t *q)
-{
-	if (*quant_text(q, "quant_method") || *quant_text(q, "quant_algo"))
-		return NULL;
-	return json_object_get(q, "w_bit") ? "awq" : json_object_get(q, "bits") ? "gptq" : NULL;
-}
-
 int config_quantization_beside(struct arena *a, const char *name, const char *text, size_t len,
 			       struct model_file *out, struct err *e)
 {
@@ -619,8 +611,9 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 		return err_set(e, -EINVAL, "%.120s: not a quantization configuration", name);
 	q = json_object_get(root, "quantization");
 	q = json_is_object(q) ? q : root;
-	method = quant_tool(q);
-	if (method)
+	/* Files of the first AutoGPTQ and AutoAWQ do not say whose they are. */
+	method = json_object_get(q, "w_bit") ? "awq" : json_object_get(q, "bits") ? "gptq" : NULL;
+	if (method && !*quant_text(q, "quant_method") && !*quant_text(q, "quant_algo"))
 		json_object_set_new(q, "quant_method", json_string(method));
 	read_cache(q, out);
 	if (!json_is_null(json_object_get(q, "quant_algo"))) { /* null: the cache alone */

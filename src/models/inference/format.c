@@ -104,14 +104,6 @@ const struct format *format_find(const char *text, bool experts)
 	return NULL;
 }
 
-/* Of "maker/model" the model; what is longer is a path. */
-static const char *without_maker(const char *name)
-{
-	const char *slash = strchr(name, '/');
-
-	return slash && slash > name && !strchr(slash + 1, '/') ? slash + 1 : name;
-}
-
 const struct format *format_in_name(const char *name, bool experts)
 {
 	static const char others[] = "nvfp4 mxfp4 mxfp8 fp8 fp4 int4 int8 int3 int2 awq gptq "
@@ -122,7 +114,10 @@ const struct format *format_in_name(const char *name, bool experts)
 	struct squeezed s;
 	const char *a, *b;
 
-	name = without_maker(name);
+	/* Of "maker/model" the model; what is longer is a path. */
+	a = strchr(name, '/');
+	if (a && a > name && !strchr(a + 1, '/'))
+		name = a + 1;
 	if (strlen(name) >= LONGEST)
 		name += strlen(name) - LONGEST + 1;
 	squeeze(&s, name);

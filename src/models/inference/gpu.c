@@ -271,21 +271,14 @@ static bool count_is_odd(const struct knowledge *known, const char *text)
 	return false;
 }
 
-/* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
- * the data sheet's. The system's share is still in it. */
-static double place_unified_bytes(const struct target_hw *p)
-{
-	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
-}
-
 double place_memory_bytes(const struct target_hw *p)
 {
 	const struct gpu_kind *g = p->gpu;
 
-	if (g->unified)
-		return place_unified_bytes(p);
 	if (p->memory > 0)
 		return p->memory;
+	if (g->unified) /* what the kernel shows, the system's share included */
+		return g->memory * 1e9 * UNIFIED_SHOWN;
 	return g->shown > 0 ? g->shown * MIB : g->memory * GIB * SHOWN;
 }
 

@@ -10,11 +10,6 @@
 /* Without --verbose. */
 enum { SHOWN = 12 };
 
-static const char *gain_text(struct arena *a, double v)
-{
-	return arena_printf(a, v < 10 ? "%.2f x" : "%.1f x", v);
-}
-
 static const char *goal_text(enum goal g)
 {
 	static const char *const texts[GOALS] = { "request latency", "TTFT", "total tokens/s",
@@ -53,9 +48,10 @@ static void advise_page_change_row(struct doc *d, struct node *t, const struct s
 	struct cell *r = node_row(d, t);
 
 	r[0] = cell(c->what);
-	r[1] = g->value > 0 ? cell_as(c->includes_nothing ? STYLE_MUTED : STYLE_STRONG,
-				      gain_text(a, g->value))
-			    : cell_as(STYLE_MUTED, "fits");
+	r[1] = g->value > 0
+		       ? cell_as(c->includes_nothing ? STYLE_MUTED : STYLE_STRONG,
+				 arena_printf(a, g->value < 10 ? "%.2f x" : "%.1f x", g->value))
+		       : cell_as(STYLE_MUTED, "fits");
 	r[2] = g->value > 0 ? cell_printf(d, c->includes_nothing ? STYLE_WARN : STYLE_PLAIN,
 					  "%.2f to %.2f%s", g->low, g->high,
 					  c->includes_nothing ? ", possibly no gain" : "")

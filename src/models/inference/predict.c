@@ -135,22 +135,15 @@ static void predict_explain(struct arena *a, struct prediction *p)
 const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth", "compute", "link",
 					  "launch" };
 
-/* Whose runs the constants of a class of hardware are of. */
-static const char *measured_on(enum hardware h)
+static const char *spread_source(struct arena *a, const struct spread *s)
 {
 	static const char *const on[] = { "GB10", "H100 and H200", "B200, B300 and GB200",
 					  "other GPUs (not measured on this GPU)" };
-
-	return on[h];
-}
-
-static const char *spread_source(struct arena *a, const struct spread *s)
-{
 	const char *engine = s->engine == ENGINES ? "all engines" : engine_names[s->engine];
 	const char *tested = s->tested ? arena_printf(a, "coverage tested %d %%", s->tested)
 				       : "coverage untested";
 
-	return arena_printf(a, "%s on %s, %s", engine, measured_on(s->hardware), tested);
+	return arena_printf(a, "%s on %s, %s", engine, on[s->hardware], tested);
 }
 
 static const struct spread *infer_predict_spread_of(const struct ask *q, int measure)

@@ -62,13 +62,6 @@ static const struct format *format_of_file(struct arena *a, const struct model_f
 	return NULL;
 }
 
-static int not_understood(const struct model_file *file, struct err *e)
-{
-	err_set(e, -EINVAL, "unsupported quantization in its configuration: %s", file->unknown);
-	err_hint(e, "give its format with --weights");
-	return -EINVAL;
-}
-
 /* A format as this model and this engine have it. */
 static const struct format *as_published(const struct query *q, const struct format *f, bool llama)
 {
@@ -136,8 +129,11 @@ static int find_format(struct arena *a, const struct infer_options *w, struct qu
 	bool told = w->weights && *w->weights;
 	const struct format *f;
 
-	if (!told && w->file && w->file->unknown)
-		return not_understood(w->file, e);
+	if (!told && w->file && w->file->unknown) {
+		err_set(e, -EINVAL, "unsupported quantization in its configuration: %s",
+			w->file->unknown);
+		return err_hint(e, "give its format with --weights"), -EINVAL;
+	}
 	f = told ? format_find(w->weights, q->arch.experts > 0) : format_untold(a, w, q, llama);
 	if (!f) {
 		err_set(e, -EINVAL, "unknown weight format \"%.60s\"", w->weights);

@@ -256,7 +256,8 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 		r->skipped = arena_strdup(g->a, e.text);
 		return;
 	}
-	q.ask.poll = count_after(f[C_NOTES], "recv_interval=");
+	q.ask.poll = count_after(f[C_NOTES], "recv_interval=") + count_after(f[C_NOTES], "hold=");
+	q.ask.places = (int)fmin(1e6, after(f[C_NOTES], "places="));
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);

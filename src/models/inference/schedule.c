@@ -12,7 +12,7 @@
 #define REQUESTS 2000
 #define SEQUENCES 1024 /* maximum concurrency of an engine */
 #define EVENTS 200000
-/* Of requests that come at a rate, as far as there are not too many. */
+/* Of requests that come at a rate. */
 #define SECONDS 120.0
 /* Answers are so much shorter or longer, at random: those of 80 to 100 % of a stated length, as
  * benchmarks of servers draw them. */
@@ -61,6 +61,7 @@ struct simulation {
 	double busy, area, waited,
 		tokenized; /* waited: ms until admission; tokenized: until then */
 	double polled;	   /* steps at which new requests were last looked for */
+	bool held;	   /* there is one that waits for the next look */
 	double ahead;	   /* part of answers not yet made for which SGLang keeps memory */
 	double rates;	   /* tokens a ms of each request, mean */
 	int preempted, peak;
@@ -123,9 +124,9 @@ static void tables(struct simulation *s)
 	}
 }
 
-static double decode_ms(const struct simulation *s, int n)
+static double decode_ms(const struct simulation *s, int n, double context)
 {
-	return n ? line_value(&s->t.step, n) + line_value(&s->t.context, n) * s->context / n : 0;
+	return n ? line_value(&s->t.step, n) + line_value(&s->t.context, n) * context / n : 0;
 }
 
 static double uniform(struct simulation *s)
@@ -181,10 +182,31 @@ static double held_back(const struct simulation *s)
 	return prompts_alone(s->q) ? s->per_token * (fmin(s->out, 4096) + s->ahead * left) : 0;
 }
 
+/*
+ * SGLang looks for requests each few steps. TensorRT-LLM holds them for so many steps from when the
+ * first has come, or until one group has eight tenths of a chunk, or each of several a request: it
+ * goes where the last answer ended, which is a group at random.
+ */
+static bool prompts_held(struct simulation *s)
+{
+	double groups = s->q->dp,
+	       enough = groups > 1 ? groups * (log(groups) + 0.58) : 0.8 * s->q->chunk / s->fresh;
+	int first = s->first_waiting, n = first;
+
+	if (prompts_alone(s->q) || !s->q->poll)
+		return steps_to_poll(s) > 0;
+	while (n < s->n_queue && s->all[s->queue[n]].ready <= s->now)
+		n++;
+	if (!s->held)
+		s->polled = s->steps;
+	s->held = n > first;
+	return steps_to_poll(s) > 0 && n - first < enough;
+}
+
 /* Those that have come are admitted while what they bring fits now. */
 static void admit(struct simulation *s)
 {
-	if (steps_to_poll(s) > 0)
+	if (prompts_held(s))
 		return;
 	s->polled = s->steps;
 	while (s->first_waiting < s->n_queue && s->n_running < s->limit) {
@@ -314,31 +336,33 @@ static void begin_to_decode(struct simulation *s, const int *done, int n)
 	}
 }
 
+/* Steps that n who decode can take in the cache that is free. */
+static double steps_in_room(const struct simulation *s, int n)
+{
+	double each = cache_of_tokens(s, n * s->t.tokens);
+
+	return each > 0 && n > 1 ? floor((s->most - s->used) / each) : INFINITY;
+}
+
 /* Decode steps only, until a request arrives, completes, or is preempted. */
 static void decode_only(struct simulation *s)
 {
 	int n = decoding(s);
-	double steps = s->next_end - s->steps, each, room, next;
+	double steps = s->next_end - s->steps, room = steps_in_room(s, n), next, held;
 
-	each = cache_of_tokens(s, n * s->t.tokens);
-	room = each > 0 && n > 1 ? floor((s->most - s->used) / each) : INFINITY;
 	if (room < 1 && steps > 1) {
+		/* The others take a step before any is admitted: what it gave back is theirs. */
 		preempt(s);
-		return;
+		room = steps_in_room(s, --n);
 	}
 	steps = fmax(1, fmin(steps, room));
 	next = s->first_waiting < s->n_queue ? s->all[s->queue[s->first_waiting]].ready : 0;
-	if (next > s->now || (next > 0 && steps_to_poll(s) > 0))
-		steps = fmin(steps, fmax(fmax(1, steps_to_poll(s)),
-					 ceil((next - s->now) / decode_ms(s, n))));
-	{
-		double before = s->context, ms;
-
-		s->context += n * steps * s->t.tokens / 2; /* on average */
-		ms = decode_ms(s, n) * steps;
-		s->context = before;
-		pass(s, steps, ms);
-	}
+	held = steps_to_poll(s) / (prompts_alone(s->q) ? 1 : 8); /* who comes meanwhile counts */
+	if (next > s->now || (next > 0 && held > 0))
+		steps = fmin(steps, fmax(fmax(1, ceil(held)),
+					 ceil((next - s->now) / decode_ms(s, n, s->context))));
+	/* On average half of them are in the cache. */
+	pass(s, steps, steps * decode_ms(s, n, s->context + n * steps * s->t.tokens / 2));
 	leave(s);
 }
 
@@ -353,8 +377,8 @@ static double prompts_ms(const struct simulation *s, double m, int n)
 	if (!n || prompts_alone(s->q))
 		return alone;
 	if (prompts_first(s->q))
-		return alone + decode_ms(s, n);
-	return fmax(decode_ms(s, n),
+		return alone + decode_ms(s, n, s->context);
+	return fmax(decode_ms(s, n, s->context),
 		    line_value(&s->t.chunk, m + n) + line_value(&s->t.context, n) * s->context / n);
 }
 
@@ -375,7 +399,7 @@ static void one_event(struct simulation *s, int *done)
 	m = prompts_taken(s, done, &n_done);
 	ms = prompts_ms(s, m, n);
 	pass(s, n && !prompts_alone(s->q) ? 1 : 0, ms);
-	s->polled = s->steps - s->q->poll;
+	s->polled = s->steps - (prompts_alone(s->q) ? s->q->poll : 0);
 	begin_to_decode(s, done, n_done);
 	leave(s);
 }
@@ -481,7 +505,9 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->next_end = INFINITY;
 	s->ahead = 0.7;
 	/* With a rate, the concurrency asked for is the engine's limit. */
-	s->limit = q->rate > 0 && q->batch > 1 && q->batch < SEQUENCES ? q->batch : SEQUENCES;
+	s->limit = (int)fmin(SEQUENCES, q->places > 0		      ? q->places
+					: q->rate > 0 && q->batch > 1 ? q->batch
+								      : SEQUENCES);
 	tables(s);
 	for (int i = 0; i < s->n && (q->rate > 0 || i < s->users); i++) {
 		issue(s, at);
@@ -511,15 +537,25 @@ static double step_alone(const struct ask *q, double running, double *tokens)
 	return ms / *tokens;
 }
 
-/*
- * Engines that take prompts and hand their cache on to others that decode: a closed network of one
- * queue, for which mean value analysis is exact (Reiser and Lavenberg, 1980).
- */
+/* How long each of the users is in a queue, waiting included, who is so long away from it: mean
+ * value analysis, exact for a closed network (Reiser and Lavenberg, 1980). */
+static double time_in_queue(int users, double each, double away)
+{
+	double time = 0, queue = 0;
+
+	for (int n = 1; n <= users; n++) {
+		time = each * (1 + queue);
+		queue = n * time / (time + away);
+	}
+	return time;
+}
+
+/* Engines that take prompts and hand their cache on to others that decode. */
 static void serve_apart(const struct ask *q, const struct memory_footprint *m, struct served *s)
 {
 	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached;
-	double out = fmax(1, q->output), decoding = q->batch, waiting = 0, each, away, way = 0,
-	       together, step;
+	double out = fmax(1, q->output), decoding = q->batch, waiting = 0, held = 0, way = 0;
+	double places = fmax(1, m->usual_requests) * q->decodes, each, together, step;
 	struct ask first = ask_of_prompts(q);
 	struct prompt one, full;
 
@@ -529,30 +565,30 @@ static void serve_apart(const struct ask *q, const struct memory_footprint *m, s
 	prompt_time(&first, together, fresh, found, &full);
 	each = full.total / together / q->prefills;
 	step = one.total;
+	if (q->places > 0)
+		places = fmin(places, q->places);
 	for (int round = 0; round < 10; round++) {
-		double queue = 0;
-
-		/* A request passes two engines, and comes in the middle of others' step. */
+		/* A request passes two engines. Groups step together, and it comes in the middle.
+		 */
 		way = 2 * q->fit->v[FIT_FIRST_MS] + 1e-3 * q->fit->v[FIT_TOKEN_US] * q->prompt +
-		      1.5 * fmax(0, step - each) +
+		      (first.dp > 1) * 1.5 * fmax(0, step - each) +
 		      1e3 * m->per_token * q->tp * (found + fresh) / (NETWORK_SERVER * 1e9);
-		s->running = fmax(1, fmin(decoding / q->decodes, m->usual_requests));
+		s->running = fmax(1, fmin(decoding, places) / q->decodes);
 		s->step = step_alone(q, s->running, &s->tokens_a_step);
-		away = way + out * s->step;
-		for (int n = 1; n <= q->batch; n++) {
-			waiting = each * (1 + queue);
-			queue = n * waiting / (waiting + away);
-		}
-		decoding = (decoding + q->batch * out * s->step / (waiting + away)) / 2;
+		/* Who has its prompt waits for a place to decode. */
+		held = fmax(0, (q->batch / places - 1) * out * s->step - way - waiting);
+		waiting = time_in_queue(q->batch, each, way + held + out * s->step);
+		s->ttft = way + held + waiting;
+		decoding = (decoding + q->batch * out * s->step / (s->ttft + out * s->step)) / 2;
 		/* All groups step together, the longer the more they have to do. */
 		step = one.total + fmax(0, full.total - one.total) *
-					   fmin(1, q->batch * each / (waiting + away));
+					   fmin(1, q->batch * each / (s->ttft + out * s->step));
 	}
 	/* All begin together, and each user's first request waits for half of the others'. */
 	waiting += fmax(0, q->batch * each / 2 - waiting) / fmax(1, q->rounds);
 	s->tpot = s->step;
 	s->waiting = waiting - each;
-	s->ttft = way + waiting + q->fit->v[FIT_LAG] * s->step;
+	s->ttft = way + waiting + held + q->fit->v[FIT_LAG] * s->step;
 	s->throughput = 1e3 * q->batch * out / (s->ttft + out * s->tpot);
 	s->crowding = fmax(1, s->ttft / (way + each));
 }

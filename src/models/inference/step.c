@@ -37,11 +37,6 @@ static int link_reduces(const struct ask *q)
 	return mixers + (q->dp > 1 ? 0 : a->moe_layers) + arch_dense_layers(a);
 }
 
-static bool between_nodes(const struct ask *q)
-{
-	return q->place.nodes > 1 && q->tp > place_per_node(&q->place);
-}
-
 /* A ring passes each machine once over each of its adapters: a server has one for each GPU. */
 static double infer_step_bandwidth(const struct ask *q, bool between, int gpus, int adapters)
 {
@@ -59,9 +54,9 @@ static double infer_step_bandwidth(const struct ask *q, bool between, int gpus, 
 
 static double link_reduce_us(const struct ask *q, double bytes)
 {
-	bool between = between_nodes(q);
-	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
 	int each = place_per_node(&q->place);
+	bool between = q->place.nodes > 1 && q->tp > each;
+	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
 
 	/* Steps over the network go from machine to machine. */
 	if (between)
@@ -247,12 +242,17 @@ static double seconds_to_read(const struct ask *q, double bytes, enum fit_id par
 	return bytes / bandwidth_of(q, part, each);
 }
 
-/* Keys and values cannot be split further than their heads. */
-static double cache_split(const struct ask *q)
+/* All heads of a GPU multiply with each token of a latent cache: in 8 bits on Blackwell, if it has
+ * 8 bits. */
+static double latent_time(const struct ask *q, double tokens, double context)
 {
-	int heads = q->arch->kv_lora ? 1 : q->arch->kv_heads;
+	const struct arch *a = q->arch;
+	double seen = a->index_top ? fmin(context, a->index_top) : context;
+	bool eight = q->cache_bytes < 2 && hardware_of(q->place.gpu) == HARDWARE_BLACKWELL;
 
-	return fmax(1, fmin(q->tp, heads));
+	return 2e-9 * tokens * arch_full_layers(a) * seen * (a->kv_lora ? a->heads : 0) / q->tp *
+	       (2.0 * a->kv_lora + a->rope_dim) /
+	       ((eight ? q->place.gpu->fp8 : q->place.gpu->half) * q->fit->v[FIT_MATH_CACHE]);
 }
 
 /* own: tokens of the GPU's group. */
@@ -299,13 +299,16 @@ void step_time(const struct ask *q, double batch, double context, double width,
 	s->dense_bytes = weights_dense(q) * q->pp;
 	s->expert_bytes = weights_experts(q) * q->pp * s->reached;
 	s->head_bytes = weights_head(q);
-	s->cache_read = each * arch_cache_read(a, context) * q->cache_bytes / cache_split(q);
+	/* Keys and values cannot be split further than their heads. */
+	s->cache_read = each * arch_cache_read(a, context) * q->cache_bytes /
+			fmax(1, a->kv_lora ? 1 : fmin(q->tp, a->kv_heads));
 	s->state_read = 2 * each * arch_state_bytes(a) / q->tp; /* read and written */
 	s->dense = 1e3 * seconds_to_read(q, s->dense_bytes, FIT_DENSE, q->weights->dense);
 	s->expert = 1e3 * seconds_to_read(q, s->expert_bytes, FIT_EXPERT, q->weights->experts);
 	s->head = 1e3 * seconds_to_read(q, s->head_bytes, FIT_DENSE, q->weights->head);
 	s->cache = 1e3 * seconds_to_read(q, s->cache_read, FIT_CACHE, 2);
 	s->state = 1e3 * seconds_to_read(q, s->state_read, FIT_CACHE, 4);
+	s->cache = fmax(s->cache, latent_time(q, each * width, context));
 	s->memory = s->dense + s->expert + s->head + s->cache + s->state;
 	infer_step_compute(q, tokens, each * width, s);
 	s->launch = f->v[FIT_STEP_MS] +
@@ -354,13 +357,6 @@ static void chunk_time(const struct ask *q, double m, double own, double *multip
 			   bandwidth_of(q, FIT_EXPERT, q->weights->experts);
 }
 
-/* Layers, with one more for each kind of kernels that a dense layer lacks. */
-static double prompt_kernels(const struct arch *a)
-{
-	return a->layers + a->moe_layers + a->linear_layers +
-	       arch_full_layers(a) * ((a->kv_lora > 0) + (a->index_top > 0));
-}
-
 /* Kernels for sparse attention multiply with the latent cache itself, 64 heads at a time. */
 static double sparse_effort(const struct ask *q)
 {
@@ -403,7 +399,10 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 		out->attention *= sparse_effort(q);
 	out->scan =
 		part * tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
-	out->launch = 1e-3 * out->chunks * prompt_kernels(a) * q->fit->v[FIT_CHUNK_US];
+	/* Layers, with one more for each kind of kernels that a dense layer lacks. */
+	out->launch = 1e-3 * out->chunks * q->fit->v[FIT_CHUNK_US] *
+		      (a->layers + a->moe_layers + a->linear_layers +
+		       arch_full_layers(a) * ((a->kv_lora > 0) + (a->index_top > 0)));
 	out->weights += 1e-3 * out->chunks * a->moe_layers * (double)a->experts *
 			arch_experts_reached(a, tokens / out->chunks, q->fit->v[FIT_SPREAD]) *
 			q->fit->v[FIT_FILL_US];

@@ -26,7 +26,8 @@ struct ask {
 	/* Engines that take prompts alone, of prefill_tp x prefill_dp GPUs each, and those that
 	 * decode, each of tp x pp x dp; 0: engines do both. */
 	int prefills, prefill_tp, prefill_dp, decodes;
-	int batch;		      /* concurrent requests */
+	int batch;  /* concurrent requests */
+	int places; /* requests that run at once at most; 0: as many as memory holds */
 	double prompt, output, depth; /* tokens; depth: in the cache before the prompt */
 	double cached;		      /* part of the prompt found in the prefix cache, 0 to 1 */
 	enum engine engine;
@@ -35,9 +36,9 @@ struct ask {
 	double chunk;  /* tokens of a prompt that one step takes */
 	double rounds; /* requests of one user, one after the other; 1: all users begin at once */
 	double rate;   /* requests a second that come whatever happens; 0: batch users */
-	int poll;      /* steps between two looks for new requests; 0: each step */
-	int draft;     /* tokens guessed ahead; 0: none */
-	double accept; /* part of the guesses that are right */
+	int poll;  /* steps between two looks for new requests, or that prompts are held; 0: none */
+	int draft; /* tokens guessed ahead; 0: none */
+	double accept;	   /* part of the guesses that are right */
 	double draft_cost; /* a guess's time as part of a step's */
 };
 
