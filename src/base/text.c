@@ -399,6 +399,18 @@ bool str_same_word(const char *a, const char *b)
 	return same_word(a, strlen(a), b);
 }
 
+bool str_has_any(const char *words, const char *text)
+{
+	for (; words && text && *words; words += strspn(words, "|")) {
+		size_t n = strcspn(words, "|");
+
+		if (memmem(text, strlen(text), words, n))
+			return true;
+		words += n;
+	}
+	return !words;
+}
+
 bool words_name(const char *words, const char *word)
 {
 	for (size_t n; *words; words += n, words += strspn(words, " ")) {

@@ -66,6 +66,8 @@ size_t str_distance(const char *a, const char *b, size_t max);
 bool str_same_word(const char *a, const char *b);
 /* Whether it stands in the text between blanks; it may have blanks itself. words NULL: no. */
 bool str_has_word(const char *words, const char *word);
+/* Whether one of the words between '|' is a part of the text; words NULL: yes. text NULL: no. */
+bool str_has_any(const char *words, const char *text);
 /* Whether a list with blanks between its words has one that is the same word. */
 bool words_name(const char *words, const char *word);
 /* The nearest of several words to one that is none of them, for "did you mean". Capitals make no

@@ -191,6 +191,19 @@ for modules, work in (({"peft/tuners/lora/layer": 90}, "fine-tuning of adapters 
     j = diagnose("training", *plain, stacks, "--model", shape, what=f"work: {work}")
     r = j["runs"][0]
     expect(f"work: {work}", r["work"] == work and (r["bottleneck"] == "small-batch") <= (work is None), (r["work"], r["sentence"]))
+# Two ranks that wait for each other: the collective that runs meanwhile, and the line that waits, are evidence.
+LOOK = {"ns": 5e8, "waits": 40, "copies_seen": False, "devices": [{"device": 0, "compute_ns": 2.6e8, "comm_ns": 2.4e8, "copy_ns": 0, "kernels_ns": 4.95e8,
+        "any_ns": 4.95e8, "kernels": 900, "comms": 60, "copies": 0, "gaps_ns": [1e6, 0, 0]}],
+        "names": [["nvjet_tst_128x256", 2.6e8, 900], ["ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 2.4e8, 60]]}
+waiting = file("waiting.trace", "".join(json.dumps({"gputune_trace": 1, "pid": 10 + i % 2, "rank": i % 2, **LOOK}, separators=(",", ":")) + "\n"
+                                        for i in range(20)))
+stacks = file("waiting.stacks", json.dumps({"gputune_stacks": 1, "pid": 10, "rank": 0, "samples": 100, "every_s": 0.05, "modules": {}, "places": [
+    {"kind": "synchronizing", "samples": 44, "times": 9, "file": "/t/train.py", "function": "step", "source": "total += loss.item()", "line": 31,
+     "native": {"libcuda.so.1:?": 40}}]}, separators=(",", ":")) + "\n")
+j = diagnose("training", waiting, stacks, what="a wait for a collective", code=1)
+told = json.dumps(cause(j, "overlap"))
+expect("a wait for a collective: it is named, and the line", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL" in told and "train.py:31" in told and
+       cause(j, "overlap")["certainty"] in ("certain", "likely"), told)
 j = diagnose("training", data / "traced-none", "--model", data / "trainer-435m.json", code=0, what="traced-none")
 expect("traced-none: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
 broken = file("broken.trace", '{"gputune_trace":1,"pid":1,"rank":-1,"ns":1\n')

@@ -183,17 +183,11 @@ static bool by_chip(struct probe *p)
  * the PCIe cards say PCIe or NVL. */
 static bool is_sxm(const struct gpu *g)
 {
-	static const char *const chips[] = { "H100",  "H200",	  "B200", "B300", "GB200",
-					     "GB300", "A100-SXM", "H800", "H20" };
-
 	/* A Grace Hopper is a chip of its own, on no baseboard. */
 	if (!seen_ok(&g->name.f) || strstr(g->name.v, "PCIe") || strstr(g->name.v, "NVL") ||
 	    strstr(g->name.v, "GH200"))
 		return false;
-	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
-		if (strstr(g->name.v, chips[i]))
-			return true;
-	return false;
+	return str_has_any("H100|H200|B200|B300|GB200|GB300|A100-SXM|H800|H20", g->name.v);
 }
 
 static bool is_hgx(struct probe *p)

@@ -21,8 +21,7 @@ typedef unsigned long long at_t;
 struct layout {
 	unsigned interpreters, next_interpreter, threads;
 	unsigned next, interp, frame, native_id; /* of a thread; native_id 0: none */
-	unsigned
-		cframe; /* frame leads to a struct with the frame at this place; ~0u: it does not */
+	unsigned cframe; /* of the struct that frame leads to: the frame's place; ~0u: to it */
 	unsigned previous, code, instruction;	 /* of a frame */
 	unsigned file, name, line, lines, bytes; /* of a code object; bytes 0: instruction counts */
 	unsigned text, length;			 /* of a text */

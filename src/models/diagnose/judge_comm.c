@@ -46,6 +46,9 @@ static void cite_comm(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	judged_cite_sum(j, out, FIGURE_COMM_S);
 	judged_cite_sum(j, out, FIGURE_BACKWARD_S);
+	/* A wait for the GPU is one for these. */
+	if (judging_places(j, "collective: ", out) > 0)
+		judging_places(j, "synchronizing: ", out);
 }
 
 void rule_overlap(const struct judging *j, struct judged_cause *out)

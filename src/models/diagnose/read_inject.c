@@ -91,7 +91,8 @@ static const char *const passes[][2] = {
 enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
 
 struct kernel_names {
-	double forward[PASSES], backward[PASSES];
+	double forward[PASSES], backward[PASSES], comm_ns;
+	const char *comm; /* of communication, with the most time in one look */
 };
 
 static void inject_names(struct seeing *w, const struct seen *s, double over_s,
@@ -110,6 +111,10 @@ static void inject_names(struct seeing *w, const struct seen *s, double over_s,
 			continue;
 		if (span_gemm(name) && read_sane(ns))
 			read_total(&w->at, FIGURE_GEMM_S, 1e-9 * ns, over_s, span_gemm(name));
+		if (span_is_comm(name) && ns > k->comm_ns) {
+			k->comm = name;
+			k->comm_ns = ns;
+		}
 		for (size_t p = 0; p < PASSES; p++) {
 			k->forward[p] += strstr(name, passes[p][0]) ? n : 0;
 			k->backward[p] += strstr(name, passes[p][1]) ? n : 0;
@@ -235,6 +240,11 @@ static void inject_process(struct seeing *w, int pid, int number, bool alone)
 	if (waits > 0)
 		read_total(&w->at, FIGURE_SYNCS, waits, 1e-9 * over_ns, NULL);
 	inject_passes(w, &k);
+	if (k.comm)
+		read_trait(&w->at, TRAIT_PLACE,
+			   arena_printf(w->at.ev->arena, "collective: %s runs %.3g s in one look",
+					k.comm, 1e-9 * k.comm_ns),
+			   1);
 }
 
 static int inject_read(struct run_evidence *ev, size_t file, const char *text, size_t size,

@@ -338,15 +338,12 @@ static bool names_next_member(const char **s, struct pair *p)
 /* Names that other readers know as well; in a line of Hugging Face's they take them themselves. */
 static bool names_shared(const struct log *l, const struct pair *p, const char *s)
 {
-	static const char *const theirs[] = { "\"loss\":", "train_runtime",
-					      "train_samples_per_second", "train_steps_per_second",
-					      "train_tokens_per_second" };
+	static const char theirs[] = "\"loss\":|train_runtime|train_samples_per_second|"
+				     "train_steps_per_second|train_tokens_per_second";
 
-	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
-		if (strstr(s, theirs[i]))
-			return false;
-	return !strpbrk(p->key, "/(") && isnan(p->unit_s) && strcmp(p->key, "loss") != 0 &&
-	       !read_own_name(p->key) && read_metric_key(&l->at, p->key, p->number);
+	return !str_has_any(theirs, s) && !strpbrk(p->key, "/(") && isnan(p->unit_s) &&
+	       strcmp(p->key, "loss") != 0 && !read_own_name(p->key) &&
+	       read_metric_key(&l->at, p->key, p->number);
 }
 
 static bool keys_figure(const struct log *l, const struct pair *p, const char *s, bool hf)

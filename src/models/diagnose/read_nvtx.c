@@ -43,7 +43,6 @@ void spans_emit(const struct spans *s, const struct read_place *p, double from, 
 
 const char *span_gemm(const char *kernel)
 {
-	static const char *const words[] = { "gemm", "nvjet", "cutlass", "xmma", "GemmUniversal" };
 	static const struct {
 		const char *word, *format;
 	} formats[] = {
@@ -55,10 +54,8 @@ const char *span_gemm(const char *kernel)
 		{ "nvjet_t", "bf16" }, { "nvjet_h", "fp16" }, { "sgemm", "fp32" },
 		{ "f32f32", "fp32" },  { "dgemm", "fp64" },
 	};
-	bool is = false;
+	bool is = str_has_any("gemm|nvjet|cutlass|xmma|GemmUniversal", kernel);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		is |= strstr(kernel, words[i]) != NULL;
 	for (size_t i = 0; is && i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strstr(kernel, formats[i].word))
 			return formats[i].format;

@@ -239,9 +239,8 @@ static int smi_read_all(struct run_evidence *ev, size_t file, const char *text, 
 
 static bool smi_looks(const char *head, size_t n, const char *path)
 {
-	static const char *const words[] = { "utilization.gpu",	  "power.draw",	 "clocks.sm",
-					     "clocks.current.sm", "memory.used", "pci.bus_id",
-					     "temperature.gpu" };
+	static const char words[] = "utilization.gpu|power.draw|clocks.sm|clocks.current.sm|"
+				    "memory.used|pci.bus_id|temperature.gpu";
 	char first[4096];
 	size_t len = strcspn(head, "\n");
 
@@ -251,10 +250,7 @@ static bool smi_looks(const char *head, size_t n, const char *path)
 		return false;
 	memcpy(first, head, len);
 	first[len] = '\0';
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(first, words[i]) && strchr(first, ','))
-			return true;
-	return false;
+	return str_has_any(words, first) && strchr(first, ',');
 }
 
 static bool dmon_looks(const char *head, size_t n, const char *path)

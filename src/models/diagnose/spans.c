@@ -44,11 +44,11 @@ bool span_is_comm(const char *kernel)
 	static const char *const words[] = { "nccl",
 					     "rccl",
 					     "nvshmem",
-					     "cross_device_reduce",
 					     "multimem_",
-					     "two_shot_all_reduce",
+					     "cross_device_reduce",
+					     "deep_ep::",
 					     "one_shot_all_reduce",
-					     "deep_ep::" };
+					     "two_shot_all_reduce" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strstr(kernel, words[i]))

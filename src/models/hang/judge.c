@@ -7,21 +7,6 @@
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-/* Whether one of the words between '|' is a part of it. */
-static bool any_in(const char *words, const char *text)
-{
-	if (!words)
-		return true;
-	for (; text && *words; words += strcspn(words, "|"), words += *words == '|') {
-		size_t n = strcspn(words, "|");
-
-		for (const char *s = text; *s; s++)
-			if (strncmp(s, words, n) == 0)
-				return true;
-	}
-	return false;
-}
-
 /* A function is named as a whole: "wait" is not "waiting", but is the end of "Event.wait". */
 static bool is_function(const char *words, const char *function)
 {
@@ -41,14 +26,14 @@ static bool of_frame(const struct wait_sign *s)
 
 static bool fits_frame(const struct wait_sign *s, const struct stack_frame *f)
 {
-	return is_function(s->function, f->function) && any_in(s->file, f->file) &&
-	       (!s->source || (f->source && any_in(s->source, f->source)));
+	return is_function(s->function, f->function) && str_has_any(s->file, f->file) &&
+	       (!s->source || (f->source && str_has_any(s->source, f->source)));
 }
 
 const struct wait_sign *hang_native(const char *frame)
 {
 	for (size_t i = 0; i < n_wait_signs; i++)
-		if (wait_signs[i].native && any_in(wait_signs[i].native, frame))
+		if (wait_signs[i].native && str_has_any(wait_signs[i].native, frame))
 			return &wait_signs[i];
 	return NULL;
 }
@@ -59,8 +44,8 @@ static bool fits_native(const struct wait_sign *s, const struct stack_thread *t)
 	ARENA_AUTO a = { 0 };
 
 	for (size_t i = 0; s->native && t->state == 'R' && i < t->n_c; i++)
-		if (any_in(s->native,
-			   arena_printf(&a, "%s:%s", t->c_frames[i].file, t->c_frames[i].function)))
+		if (str_has_any(s->native, arena_printf(&a, "%s:%s", t->c_frames[i].file,
+							t->c_frames[i].function)))
 			return true;
 	return !s->native;
 }
@@ -69,8 +54,8 @@ static bool fits_thread(const struct wait_sign *s, const struct stack_thread *t)
 {
 	size_t n = s->top && t->n ? 1 : t->n;
 
-	if (!fits_native(s, t) || !any_in(s->library, t->library) ||
-	    !any_in(s->syscall, t->syscall) || !any_in(s->kernel, t->wait))
+	if (!fits_native(s, t) || !str_has_any(s->library, t->library) ||
+	    !str_has_any(s->syscall, t->syscall) || !str_has_any(s->kernel, t->wait))
 		return false;
 	for (size_t i = 0; of_frame(s) && i < n; i++)
 		if (fits_frame(s, &t->frames[i]))
@@ -221,19 +206,15 @@ static void different_nccl(struct arena *a, struct hang_view *v)
 /* The lines of RAS that report a fault. */
 static void ras_faults(struct arena *a, struct hang_view *v)
 {
-	static const char *const words[] = { "INCOMPLETE", "MISMATCH", "ERROR",	   "DEAD",
-					     "missing",	   "lag",      "timed out" };
+	static const char words[] = "INCOMPLETE|MISMATCH|ERROR|DEAD|missing|lag|timed out";
 
 	for (const char *s = v->ras, *end; s && *s && v->n_evidence < 64; s = end) {
 		size_t n = strcspn(s, "\n");
 		const char *line = utf8_clean(a, arena_strndup(a, s, n < 200 ? n : 200));
 
 		end = s + n + (s[n] != '\0');
-		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-			if (strstr(line, words[i])) {
-				evidence(a, v, arena_printf(a, "NCCL RAS: %s", line));
-				break;
-			}
+		if (str_has_any(words, line))
+			evidence(a, v, arena_printf(a, "NCCL RAS: %s", line));
 	}
 }
 

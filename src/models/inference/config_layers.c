@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "models/inference/config.h"
 
 #define NUM(o, fallback, ...)                                                                      \
@@ -30,19 +31,13 @@ static const json_t *kinds_of(struct config_reading *r)
 /* Words that a kind's name is known by. */
 static void known_kinds(struct config_reading *r, const json_t *kinds)
 {
-	static const char *const words[] = { "attention", "mamba",   "conv",	"moe",	 "mlp",
-					     "full",	  "sliding", "chunked", "linear" };
+	static const char words[] = "attention|mamba|conv|moe|mlp|full|sliding|chunked|linear";
 	size_t i, n = 0;
 	json_t *v;
 
 	json_array_foreach(kinds, i, v)
 	{
-		const char *s = json_string_value(v);
-		bool known = false;
-
-		for (size_t k = 0; s && k < sizeof(words) / sizeof(words[0]); k++)
-			known = known || strstr(s, words[k]);
-		n += !known;
+		n += !str_has_any(words, json_string_value(v));
 	}
 	if (n)
 		config_doubt(r, "%zu layers of unknown kind; assuming full attention", n);
