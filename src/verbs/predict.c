@@ -44,6 +44,8 @@ static const struct ask_row inference_ask_rows[] = {
 	{ "prefill-dp", "prefill engines: number of groups that share the experts",
 	  ASK_COUNT(inference_ask, w.prefill_dp, 1, 4096) },
 	{ "decode-workers", "number of decode engines", ASK_COUNT(inference_ask, w.decodes, 1, 4096) },
+	{ "max-running", "requests that the engine runs at once at most (--max-num-seqs)",
+	  ASK_COUNT(inference_ask, w.places, 1, 1000000) },
 	{ "chunk", "prompt tokens per step (prefill chunk)", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },
 	{ "rate", "requests that arrive per second, instead of --batch",
 	  ASK_REAL(inference_ask, w.rate, 1e-4, 1e5), .arg = "PER_SECOND" },

@@ -218,6 +218,8 @@ def check_limits():
     (free, step), (same, _), (few, slow) = asked((*llama, ""), (*llama, "places=8"), (*llama, "places=7"))
     expect("as many places as users", same == free, (same, free))
     expect("the eighth user waits for a seventh of an answer", .9 < (few - free) / (512 * slow / 7) < 1.1 and slow < step * 1.02, (free, few, slow))
+    j = ask("--model", "llama-3.1-8b", "--on", "h100", "--batch", "8", "--max-running", "4", "--output", "256")
+    expect("--max-running", j["ttft_ms"]["value"] > 250 * j["tpot_ms"]["value"] and any("at most 4 of 8" in n for n in j["notes"]), j)
     r1 = ("deepseek-r1", "h200-sxm x16", "tensorrt-llm", "fp8", 8, 16, 1024, 1024)
     apart = "prefill_workers=1; prefill_tp=8; prefill_dp=1; decode_workers=1"
     (free, step), (few, slow) = asked((*r1, apart), (*r1, apart + "; places=8"))
@@ -225,6 +227,10 @@ def check_limits():
     r1 = ("deepseek-r1", "h200-sxm x8", "tensorrt-llm", "fp8", 8, 64, 8192, 1024)
     (free, step), (held, slow) = asked((*r1, "attention_dp=8"), (*r1, "attention_dp=8; hold=60"))
     expect("held for up to 60 steps", 20 < (held - free) / slow < 70 and slow < step, (free, step, held, slow))
+    (few, step), (many, slow) = asked(*(("llama-3.1-8b", "h200-sxm x8", "sglang", "fp8", 8, 512, 1000, out, "") for out in (500, 2000)))
+    rate = [512e3 * out / (first + out * each) for out, first, each in ((500, few, step), (2000, many, slow))]
+    expect("SGLang's front end passes on 20,000 tokens a second", all(15e3 < r < 21.2e3 for r in rate), rate)
+    expect("longer answers make later first tokens", many > 1.5 * few, (few, many))
     long = ("deepseek-r1", "h200-sxm x16", "tensorrt-llm", "fp8", 1, 32, 8192, 8192, apart + "; attention_dp=8; depth=")
     (_, short), (_, deep) = asked(*((*long[:-1], long[-1] + str(depth)) for depth in (4096, 4096 + 24576)))
     least = 4 * 1e3 * 2 * 128 * (2 * 512 + 64) * 61 * 24576 / 989e12  # of the four requests of a group, at the peak of an H200

@@ -475,19 +475,13 @@ static int expert_layers(struct config_reading *r)
 	return r->s->layers;
 }
 
-static int product(int a, int b)
-{
-	double x = (double)a * b;
-
-	return x < 1 << 24 ? (int)x : 0;
-}
-
 /* Width of what every token takes beside the experts that it chooses. */
 static int shared_width(struct config_reading *r)
 {
 	static const char *const counts[] = { "n_shared_experts", "num_shared_experts",
 					      "moe_num_shared_experts", "num_shared_expert", NULL };
 	int n = config_num(r, r->c, 0, counts), wide = r->s->expert_ffn, told;
+	double all;
 
 	for (const char *const *s = counts; *s && !n; s++)
 		if (json_is_integer(config_get(r, *s)))
@@ -505,7 +499,8 @@ static int shared_width(struct config_reading *r)
 	told = FFN_NUM(r->c, 0, "moe_shared_expert_intermediate_size");
 	if (told)
 		wide = told;
-	return product(told && !n ? 1 : n, wide);
+	all = (double)(told && !n ? 1 : n) * wide;
+	return all < 1 << 24 ? (int)all : 0;
 }
 
 static void without_experts(struct config_reading *r)

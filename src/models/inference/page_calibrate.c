@@ -38,14 +38,6 @@ static void calibrate_page_residuals(struct doc *d, const struct calibration *c)
 		doc_text(d, "and %zu more; --format json has all.", c->n_figures - ROWS_MAX);
 }
 
-static double most_of(enum fit_id id)
-{
-	double low, high;
-
-	calibrate_prior(id, &low, &high);
-	return high;
-}
-
 static void constants(struct doc *d, const struct calibrate_group *g)
 {
 	struct node *t =
@@ -55,16 +47,18 @@ static void constants(struct doc *d, const struct calibrate_group *g)
 	for (int k = 0; k < FITS; k++) {
 		const struct calibrate_constant *c = &g->constants[k];
 		struct cell *row;
+		double low, high;
 
 		if (c->state != CONSTANT_FITTED && c->state != CONSTANT_EXPECTED)
 			continue;
+		calibrate_prior(c->id, &low, &high);
 		row = node_row(d, t);
 		row[0] = cell(fit_names[k]);
 		row[1] = cellf(d, "%.4g", c->built_in);
 		row[2] = cell_printf(d, STYLE_STRONG, "%.4g", c->value);
 		if (c->state == CONSTANT_FITTED)
 			row[3] = cellf(d, "%.4g to %.4g", c->value / (1 + c->sigma),
-				       fmin(c->value * (1 + c->sigma), most_of(c->id)));
+				       fmin(c->value * (1 + c->sigma), high));
 		row[4] =
 			cell(c->from ? arena_printf(a, "%s%s", c->from,
 						    c->state == CONSTANT_FITTED ? ", and runs" : "")

@@ -277,6 +277,7 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 				     k->pp));
 	}
 	k->dp = w->dp > 1 ? w->dp : 1;
+	k->places = w->places;
 	k->prefills = w->prefills;
 	k->prefill_tp = w->prefill_tp > 0 ? w->prefill_tp : 1;
 	k->prefill_dp = w->prefill_dp > 1 ? w->prefill_dp : 1;
@@ -294,6 +295,9 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 			       k->tp, k->pp,
 			       needed > k->tp * k->pp ? " x data parallelism and workers" : "",
 			       needed, k->place.gpus);
+	if (k->places > 0 && k->places < w->batch)
+		note(q, arena_printf(a, "at most %d of %d requests run at once; the others wait",
+				     k->places, w->batch));
 	if (k->prefills > 0)
 		note(q, arena_printf(a, "prompts: %d workers of %d GPUs; decoding: %d of %d",
 				     k->prefills, k->prefill_tp * k->prefill_dp, k->decodes,

@@ -18,7 +18,7 @@ struct infer_options {
 	const struct target_hw *place; /* of facts: "on" is not read */
 	struct model_hint hint;
 	int tp, pp, dp, batch, draft;
-	int prefills, prefill_tp, prefill_dp, decodes; /* struct ask */
+	int prefills, prefill_tp, prefill_dp, decodes, places; /* struct ask */
 	double prompt, output, depth, cached, rounds, rate, chunk, accept, draft_cost;
 	bool eager;
 };

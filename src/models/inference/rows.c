@@ -179,7 +179,8 @@ static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 				     .prefills = count_after(notes, "prefill_workers="),
 				     .prefill_tp = count_after(notes, "prefill_tp="),
 				     .prefill_dp = count_after(notes, "prefill_dp="),
-				     .decodes = count_after(notes, "decode_workers=") };
+				     .decodes = count_after(notes, "decode_workers="),
+				     .places = (int)fmin(1e6, after(notes, "places=")) };
 	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
 	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
@@ -257,7 +258,6 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 		return;
 	}
 	q.ask.poll = count_after(f[C_NOTES], "recv_interval=") + count_after(f[C_NOTES], "hold=");
-	q.ask.places = (int)fmin(1e6, after(f[C_NOTES], "places="));
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);
