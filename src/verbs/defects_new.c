@@ -2,6 +2,7 @@
 /* gputune defects new: the draft of a row from this machine and a text. */
 #include <ctype.h>
 #include <errno.h>
+#include <regex.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,46 +47,89 @@ static const struct result_shape defects_new_result = {
 
 /* --- texts of others -------------------------------------------------------------------------- */
 
-enum { TITLE_MAX = 90, TOKEN_MIN = 16 };
+enum { TITLE_MAX = 90, TEXT_LEN_MAX = 4000 };
 
-/* Words that are keys by their beginning. */
-static void tokens_hide(char *text)
+/* What names people, machines or keys, in any case. part: which brackets are hidden. */
+static const struct {
+	int part;
+	const char *text;
+} secrets[] = {
+	{ 2, "(^|[^a-z0-9])((hf_|sk-|gh[oprsu]_|github_pat_|glpat-|nvapi-|AKIA|ASIA|AIza|xox[a-z]-|"
+	     "eyJ|npm_|dckr_|pypi-"
+	     "|r8_|ya29\\.|wandb_)[a-z0-9_.-]{12,})" },
+	{ 5, "(token|secret|passw(or)?d|passphrase|credentials?|api_?key|access_?key|secret_?key|"
+	     "authorization|cookie"
+	     "|signature)[\"']? *[=:] *[\"']?((bearer|basic) +)?([^ \"',;&]+)" },
+	{ 1, "bearer +([^ \"',;]+)" },
+	{ 1, "PRIVATE KEY-*(.*)" },
+	{ 1, "://([^/@ ]+)@" },
+	{ 0, "[a-z0-9._%+-]+@[a-z0-9-]+(\\.[a-z0-9-]+)*" },
+	{ 1, "[/\\\\]users[/\\\\]+([^/\\\\ \"':,;]+)" },
+	{ 2, "user(name)? *[=:] *([^ \"',;&]+)" },
+	{ 1, "~([a-z][a-z0-9_-]*)" },
+	{ 1, "(([a-z0-9-]+\\.)+(local|internal|lan|corp|intranet|edu|gov))([^a-z0-9_.]|$)" },
+	{ 1, "(([a-z0-9-]+\\.){2,}(com|net|org|io|de|eu|uk|cn|cloud|ai))([^a-z0-9_.]|$)" },
+	{ 2, "host(name)?[ =:]+([a-z0-9.-]*[0-9][a-z0-9.-]*)" },
+	{ 2, "node(name)?[ =:]+([a-z][a-z0-9.-]*[0-9][a-z0-9.-]*)" },
+	{ 1, "^([a-z0-9._-]+):[0-9]+:[0-9]+ \\[" },
+	{ 1, "^[a-z]{3} +[0-9]+ [0-9:]{8} ([^ ]+) " },
+	{ 1, "^[0-9]{4}-[0-9-]+t[0-9:.,+-]+z? ([^ ]+) " },
+	{ 4, "serial( ?(number|no\\.?))?(:|=|#| )+([a-z0-9-]{5,})" },
+};
+
+/* At most n bytes of whole characters. */
+static void cut(char *text, size_t n)
 {
-	static const char *const begin[] = { "hf_",    "sk-",  "ghp_", "github_pat_", "glpat-",
-					     "nvapi-", "AKIA", "xox",  "eyJ" };
+	n = strnlen(text, n);
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	text[n] = '\0';
+}
 
-	for (char *s = text; *s; s++)
-		for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
-			size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0"
-					     "123456789_-.");
+static void secrets_hide(char *text)
+{
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+		regmatch_t at[6];
+		regex_t r;
 
-			if (str_starts(s, begin[i]) && n >= TOKEN_MIN)
-				memset(s, 'X', n);
+		if (regcomp(&r, secrets[i].text, REG_EXTENDED | REG_ICASE))
+			continue;
+		for (char *s = text; regexec(&r, s, 6, at, s == text ? 0 : REG_NOTBOL) == 0;
+		     s += at[0].rm_eo) {
+			const regmatch_t *m = &at[secrets[i].part];
+
+			memset(s + m->rm_so, 'X', (size_t)(m->rm_eo - m->rm_so));
 		}
+		regfree(&r);
+	}
 }
 
 /* Without names, addresses, numbers and keys of this machine; control characters are blanks. */
 static char *clean(struct arena *a, struct redactor *r, const char *text)
 {
-	char *out = arena_strdup(a, redact_addresses(r, text));
+	char *out = arena_strdup(a, text);
 
-	tokens_hide(out);
+	cut(out, TEXT_LEN_MAX);
+	out = arena_strdup(a, redact_addresses(r, out));
+	secrets_hide(out);
 	for (char *s = out; *s; s++)
 		if ((unsigned char)*s < 0x20 || *s == 0x7f)
 			*s = ' ';
 	return out;
 }
 
-/* Numbers are '#': they differ the next time. */
+/* Numbers are '#', what is hidden '*': they differ the next time. */
 static const char *signature_of(struct arena *a, const char *line)
 {
 	char *out = arena_strdup(a, line), *to = out;
 
 	for (const char *s = line; *s;) {
 		size_t n = str_starts(s, "0x") ? 2 + strspn(s + 2, "0123456789abcdefABCDEF")
-					       : strspn(s, "0123456789");
+					       : strspn(s, "0123456789"),
+		       hidden = str_starts(s, "XXX") ? strspn(s, "X") : 0;
 
-		*to++ = n ? '#' : *s;
+		*to++ = n ? '#' : hidden ? '*' : *s;
+		n += hidden;
 		s += n ? n : 1;
 	}
 	*to = '\0';
@@ -214,7 +258,7 @@ static json_t *draft_make(struct arena *a, const struct defects_new_ask *ask, st
 	text = clean(a, r, text);
 	end = strstr(text, ". ");
 	title = arena_strndup(a, text, end ? (size_t)(end - text) : strlen(text));
-	title[strnlen(title, TITLE_MAX)] = '\0';
+	cut(title, TITLE_MAX);
 	if (str_ends(title, "."))
 		title[strlen(title) - 1] = '\0';
 	(void)stamp_format((long long)time(NULL), today);

@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import common
 from common import end_suite, expect, put, root, scratch, skip
@@ -264,6 +265,20 @@ out = drafted("of a DGX Spark", "--host", common.machines / "dgx-spark", "--comp
               "all_reduce hangs at 10.1.2.3. mail 02:42:ac:11:00:02 hf_abcdefghijklmnopqrstuvwx /home/alice/x\x01")
 expect("machine and text are in it", all(w in out for w in ('"sm_121"', '"580.142"', '"6.17.0-1014"', '"effect": "hang"', '"NVRM: Xid # at #"', '"nccl-all-reduce')), out)
 expect("secrets are not", not any(w in out for w in ("10.1.2.3", "02:42:ac", "hf_abc", "alice", "\x01")), out)
+secrets = ["hunter2", "0123456789abcdef0123456789abcdef01234567", "bob@", "example.com", "10.9.8.7", "AbCdEfGhIjKlMnOp", "wJalrXUtnFEMI", "secretpw", "carol", "dave", "erin", "frank", "gpu-node17",
+           "1324523012345", "eyJhbGci", "b3BlbnNza", "AIzaSyA123", "abcdef0123", "dckr_pat", "node-12", "gpu17"]
+out = drafted("with secrets", "--host", common.machines / "dgx-spark", "--component", "nccl", "--log", "gpu-node17:1234:1300 [3] NCCL WARN Timeout on node gpu-node17.corp.example.com (10.9.8.7) key AKIAIOSFODNN7EXAMPLE",
+              "it hangs for bob@example.com with HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWxYz WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567 password: hunter2 aws_secret_access_key = wJalrXUtnFEMI/K7MDENG https://u:secretpw@git.example.com/x "
+              "C:\\Users\\carol /Users/dave/x /mnt/home/erin/x ~frank/y serial number: 1324523012345 Authorization: Bearer abcdef0123456789abcdef AIzaSyA1234567890abcdefghijklmnop dckr_pat_abcdefghijklmnop "
+              "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx host=node-12 node gpu17; max_tokens=4096 libnccl.so.2.28.9 torch.distributed.run -----BEGIN OPENSSH PRIVATE KEY----- b3BlbnNzaC1rZXktdjEAAAAA")
+expect("none of them is in it", not [w for w in secrets if w.lower() in out.lower()], [w for w in secrets if w.lower() in out.lower()])
+expect("what tells no one stays", all(w in out for w in ("max_tokens=4096", "libnccl.so.2.28.9", "torch.distributed.run", "*:#:# [#] NCCL WARN Timeout on node * (")), out)
+for what, line, sign in (("a line of syslog", "Nov 29 06:00:00 gpu-17 kernel: NVRM: Xid 79", "Nov # #:#:# * kernel: NVRM: Xid #"), ("a line of the journal", "2026-11-29T06:00:00+0000 gpu-17 kernel: NVRM: Xid 79", "#-#-#T#:#:#+# * kernel: NVRM: Xid #")):
+    expect(what, sign in drafted(what, "--host", common.machines / "dgx-spark", "--log", line, "x"))
+drafted("a cut within a character", "--host", common.machines / "nothing", "a" + "é" * 100)
+before = time.monotonic()
+run("defects", "new", "--host", common.machines / "nothing", "a" * 100000)
+expect("a long text takes no time", time.monotonic() - before < 5, time.monotonic() - before)
 drafted("of a machine without GPUs", "--host", common.machines / "nothing", "x")
 drafted("a long text", "--host", common.machines / "hgx-h100", "y " * 400)
 code, out, err = run("defects", "new", "--component", "no component!", "--host", common.machines / "dgx-spark", "slow")

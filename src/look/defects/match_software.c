@@ -58,7 +58,7 @@ static const char *text_list(struct arena *a, const json_t *list)
 /* --- packages --------------------------------------------------------------------------------- */
 
 typedef enum answer3 item_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-			       const char *name, json_t *value);
+			       const char *kind, const char *name, json_t *value);
 
 /* Calls rule for every item of holds[kind] whose name fits; the first yes ends it. */
 static enum answer3 each_item(struct leaf_look *l, const json_t *c, const char *key,
@@ -78,12 +78,12 @@ static enum answer3 each_item(struct leaf_look *l, const json_t *c, const char *
 			if (!strchr(pattern, '*')) {
 				value = json_object_get(list, pattern);
 				if (value)
-					best = better(best, rule(l, p, c, pattern, value));
+					best = better(best, rule(l, p, c, kind, pattern, value));
 				continue;
 			}
 			json_object_foreach(list, name, value) if (best != ANSWER_YES &&
 								   defect_name_fits(pattern, name))
-				best = better(best, rule(l, p, c, name, value));
+				best = better(best, rule(l, p, c, kind, name, value));
 		}
 		l->own = l->own || (best == ANSWER_YES && i == 0);
 	}
@@ -110,8 +110,11 @@ static enum answer3 package_differs(struct leaf_look *l, const char *name, const
 }
 
 static enum answer3 package_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-				 const char *name, json_t *value, const char *kind, enum order o)
+				 const char *kind, const char *name, json_t *value)
 {
+	enum order o = strcmp(kind, "rpms") == 0       ? ORDER_RPM
+		       : strcmp(kind, "packages") == 0 ? ORDER_DPKG
+						       : ORDER_NUMBERS;
 	const char *version = json_string_value(value), *other = key_text(c, "differs_from");
 	enum answer3 r = version_in(l, o, json_object_get(c, "version"), version,
 				    arena_printf(l->a, "%s %s", kind, name));
@@ -123,22 +126,10 @@ static enum answer3 package_rule(struct leaf_look *l, const struct defect_place 
 	return r;
 }
 
-static enum answer3 deb_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-			     const char *name, json_t *value)
-{
-	return package_rule(l, p, c, name, value, "packages", ORDER_DPKG);
-}
-
-static enum answer3 rpm_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-			     const char *name, json_t *value)
-{
-	return package_rule(l, p, c, name, value, "rpms", ORDER_RPM);
-}
-
 enum answer3 leaf_package(struct leaf_look *l, const json_t *c)
 {
-	return better(each_item(l, c, "package", "packages", deb_rule),
-		      each_item(l, c, "package", "rpms", rpm_rule));
+	return better(each_item(l, c, "package", "packages", package_rule),
+		      each_item(l, c, "package", "rpms", package_rule));
 }
 
 static enum answer3 pip_build(struct leaf_look *l, const struct defect_place *p, const json_t *c,
@@ -157,7 +148,7 @@ static enum answer3 pip_build(struct leaf_look *l, const struct defect_place *p,
 }
 
 static enum answer3 pip_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-			     const char *name, json_t *value)
+			     const char *kind, const char *name, json_t *value)
 {
 	const char *version = json_string_value(value), *other = key_text(c, "differs_from"), *full;
 	enum answer3 r = version_in(l, ORDER_PEP440, json_object_get(c, "version"), version,
@@ -173,11 +164,11 @@ static enum answer3 pip_rule(struct leaf_look *l, const struct defect_place *p, 
 		if (!theirs || !version ||
 		    !order_compare(ORDER_PEP440, version, theirs, &differs) || !differs)
 			return ANSWER_NO;
-		prove(l, arena_printf(l->a, "%s %s", full, theirs), where(l, p, "pip", full));
+		prove(l, arena_printf(l->a, "%s %s", full, theirs), where(l, p, kind, full));
 	}
 	if (r == ANSWER_YES)
 		prove(l, arena_printf(l->a, "%s %s", name, version ? version : ""),
-		      where(l, p, "pip", name));
+		      where(l, p, kind, name));
 	return r;
 }
 
@@ -195,7 +186,7 @@ enum answer3 leaf_pip(struct leaf_look *l, const json_t *c)
 
 		patterns = patterns || strchr(name, '*');
 		if (v && best != ANSWER_YES)
-			best = better(best, pip_rule(l, l->p, c, full, v));
+			best = better(best, pip_rule(l, l->p, c, "pip", full, v));
 	}
 	if (best != ANSWER_YES && patterns)
 		return each_item(l, c, "pip", "pip", pip_rule);
@@ -203,15 +194,9 @@ enum answer3 leaf_pip(struct leaf_look *l, const json_t *c)
 	return best;
 }
 
-static enum answer3 program_rule(struct leaf_look *l, const struct defect_place *p, const json_t *c,
-				 const char *name, json_t *value)
-{
-	return package_rule(l, p, c, name, value, "programs", ORDER_NUMBERS);
-}
-
 enum answer3 leaf_program(struct leaf_look *l, const json_t *c)
 {
-	return each_item(l, c, "program", "programs", program_rule);
+	return each_item(l, c, "program", "programs", package_rule);
 }
 
 enum answer3 leaf_toolkit(struct leaf_look *l, const json_t *c)
