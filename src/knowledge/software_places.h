@@ -20,7 +20,7 @@ enum software_place_kind {
 struct software_place {
 	const char *path;
 	unsigned kind;
-	const char *package, *program, *unless, *what, *label, *image, *before, *form;
+	const char *package, *program, *unless, *below, *what, *label, *image, *before, *form;
 };
 
 extern const struct row_table software_place_table;

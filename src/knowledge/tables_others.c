@@ -169,6 +169,7 @@ static const struct row_column place_columns[] = {
 	ROW_TEXT(SP, package, "package", .meaning = "package that has the file's version"),
 	ROW_TEXT(SP, program, "program", .meaning = "program that has the file's version"),
 	ROW_TEXT(SP, unless, "unless", .meaning = "installed packages that decide instead"),
+	ROW_TEXT(SP, below, "below", .meaning = "what below an environment may be one as well"),
 	ROW_TEXT(SP, what, "what", .meaning = "what is stored there"),
 	ROW_TEXT(SP, label, "label", .meaning = "keys of JSON that lead to a container's name"),
 	ROW_TEXT(SP, image, "image", .meaning = "keys of JSON that lead to its image"),

@@ -6,6 +6,7 @@ are made here, of minisign's two forms and signify's; the programs themselves ma
   data.py GPUTUNE
 """
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -193,12 +194,31 @@ for what, data, words in (
         ("a row that lies about its examples", package(files={"defects/nccl.json": [lying]}), ("example",)),
         ("a row that is none", package(files={"defects/nccl.json": [7]}), ("entry 1",)), ("deep nesting", b"[" * 100000, ()),
         ("older than the build", package(date="2020-01-01"), ("before this build",)), ("a date to come", package(date="2099-01-01"), ("future",)),
-        ("a huge one", b'{"a": "' + b"x" * (17 << 20) + b'"}', ())):
+        ("a huge one", b'{"a": "' + b"x" * (17 << 20) + b'"}', ()), ("a packed one", gzip.compress(bytes(64 << 20)), ()), ("a zip", b"PK\3\4" + bytes(200), ()),
+        ("a million entries", package(files={"defects/nccl.json": [{}] * 1000000}), ("entry 1",)),
+        ("more rows than any list has", package(files={"defects/nccl.json": [dict(ROW, id=f"r{i}", when={"pip": "x"}, mitigated_by={"pip": "y"}, signatures=["it is slow here"], symptoms=["x" * 9], examples=[
+            {"match": "yes", "pip": {"x": "1"}}, {"match": "no"}]) for i in range(10001)]}), ("more than 10000 rows",))):
     refused(what, write(data), *words)
+# Patterns that take long where a reader tries all ways: taken, and judged in time.
+stars = "aaaaaaaa" + "*a" * 50 + "b"
+slow = [dict(ROW, id=f"s{i}", when={"log": stars}, signatures=[stars], examples=[{"match": "yes", "log": ["a" * 150 + "b"]}, {"match": "no", "log": ["a" * 4000] * 5}]) for i in range(50)]
+for row in slow:
+    row.pop("mitigated_by", None)
+before = time.monotonic()
+code, out, err = update(write(package(1, files={"defects/x.json": slow})))
+expect("slow patterns: taken", code == 0, (code, out, err))
+code, out, err = run("defects", "check", "--host", common.machines / "dgx-spark")
+expect("slow patterns take no time", time.monotonic() - before < 10 and "not used" not in err, (time.monotonic() - before, err))
+shutil.rmtree(kept)
 refused("a folder that is empty", tmp / "nothing", "nothing")
 refused("no http", "http://example.org/gputune-data.json", "https")
 os.mkfifo(tmp / "pipe")
 refused("a pipe without a writer", tmp / "pipe")
+(tmp / "loop").symlink_to(tmp / "loop")
+refused("a link to itself", tmp / "loop")
+path = write(first, "")
+path.with_name(path.name + ".minisig").symlink_to(tmp / "pipe")
+refused("a signature that is a pipe", path)
 
 # --- what is right -------------------------------------------------------------------------------
 

@@ -101,11 +101,13 @@ static void library_folder(struct seeing *w, struct defect_place *p, const char 
 	char **names;
 	size_t n;
 
-	if (host_list(root_of(p)->h, dir, &scratch, &names, &n) == 0)
-		for (size_t i = 0; i < n; i++)
-			if (wanted_name(w->wanted.libraries, names[i]))
-				place_library(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]),
-					      false);
+	if (host_list(root_of(p)->h, dir, &scratch, &names, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (wanted_name(w->wanted.libraries, names[i]))
+			place_library(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]), false);
+		else if (wanted_name(w->wanted.programs, names[i]))
+			place_program(w, p, arena_printf(&scratch, "%s/%s", dir, names[i]));
 }
 
 /* "torch-2.9.0+cu128.dist-info", "foo-1.0-py3.12.egg-info" */
@@ -190,18 +192,22 @@ static void natives_take(struct seeing *w, struct defect_place *p, unsigned kind
 	}
 }
 
-static void library_folders(struct seeing *w, struct defect_place *p, const char *dir)
+/* Those of dir, in which these names are. */
+static void library_folders(struct seeing *w, struct defect_place *p, const char *dir,
+			    char *const *names, size_t n_names)
 {
-	struct host *h = root_of(p)->h;
 	ARENA_AUTO scratch = { 0 };
 
 	PLACE_FOR_EACH (f, PLACE_LIBRARIES) {
+		size_t top = strcspn(f->path, "/"), n = 0, i = 0;
 		const char **paths = NULL;
-		size_t n = 0;
 
-		(void)paths_of(&scratch, h, arena_printf(&scratch, "%s/%s", dir, f->path), &paths,
-			       &n);
-		for (size_t i = 0; i < n; i++)
+		while (i < n_names && (strncmp(names[i], f->path, top) != 0 || names[i][top]))
+			i++;
+		if (i < n_names)
+			(void)paths_of(&scratch, root_of(p)->h,
+				       arena_printf(&scratch, "%s/%s", dir, f->path), &paths, &n);
+		for (i = 0; i < n; i++)
 			library_folder(w, p, paths[i]);
 	}
 }
@@ -212,8 +218,8 @@ static void editable_take(struct seeing *w, struct defect_place *p, const char *
 	ARENA_AUTO scratch = { 0 };
 	const char *url;
 	int editable;
-	char *text;
-	size_t len;
+	char *text, **names;
+	size_t len, n;
 	json_t *j;
 
 	if (host_read(root_of(p)->h, arena_printf(&scratch, "%s/direct_url.json", info), 65536,
@@ -221,8 +227,9 @@ static void editable_take(struct seeing *w, struct defect_place *p, const char *
 		return;
 	j = json_loadb(text, len, 0, NULL);
 	if (json_unpack(j, "{s:s, s:{s:b}}", "url", &url, "dir_info", "editable", &editable) == 0 &&
-	    editable && str_starts(url, "file:///"))
-		library_folders(w, p, url + 7);
+	    editable && str_starts(url, "file:///") &&
+	    host_list(root_of(p)->h, url + 7, &scratch, &names, &n) == 0)
+		library_folders(w, p, url + 7, names, n);
 	json_decref(j);
 }
 
@@ -259,7 +266,7 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 		w->seen->packages++;
 	}
 	if (p) {
-		library_folders(w, p, packages);
+		library_folders(w, p, packages, names, n);
 		natives_take(w, p, PLACE_PREFIX, arena_printf(&scratch, "%s/", prefix));
 	}
 }
@@ -282,28 +289,38 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 							 kinds[k]));
 }
 
+/* below: what in each may be one as well. */
+static void environments_at(struct seeing *w, struct defect_place *root, const char *path,
+			    const char *below, long long until)
+{
+	ARENA_AUTO scratch = { 0 };
+	const char **paths = NULL;
+	size_t n = 0;
+
+	(void)paths_of(&scratch, root_of(root)->h, path, &paths, &n);
+	for (size_t i = 0; i < n; i++) {
+		char *each = arena_strdup(&scratch, below), *save = NULL;
+
+		if (!w->how->deep && clock_mono_ms() > until) {
+			world_left_out(
+				w, "Python environments not found within %d ms: --deep finds all",
+				WORLD_SEARCH_MS);
+			return;
+		}
+		environment_try(w, root, paths[i]);
+		for (char *b = strtok_r(each, " ", &save); b; b = strtok_r(NULL, " ", &save))
+			environments_at(w, root, arena_printf(&scratch, "%s/%s", paths[i], b), "",
+					until);
+	}
+}
+
 static void environments_take(struct seeing *w, struct defect_place *root)
 {
 	long long began = clock_mono_ms();
 
-	PLACE_FOR_EACH (r, PLACE_ENVIRONMENT) {
-		ARENA_AUTO scratch = { 0 };
-		const char **paths = NULL;
-		size_t n = 0;
-
-		(void)paths_of(&scratch, root_of(root)->h, r->path, &paths, &n);
-		for (size_t i = 0; i < n; i++) {
-			if (!w->how->deep &&
-			    w->search_ms + clock_mono_ms() - began > WORLD_SEARCH_MS) {
-				world_left_out(w,
-					       "Python environments not found within %d ms: --deep "
-					       "finds all",
-					       WORLD_SEARCH_MS);
-				break;
-			}
-			environment_try(w, root, paths[i]);
-		}
-	}
+	PLACE_FOR_EACH (r, PLACE_ENVIRONMENT)
+		environments_at(w, root, r->path, r->below ? r->below : "",
+				began + WORLD_SEARCH_MS - w->search_ms);
 	w->search_ms += clock_mono_ms() - began;
 }
 
