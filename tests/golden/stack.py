@@ -5,6 +5,7 @@ changed, broken, signed and copied; environments and images of containers judged
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -463,6 +464,19 @@ def compare(tmp):
     says("compare: a captured machine", ["compare", newer, older, "--host", machines / "dgx-spark"], 2, "no option --host")
 
 
+JUDGED = """
+import sys, torch
+exec(sys.argv[1])
+a, b = random(600, 64).bfloat16().float(), random(64, 600, seed=2).bfloat16().float()
+c = (a @ b).bfloat16().float()
+bad, nan, off = c.clone(), c.clone(), c[:300]
+bad[333:341, 350:366], nan[400, 401] = 0, float("nan")
+for x in (c, bad, nan, off):
+    v = judge_product(x, a, b, 1e-2)
+    print(v["state"], "off" in v and (v["state"] == "right") == (v["off"] <= 1))
+"""
+
+
 def canary(tmp):
     """What the script makes of its children, sound and hostile, and what gputune makes of the script's answer; the work itself needs a GPU."""
     text = (common.root / "src/look/stack/canary.py").read_text()
@@ -503,6 +517,14 @@ def canary(tmp):
         refuses(f"an answer that is {what}", ["stack", "canary"], 5, "python3", **told(script))
     refuses("an environment without Python", ["stack", "canary", "--env", tmp], 2, "python3")
     compile(text, "canary.py", "exec")
+    # The judging itself needs no GPU: a wrong tile is found wherever it is.
+    torch = next((p for p in ("python3", "/usr/bin/python3") if shutil.which(p) and subprocess.run([p, "-c", "import torch"], capture_output=True, check=False).returncode == 0), None)
+    if not torch:
+        skip("the judging of products", "no Python here has PyTorch")
+    else:
+        judging = text[text.index("def random("):text.index("def check(path")]
+        ran = subprocess.run([torch, "-c", JUDGED, judging], capture_output=True, text=True, check=False)
+        expect("a wrong tile of a product is found, and a right product is right", ran.stdout.split("\n")[:-1] == ["right True", "wrong True", "wrong True", "wrong False"], (ran.stdout, ran.stderr[-400:]))
 
 
 def environment():

@@ -161,7 +161,10 @@ def judge(got, want, spread, eps):
     off = torch.where(torch.isfinite(got), off, torch.full_like(off, 1e9))
     bad = off > 1
     worst = int(off.argmax())
-    place = [int(i) for i in torch.unravel_index(torch.tensor(worst), got.shape)]
+    place, left = [], worst
+    for n in reversed(got.shape):
+        place.insert(0, left % n)
+        left //= n
     out = {"state": "wrong" if bool(bad.any()) else "right", "off": round(min(float(off.max()), 1e9), 4)}
     if out["state"] == "wrong":
         out["why"] = f"{100 * float(bad.double().mean()):.3g} % of the values are wrong; at {place}: {float(got.flatten()[worst]):.6g}, not " \
@@ -178,14 +181,32 @@ def some(n):
     return torch.tensor(sorted(set(edges + rest)))
 
 
-def judge_product(c, a, b, eps, scale=1.0):
-    """c of a times b (as they were rounded): some rows and some columns of it, whole."""
-    a, b, c = a.double() * scale, b.double(), c.detach().cpu()
+def judge_sums(c, a, b, eps, what):
+    """All of c: sums of its rows with random signs. A wrong tile shows in them, wherever it is."""
+    signs = torch.randint(0, 2, (c.shape[1], 8), generator=torch.Generator().manual_seed(7)).double() * 2 - 1
+    got, want = c.double() @ signs, a @ (b @ signs)
+    off = (got - want).abs() / (5 * eps * ((a * a) @ (b * b).sum(1, keepdim=True)).sqrt() + 1e-30)
+    off = torch.where(torch.isfinite(got), off, torch.full_like(off, 1e9))
+    row, of = divmod(int(off.argmax()), 8)
+    out = {"state": "wrong" if bool((off > 1).any()) else "right", "off": round(min(float(off.max()), 1e9), 4)}
+    if out["state"] == "wrong":
+        out["why"] = f"values of {what} {row} are wrong: their sum with random signs is {float(got[row, of]):.6g}, not {float(want[row, of]):.6g}"
+    return out
+
+
+def judge_product(c, a, b, eps):
+    """c of a times b (as they were rounded): some rows and some columns of it, whole; of all the others, sums."""
+    a, b, c = a.double(), b.double(), c.detach().cpu()
+    if c.shape != (a.shape[0], b.shape[1]):
+        return {"state": "wrong", "why": f"the result has the shape {list(c.shape)}, not {[a.shape[0], b.shape[1]]}"}
     worst = None
     for rows, columns in ((some(a.shape[0]), slice(None)), (slice(None), some(b.shape[1]))):
         x, y = a[rows], b[:, columns]
         one = judge(c[rows][:, columns], x @ y, ((x * x) @ (y * y)).sqrt(), eps)
         if worst is None or one.get("off", 1e9) > worst.get("off", 1e9):
+            worst = one
+    for one in (judge_sums(c, a, b, eps, "row"), judge_sums(c.t(), b.t(), a.t(), eps, "column")):
+        if one["state"] == "wrong" and worst["state"] == "right":
             worst = one
     return worst
 
