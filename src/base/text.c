@@ -522,6 +522,15 @@ const char *utf8_clean(struct arena *a, const char *s)
 	return arena_strndup(a, t.s, t.len);
 }
 
+size_t utf8_cut(const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
 bool utf8_harmless(uint32_t cp)
 {
 	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))

@@ -99,6 +99,8 @@ size_t utf8_next(const char *s, uint32_t *cp);
 /* s with every bad byte replaced by U+FFFD; in the arena when anything had to be replaced, else s.
  */
 const char *utf8_clean(struct arena *a, const char *s);
+/* At most max bytes of s, and no part of a character: how many. */
+size_t utf8_cut(const char *s, size_t max);
 /* False for control characters (newline and tab too) and for those that turn the direction of
  * writing. */
 bool utf8_harmless(uint32_t cp);

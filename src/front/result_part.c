@@ -385,9 +385,7 @@ static json_t *text_bounded(const struct bounding *b, json_t *j)
 
 	if (!n || strlen(s) <= n)
 		return json_incref(j);
-	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
-		n--;
-	return json_sprintf("%.*s...", (int)n, s);
+	return json_sprintf("%.*s...", (int)utf8_cut(s, n), s);
 }
 
 static bool holds_others(const json_t *list)

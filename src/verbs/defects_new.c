@@ -49,54 +49,21 @@ static const struct result_shape defects_new_result = {
 
 enum { TITLE_MAX = 90, TEXT_LEN_MAX = 4000 };
 
-/* What names people, machines or keys, in any case. part: which brackets are hidden. */
-static const struct {
-	int part;
-	const char *text;
-} secrets[] = {
-	{ 2, "(^|[^a-z0-9])((hf_|sk-|gh[oprsu]_|github_pat_|glpat-|nvapi-|AKIA|ASIA|AIza|xox[a-z]-|"
-	     "eyJ|npm_|dckr_|pypi-"
-	     "|r8_|ya29\\.|wandb_)[a-z0-9_.-]{12,})" },
-	{ 5, "(token|secret|passw(or)?d|passphrase|credentials?|api_?key|access_?key|secret_?key|"
-	     "authorization|cookie"
-	     "|signature)[\"']? *[=:] *[\"']?((bearer|basic) +)?([^ \"',;&]+)" },
-	{ 1, "bearer +([^ \"',;]+)" },
-	{ 1, "PRIVATE KEY-*(.*)" },
-	{ 1, "://([^/@ ]+)@" },
-	{ 0, "[a-z0-9._%+-]+@[a-z0-9-]+(\\.[a-z0-9-]+)*" },
-	{ 1, "[/\\\\]users[/\\\\]+([^/\\\\ \"':,;]+)" },
-	{ 2, "user(name)? *[=:] *([^ \"',;&]+)" },
-	{ 1, "~([a-z][a-z0-9_-]*)" },
-	{ 1, "(([a-z0-9-]+\\.)+(local|internal|lan|corp|intranet|edu|gov))([^a-z0-9_.]|$)" },
-	{ 1, "(([a-z0-9-]+\\.){2,}(com|net|org|io|de|eu|uk|cn|cloud|ai))([^a-z0-9_.]|$)" },
-	{ 2, "host(name)?[ =:]+([a-z0-9.-]*[0-9][a-z0-9.-]*)" },
-	{ 2, "node(name)?[ =:]+([a-z][a-z0-9.-]*[0-9][a-z0-9.-]*)" },
-	{ 1, "^([a-z0-9._-]+):[0-9]+:[0-9]+ \\[" },
-	{ 1, "^[a-z]{3} +[0-9]+ [0-9:]{8} ([^ ]+) " },
-	{ 1, "^[0-9]{4}-[0-9-]+t[0-9:.,+-]+z? ([^ ]+) " },
-	{ 4, "serial( ?(number|no\\.?))?(:|=|#| )+([a-z0-9-]{5,})" },
-};
+extern const char secret_rules[]; /* made of secrets.txt by the build */
 
-/* At most n bytes of whole characters. */
-static void cut(char *text, size_t n)
+static void secrets_hide(struct arena *a, char *text)
 {
-	n = strnlen(text, n);
-	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
-	text[n] = '\0';
-}
+	char *save = NULL, *rules = arena_strdup(a, secret_rules);
 
-static void secrets_hide(char *text)
-{
-	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+	for (char *rule = strtok_r(rules, "\n", &save); rule; rule = strtok_r(NULL, "\n", &save)) {
 		regmatch_t at[6];
 		regex_t r;
 
-		if (regcomp(&r, secrets[i].text, REG_EXTENDED | REG_ICASE))
+		if (regcomp(&r, rule + 2, REG_EXTENDED | REG_ICASE))
 			continue;
 		for (char *s = text; regexec(&r, s, 6, at, s == text ? 0 : REG_NOTBOL) == 0;
 		     s += at[0].rm_eo) {
-			const regmatch_t *m = &at[secrets[i].part];
+			const regmatch_t *m = &at[*rule - '0'];
 
 			memset(s + m->rm_so, 'X', (size_t)(m->rm_eo - m->rm_so));
 		}
@@ -107,11 +74,10 @@ static void secrets_hide(char *text)
 /* Without names, addresses, numbers and keys of this machine; control characters are blanks. */
 static char *clean(struct arena *a, struct redactor *r, const char *text)
 {
-	char *out = arena_strdup(a, text);
+	char *out = arena_strndup(a, text, utf8_cut(text, TEXT_LEN_MAX));
 
-	cut(out, TEXT_LEN_MAX);
 	out = arena_strdup(a, redact_addresses(r, out));
-	secrets_hide(out);
+	secrets_hide(a, out);
 	for (char *s = out; *s; s++)
 		if ((unsigned char)*s < 0x20 || *s == 0x7f)
 			*s = ' ';
@@ -258,7 +224,7 @@ static json_t *draft_make(struct arena *a, const struct defects_new_ask *ask, st
 	text = clean(a, r, text);
 	end = strstr(text, ". ");
 	title = arena_strndup(a, text, end ? (size_t)(end - text) : strlen(text));
-	cut(title, TITLE_MAX);
+	title[utf8_cut(title, TITLE_MAX)] = '\0';
 	if (str_ends(title, "."))
 		title[strlen(title) - 1] = '\0';
 	(void)stamp_format((long long)time(NULL), today);

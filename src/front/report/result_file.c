@@ -204,17 +204,11 @@ const json_t *result_file_at(const json_t *j, const char *path)
 	return j;
 }
 
-/* Never the middle of a character: what follows the bytes of one begins with another pattern. */
 static const char *bounded(struct arena *a, const char *s)
 {
-	size_t n = strnlen(s, GIVEN_TEXT_MAX + 1);
+	size_t n = utf8_cut(s, GIVEN_TEXT_MAX);
 
-	if (n <= GIVEN_TEXT_MAX)
-		return arena_strdup(a, s);
-	n = GIVEN_TEXT_MAX;
-	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
-		n--;
-	return arena_printf(a, "%.*s...", (int)n, s);
+	return arena_printf(a, "%.*s%s", (int)n, s, s[n] ? "..." : "");
 }
 
 const char *result_file_text(struct arena *a, const json_t *j, const char *path)

@@ -63,15 +63,12 @@ static uint64_t octal(const unsigned char *p, size_t n)
 static struct defect_place *image_environment(struct layers *l, const char *packages,
 					      const char *lib)
 {
-	for (size_t i = 0; i < l->w->n; i++) {
-		const struct place_own *own = l->w->places[i]->own;
+	struct defect_place *p = environment_there(l->w, l->p, packages);
 
-		if (l->w->places[i]->root == l->p && own->packages &&
-		    strcmp(own->packages, packages) == 0)
-			return l->w->places[i];
-	}
-	return environment(l->w, l->p, arena_strndup(l->w->a, packages, (size_t)(lib - packages)),
-			   packages);
+	return p ? p
+		 : environment(l->w, l->p,
+			       arena_strndup(l->w->a, packages, (size_t)(lib - packages)),
+			       packages);
 }
 
 /* "usr/lib/python3.12/site-packages/torch-2.9.0.dist-info/METADATA"; ".wh.torch-..." takes a

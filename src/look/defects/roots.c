@@ -147,18 +147,26 @@ static void dist_tag(struct defect_place *p, struct host *h, const char *info, c
 	}
 }
 
+struct defect_place *environment_there(struct seeing *w, const struct defect_place *root,
+				       const char *packages)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct place_own *o = w->places[i]->own;
+
+		if (w->places[i]->root == root && o->packages && strcmp(o->packages, packages) == 0)
+			return w->places[i];
+	}
+	return NULL;
+}
+
 struct defect_place *environment(struct seeing *w, struct defect_place *root, const char *prefix,
 				 const char *packages)
 {
 	struct place_own own = *(const struct place_own *)root->own;
 	struct defect_place *p;
 
-	for (size_t i = 0; i < w->n; i++) {
-		const struct place_own *o = w->places[i]->own;
-
-		if (w->places[i]->root == root && o->packages && strcmp(o->packages, packages) == 0)
-			return NULL;
-	}
+	if (environment_there(w, root, packages))
+		return NULL;
 	if (w->seen->environments >= WORLD_ENVIRONMENTS) {
 		world_left_out(w, "Python environments beyond %d", WORLD_ENVIRONMENTS);
 		return NULL;
@@ -379,12 +387,11 @@ static void toolkits_take(struct seeing *w, struct defect_place *p)
 			continue;
 		j = json_loadb(text, len, 0, NULL);
 		if (j && json_unpack(j, "{s:{s:s}}", "cuda", "version", &version) == 0) {
-			char key[64];
-
 			json_array_append_new(place_kind(p, "toolkits", true),
 					      json_string(version));
-			snprintf(key, sizeof(key), "toolkits/%.40s", version);
-			json_object_set_new(p->where, key, json_string(from));
+			json_object_set_new(p->where,
+					    arena_printf(&scratch, "toolkits/%.40s", version),
+					    json_string(from));
 			place_put(p, "programs", "nvcc", json_string(version), from);
 			place_program(w, p, arena_printf(&scratch, "%s/bin/ptxas", dir));
 		}

@@ -120,6 +120,8 @@ void packages_parse(struct seeing *w, struct defect_place *p, char *text, const 
 /* A new environment of that root; NULL: it is there, or there are too many. */
 struct defect_place *environment(struct seeing *w, struct defect_place *root, const char *prefix,
 				 const char *packages);
+struct defect_place *environment_there(struct seeing *w, const struct defect_place *root,
+				       const char *packages);
 /* The root is an image in the OCI layout; and what its layers hold. */
 bool image_is(struct host *h);
 void image_take(struct seeing *w, struct defect_place *p);

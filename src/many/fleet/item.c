@@ -18,16 +18,8 @@ const char *store_text(struct fleet *f, const char *s)
 
 	if (!s)
 		return NULL;
-	if (strlen(s) > FLEET_TEXT_MAX) {
-		size_t n = FLEET_TEXT_MAX;
-
-		while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
-			n--; /* not through a character */
-		memcpy(cut, s, n);
-		cut[n] = '\0';
-		s = cut;
-	}
-	place = map_at(f->arena, &f->store->texts, s);
+	snprintf(cut, sizeof(cut), "%.*s", (int)utf8_cut(s, FLEET_TEXT_MAX), s);
+	place = map_at(f->arena, &f->store->texts, cut);
 	*place = f;
 	return map_key(place);
 }

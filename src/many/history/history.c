@@ -213,14 +213,7 @@ int history_compact(struct history *h, int keep_days)
 /* Cut at a whole character. */
 static const char *bounded(struct arena *a, const char *s)
 {
-	size_t n = s ? strlen(s) : 0;
-
-	if (n <= HISTORY_TEXT_MAX)
-		return s ? utf8_clean(a, s) : "";
-	n = HISTORY_TEXT_MAX;
-	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
-		n--;
-	return utf8_clean(a, arena_strndup(a, s, n));
+	return s ? utf8_clean(a, arena_strndup(a, s, utf8_cut(s, HISTORY_TEXT_MAX))) : "";
 }
 
 /* The id of these words. Below 0: the file cannot be written. */
