@@ -51,8 +51,9 @@ static const struct ask_row advise_ask_rows[] = {
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
 	  .arg = "GOAL", .fallback = "latency" },
 	{ "ttft-p95", "limit of TTFT for 95 of 100 requests: finds the best deployment that meets it",
-	  ASK_TIME(advise_ask, ttft_p95) },
-	{ "tpot-p95", "limit of TPOT for 95 of 100 requests", ASK_TIME(advise_ask, tpot_p95) },
+	  ASK_TIME(advise_ask, ttft_p95), .check = time_unit_check },
+	{ "tpot-p95", "limit of TPOT for 95 of 100 requests", ASK_TIME(advise_ask, tpot_p95),
+	  .check = time_unit_check },
 	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),
 	  .arg = "N/s", .check = rate_check },
 	{ "sweep", "evaluate every combination of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 "

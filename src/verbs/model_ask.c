@@ -206,7 +206,7 @@ static const struct ask_unit rate_units[] = {
 };
 /* clang-format on */
 
-static int loader_check(const char *text, struct err *e)
+int time_unit_check(const char *text, struct err *e)
 {
 	if (text[strspn(text, "0123456789.")])
 		return 0;
@@ -256,7 +256,7 @@ static const struct ask_row train_ask_rows[] = {
 	{ "framework", "pytorch, hf-trainer (also PEFT, TRL), unsloth, automodel, megatron, torchtitan or deepspeed",
 	  ASK_TEXT(train_ask, w.framework), .arg = "NAME", TRAIN_NAMES(train_framework_names) },
 	{ "loader", "measured time of one loader worker per sample",
-	  ASK_TIME(train_ask, w.loader_s), .check = loader_check },
+	  ASK_TIME(train_ask, w.loader_s), .check = time_unit_check },
 	{ "workers", "loader workers per rank", ASK_COUNT(train_ask, w.workers, 1, 10000) },
 	{ "network", "network bandwidth between machines in GB/s, one direction, per GPU (50 for 400 Gb/s)",
 	  ASK_REAL(train_ask, w.network_gbs, 1e-3, 1e4), .arg = "GB/s", .unit = "GB/s",

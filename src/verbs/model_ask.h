@@ -34,6 +34,9 @@ typedef void place_more(struct door *d, struct host *h, const struct machine *m,
 int door_place(struct door *d, const struct target_ask *named, const struct machine_ask *from,
 	       const struct target_hw **place, place_more *more, void *ctx);
 
+/* Refuses a time without a unit: people mean seconds, or milliseconds. */
+int time_unit_check(const char *text, struct err *e);
+
 /* --- serving ---------------------------------------------------------------------------------- */
 
 /* Rows of a struct infer_options: --model, --params, --active; --weights, --kv, --tp, --pp;

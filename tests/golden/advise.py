@@ -176,6 +176,8 @@ def targets():
            near[0]["latency_ms"] == min(x["latency_ms"] for x in near) and all(x["batch"] > x["copies"] for x in near), near[:2])
     out = run(*asked[:5], "--ttft-p95", "1ms", "--users", "400")[1]
     expect("replicas once, each with GPUs", re.search(r"The nearest: [0-9]+ x tp [0-9]+, weights", out) and "replicas, each on other GPUs" in out, out[:900])
+    code, out, err = run(*asked[:5], "--ttft-p95", "500", "--rate", "4")
+    expect("a time without a unit is refused: it is no 500 s", code == 2 and "500ms or 500s" in err, (code, err))
     for more, says in ((["--rate", "4", "--users", "3"], "mutually exclusive"), (["--rate", "many"], "requests per second"), (["--rate", "0"], "requests per second"),
                        ([], "--rate or --users"), (["--rate", "4", "--tp", "3"], None)):
         code, out, err = run(*asked, *more)

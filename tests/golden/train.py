@@ -148,7 +148,8 @@ def check_frozen():
     layers = 0.995 * 8.03e9 - 2 * 4096 * 128256
     expect("frozen weights in four bits", near(wide["memory"]["weights_bytes"] - four["memory"]["weights_bytes"], layers * (2 - 4.127 / 8), 0.01),
            (wide["memory"], four["memory"]))
-    expect("cost time", step(four) > step(wide), (step(four), step(wide)))
+    more = ("--sequence", "4096") # where the CPU is not the limit
+    expect("cost time", step(ask(*on[:-3], *more, "--lora", "--frozen", "nf4")) > 1.1 * step(ask(*on[:-3], *more, "--lora")), on)
     code, _, err = run("--model", "llama-3-8b", "--on", "h100", "--frozen", "nf4")
     expect("needs adapters", code == 2 and "adapters" in err and "--lora" in err, (code, err))
     hf, plain = (step(ask(*on, "--framework", f)) for f in ("hf-trainer", "pytorch"))
@@ -373,7 +374,7 @@ def check_source():
 # Medians of |predicted / measured - 1| in percent with the shipped constants, and what they may become.
 RECORDED = {"mixtures of experts": 12.5, "FP8": 9, "BF16": 5.5, "all": 7.6}
 # The same of families that no constant was fitted to: full training (most of it DeepSpeed ZeRO-3, or a container of 2024), adapters, QLoRA.
-ASIDE = {"full": 30, "LoRA": 12.5, "QLoRA": 12}
+ASIDE = {"full": 31, "LoRA": 12.5, "QLoRA": 12}
 
 
 def check_aside():

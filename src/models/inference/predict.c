@@ -339,7 +339,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 	if (needed > k->place.gpu->bandwidth) {
 		*why = arena_printf(
 			a,
-			"%.3g tokens/s at %.1f GB per token, %.3g times per second, needs %.0f "
+			"%.6g tokens/s at %.1f GB per token, %.6g times per second, needs %.0f "
 			"GB/s; the data sheet has %.0f GB/s. Impossible with these weights, unless "
 			"a step yields more than %.3g token%s",
 			tokens_s, bytes / 1e9, tokens_s, needed, k->place.gpu->bandwidth,
@@ -347,7 +347,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 		return "impossible";
 	}
 	*why = arena_printf(a,
-			    "%.3g tokens/s is %.4g ms per token; predicted: %.4g (%.4g to %.4g); "
+			    "%.6g tokens/s is %.4g ms per token; predicted: %.4g (%.4g to %.4g); "
 			    "required memory bandwidth: %.0f of %.0f GB/s",
 			    tokens_s, each, p->tpot.value, p->tpot.low, p->tpot.high, needed,
 			    k->place.gpu->bandwidth);

@@ -250,7 +250,10 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 				     k->tp, q->arch.heads, all));
 	else if (k->tp > 1 && !capped)
 		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (default)", k->tp,
-				     k->pp > 1 ? " of a stage" : ""));
+				     k->dp > 1	 ? arena_printf(a, " of a group, %d of %d GPUs",
+								k->tp * k->pp * k->dp, k->place.gpus)
+				     : k->pp > 1 ? " of a stage"
+						 : ""));
 }
 
 static int query_find_place(struct arena *a, const struct infer_options *w, struct query *q,
