@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "front/terminal.h"
 #include "models/hang/hang.h"
 
@@ -40,6 +41,7 @@ struct place {
 	int line;
 	unsigned samples, times, last; /* times: that it was come to; last: the sample it was in */
 	json_t *native;		       /* samples by "LIBRARY:FUNCTION" of the innermost C frame */
+	unsigned late, late_times;     /* those since the last backward pass */
 };
 
 /* A process of the job. */
@@ -56,6 +58,10 @@ struct looked_at {
 	json_t *modules, *threads;
 	struct stack_watch watches[WATCHES_EACH]; /* the main thread first */
 	size_t n_watches;
+	/* The last sample in a backward pass and how many passes were come to; from the second one
+	 * on it trains: what was before is set-up, what is behind the last is the end. */
+	unsigned backward, passes, trained;
+	double from_s, to_s; /* of that, seconds since 1970 */
 };
 
 struct stack_samples {
@@ -215,17 +221,51 @@ static const char *lasting(struct stack_samples *s, const char *text)
 	return text ? arena_strdup(&s->a, text) : NULL;
 }
 
-/* What the user's line called is neither PyTorch nor a trainer: other work than training. */
+/* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
+static int module_of(const char *file, const char **name)
+{
+	const char *at = strstr(file, "-packages/");
+	int n = 0;
+
+	if (!at)
+		return 0;
+	*name = at + strlen("-packages/");
+	for (int parts = 0; (*name)[n] && (*name)[n] != '.'; n++)
+		if ((*name)[n] == '/' && ++parts == 4)
+			break;
+	return n;
+}
+
+/* Whether code belongs to PyTorch or CUDA, or to a trainer that calls them. */
+static bool is_training(const char *name)
+{
+	static const char *const words[] = { "torch",	      "libc10",	     "libcu",
+					     "libnv",	      "libnccl",     "triton",
+					     "transformers/", "accelerate/", "lightning",
+					     "deepspeed/",    "peft/" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strncmp(name, words[i], strlen(words[i])) == 0 ||
+		    (str_starts(name, "lib") && str_starts(name + 3, words[i])))
+			return true;
+	return false;
+}
+
+/* What the user's line called, or does itself, is other work than training: by Python's frames
+ * where it called Python, by the code that ran else. */
 static bool computes(const struct hang_process *p)
 {
-	const struct stack_frame *f = p->at.threads[0].frames;
-	size_t k = 0, n = p->file ? p->at.threads[0].n : 0;
+	const struct stack_thread *t = &p->at.threads[0];
+	size_t k = 0, c = 0, n = p->file ? t->n : 0;
+	const char *name;
 
-	for (; k < n && !same(f[k].file, p->file); k++)
-		if (strstr(f[k].file, "/torch/") || strstr(f[k].file, "/transformers/") ||
-		    strstr(f[k].file, "/accelerate/") || strstr(f[k].file, "lightning/"))
+	for (; k < n && !same(t->frames[k].file, p->file); k++)
+		if (module_of(t->frames[k].file, &name) && is_training(name))
 			return false;
-	return k > 0 && k < n;
+	while (c < t->n_c &&
+	       (native_libc(t->c_frames[c].file) || strcmp(t->c_frames[c].file, "kernel") == 0))
+		c++;
+	return k < n && (k > 0 || (c < t->n_c && !is_training(t->c_frames[c].file)));
 }
 
 static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
@@ -255,25 +295,63 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 							   .function = lasting(s, p->function),
 							   .source = lasting(s, p->source),
 							   .line = p->line };
-	s->places[i].samples++;
-	s->places[i].times += (long)s->at[process].samples - last > AWAY;
+	s->places[i].late++;
+	s->places[i].late_times += (long)s->at[process].samples - last > AWAY;
 	s->places[i].last = s->at[process].samples;
 	count_native(&s->places[i].native, p->thread->c_frames, p->thread->n_c);
 }
 
-/* At most four names of its path below the folder of packages; 0: the file is none of theirs. */
-static int module_of(const char *file, const char **name)
+/* Puts what came since the last backward pass to the places; keep: what was before counts, too. */
+static void settle(struct stack_samples *s, size_t process, bool keep)
 {
-	const char *at = strstr(file, "-packages/");
-	int n = 0;
+	for (size_t k = 0; k < s->n_places; k++) {
+		struct place *x = &s->places[k];
 
-	if (!at)
-		return 0;
-	*name = at + strlen("-packages/");
-	for (int parts = 0; (*name)[n] && (*name)[n] != '.'; n++)
-		if ((*name)[n] == '/' && ++parts == 4)
-			break;
-	return n;
+		if (x->process != process)
+			continue;
+		x->samples = (keep ? x->samples : 0) + x->late * keep;
+		x->times = (keep ? x->times : 0) + x->late_times * keep;
+		x->late = x->late_times = 0;
+		if (!keep) {
+			json_decref(x->native);
+			x->native = NULL;
+		}
+	}
+}
+
+static bool in_backward(const struct stack_thread *t)
+{
+	for (size_t k = 0; k < t->n; k++)
+		if (strstr(t->frames[k].file, "torch/autograd/") &&
+		    (strcmp(t->frames[k].function, "_engine_run_backward") == 0 ||
+		     strcmp(t->frames[k].function, "backward") == 0))
+			return true;
+	return false;
+}
+
+/* Begins the training at the second backward pass: the first step loads and compiles. */
+static void follow_training(struct stack_samples *s, size_t process, const struct stack_thread *t)
+{
+	struct looked_at *at = &s->at[process];
+	unsigned now = at->samples + 1;
+	struct timespec t_now = { 0 };
+
+	if (!in_backward(t))
+		return;
+	at->passes += !at->backward || now - at->backward > 1;
+	at->backward = now;
+	clock_gettime(CLOCK_REALTIME, &t_now);
+	at->to_s = (double)t_now.tv_sec + 1e-9 * (double)t_now.tv_nsec;
+	if (at->passes < 2)
+		return;
+	settle(s, process, at->from_s > 0);
+	if (at->from_s > 0)
+		return;
+	at->from_s = at->to_s;
+	at->trained = now;
+	json_decref(at->modules);
+	json_decref(at->threads);
+	at->modules = at->threads = NULL;
 }
 
 static void count_modules(struct looked_at *at, const struct stack_thread *t)
@@ -317,6 +395,7 @@ static void count_look(struct stack_samples *s, size_t i)
 		return;
 	hang_classify(&at->look, &p->at, 0, p);
 	count(s, i, p);
+	follow_training(s, i, t);
 	at->samples++;
 	/* A module that is imported does not work yet. */
 	if (strcmp(p->kind, "importing") != 0)
@@ -404,18 +483,20 @@ static json_t *process_json(const struct stack_samples *s, size_t i)
 	for (size_t k = 0; k < s->n_places; k++) {
 		const struct place *p = &s->places[k];
 
-		if (p->process == i)
+		if (p->process == i && p->samples)
 			json_array_append_new(
 				list, json_pack("{ss si si ss* ss* ss* si so*}", "kind", p->kind,
 						"samples", (int)p->samples, "times", (int)p->times,
 						"file", p->file, "function", p->function, "source",
 						p->source, "line", p->line, "native", p->native));
 	}
-	return json_pack("{si si si si sf so so* so* ss*}", "gputune_stacks", 1, "pid",
+	return json_pack("{si si si si sf so so* so* ss* so*}", "gputune_stacks", 1, "pid",
 			 (int)s->at[i].pid, "rank", s->at[i].rank, "samples", (int)s->at[i].samples,
 			 "every_s", s->every_s, "places", list, "modules",
 			 s->at[i].modules ? s->at[i].modules : json_object(), "threads",
-			 s->at[i].threads, "native_missing", s->native_missing);
+			 s->at[i].threads, "native_missing", s->native_missing, "training",
+			 s->at[i].from_s > 0 ? json_pack("[ff]", s->at[i].from_s, s->at[i].to_s)
+					     : NULL);
 }
 
 static size_t stack_samples_write(const struct stack_samples *s, FILE *f)
@@ -443,9 +524,18 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 	atomic_store(&s->end, true);
 	pthread_join(s->thread, NULL);
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->at[i].reader)
+		struct looked_at *at = &s->at[i];
+
+		if (at->reader)
 			count_look(s, i);
-		close_reader(s, &s->at[i]);
+		close_reader(s, at);
+		/* A job that never comes back to the next step is not at its end. */
+		if (!(at->from_s > 0) ||
+		    at->samples - at->backward > (at->backward - at->trained) / 2)
+			settle(s, i, true);
+		else
+			at->samples = at->backward;
+		at->samples -= at->trained;
 	}
 	qsort(s->places, s->n_places, sizeof(*s->places), by_samples);
 	path = arena_printf(&s->a, "%s.stacks", recording);

@@ -254,7 +254,7 @@ struct cause_row {
 	const char *change;  /* key of a change that predict training knows; NULL */
 };
 
-enum { CAUSES = 27 };
+enum { CAUSES = 28 };
 extern const struct cause_row cause_rows[CAUSES];
 
 /* What mending a cause gives, by the model of training. */

@@ -148,6 +148,9 @@ struct evidence_file {
 	const char *format; /* "megatron-lm log", "nsys cuda_gpu_kern_sum CSV" */
 	size_t run;	    /* which run it belongs to: index, in the order of the arguments */
 	size_t lines, used; /* lines of it, and lines that told something */
+	double begins_s;    /* its time 0, seconds since 1970; 0: not known */
+	/* When the job trained by its stacks, seconds since 1970; 0: not known. */
+	double trains_from_s, trains_to_s;
 };
 
 enum { EVIDENCE_FIGURES_MAX = 1 << 20, EVIDENCE_TRAITS_MAX = 4096, EVIDENCE_FILE_MAX = 1 << 28 };
@@ -163,6 +166,9 @@ struct run_evidence {
 	size_t dropped; /* figures beyond EVIDENCE_FIGURES_MAX, traits beyond EVIDENCE_TRAITS_MAX */
 	struct map texts; /* each text once */
 };
+
+/* When the run trained by its stacks, seconds since 1970; false: no file has that. */
+bool evidence_training(const struct run_evidence *ev, size_t run, double *from_s, double *to_s);
 
 /* How many of n steps are warming-up. */
 size_t evidence_warming_up(size_t n);

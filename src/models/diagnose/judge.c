@@ -46,6 +46,9 @@ static void diag_judge_order(struct run_verdict *v)
 
 /* --- enough for "healthy"? -------------------------------------------------------------------- */
 
+/* A GPU that idles for more is not called healthy, whatever the reason. */
+#define IDLE_HEALTHY 0.4
+
 static bool mostly_unexplained(const struct step_split *s)
 {
 	return isfinite(s->step_s) && s->s[PART_REST] > 0.5 * s->step_s;
@@ -80,7 +83,7 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 		return "no file contains the exposed communication time";
 	if (s->s[PART_REST] > 0.15 * s->step_s)
 		return "the cause is unknown for too much of the step";
-	if (s->gpu_clock && s->s[PART_IDLE] > WATCHED_IDLE * s->step_s)
+	if (s->gpu_clock && s->s[PART_IDLE] > IDLE_HEALTHY * s->step_s)
 		return "the GPU is idle for too much of the time, and no file says why";
 	return NULL;
 }
@@ -151,6 +154,43 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
+/* Where the main thread was seen and hardly ever waits for data, none of its GPU's idle time is the
+ * loader's; waits: share of samples that do. */
+static bool loader_unseen(const struct judging *j, struct judged_cause *c, double waits)
+{
+	double from_s, to_s;
+
+	if (strcmp(c->row->id, "loader") != 0 || c->how > IS_POSSIBLE || waits >= DIAGNOSE_WORTH ||
+	    isfinite(judging_share(j, PART_DATA)) ||
+	    !evidence_training(j->r->ev, j->r->run, &from_s, &to_s))
+		return false;
+	judged_set_text(j, c, IS_EXCLUDED, waits,
+			"%.1f %% of the main thread's stack samples wait for data", 100 * waits);
+	return true;
+}
+
+/* Launching leaves no gaps of 10 ms: as far as the main thread computes in them, it is in the
+ * program's own Python. */
+static void host_by_gaps(const struct judging *j, struct judged_cause *c)
+{
+	double gaps = watched_long_gaps(j->r),
+	       works = judging_places(j, "spinning: ", NULL) +
+		       judging_places(j, "computing: ", NULL),
+	       share = works + gaps - 1;
+
+	if (!(share > 2 * DIAGNOSE_WORTH))
+		return;
+	judging_places(j, "spinning: ", c);
+	judged_cite_sum(j, c, FIGURE_LONG_IDLE_S);
+	judged_set_text(j, c, IS_LIKELY, share,
+			"the GPU idles for %.0f %% of the time in gaps of 10 ms or longer, and the "
+			"main thread computes in %.0f %% of its stack samples",
+			100 * gaps, 100 * works);
+}
+
+/* Each training evaluates now and then. */
+#define EVALUATING_MUCH 0.2
+
 /* What sampled stacks say of a cause: of this kind (waits.rows) are the places that it stands at.
  */
 static void judge_places(const struct judging *j, struct judged_cause *c)
@@ -160,33 +200,48 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 	static const struct {
 		const char *cause, *kind;
 		bool waits;
-	} kinds[] = { { "loader", "data-loader: ", true }, { "loader", "loader-worker: ", false },
-		      { "loader", "preparing: ", true },   { "thread", "other threads: ", false },
-		      { "checkpoint", "saving: ", true },  { "sync", "synchronizing: ", false },
-		      { "compile", "compiling: ", true },  { "host", "collecting: ", true },
-		      { "host", "emptying: ", true },	   { "host", "computing: ", true } };
-	double most = 0, idle = judging_idle(j), emptied = judging_places(j, "emptying: ", NULL),
+	} kinds[] = { { "loader", "data-loader: ", true },   { "loader", "loader-worker: ", false },
+		      { "loader", "preparing: ", true },     { "thread", "other threads: ", false },
+		      { "checkpoint", "saving: ", true },    { "sync", "synchronizing: ", false },
+		      { "compile", "compiling: ", true },    { "host", "collecting: ", true },
+		      { "host", "emptying: ", true },	     { "host", "computing: ", true },
+		      { "loader", "queue: ", true },	     { "loader", "lock: ", true },
+		      { "loader", "storage: ", true },	     { "loader", "network: ", true },
+		      { "loader", "download: ", true },	     { "host", "sleep: ", true },
+		      { "evaluation", "evaluating: ", true } };
+	double most = 0, from_s, to_s, idle = judging_idle(j),
+	       emptied = judging_places(j, "emptying: ", NULL),
 	       fetched = judging_places(j, "synchronizing: ", NULL);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		if (strcmp(kinds[k].cause, c->row->id) == 0)
 			most += judging_places(j, kinds[k].kind, c) * kinds[k].waits;
+	if (loader_unseen(j, c, most))
+		return;
+	/* Backward passes are compiled by another thread while the main one is in them. */
+	if (most > 2 * DIAGNOSE_WORTH && strcmp(c->row->id, "compile") == 0 &&
+	    evidence_training(j->r->ev, j->r->run, &from_s, &to_s))
+		most += judging_places(j, "other: ", NULL);
+	if (strcmp(c->row->id, "evaluation") == 0)
+		idle = most > EVALUATING_MUCH;
 	/* What GPUs do not wait for costs nothing. Looks with work are not those of saving. */
 	if (strcmp(c->row->id, "checkpoint") == 0)
 		idle = fmax(idle, 1 - j->r->sums[FIGURE_GPU_UTIL].mean);
 	most = isfinite(idle) ? fmin(most, fmax(idle, 0)) : most;
-	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
-		judged_set_text(j, c, IS_LIKELY, most,
-				"%.0f %% of main-thread stack samples show this cause", 100 * most);
-	else if (emptied > 0 && idle > DIAGNOSE_WORTH && strcmp(c->row->id, "host") == 0)
+	if (emptied > 0 && idle > DIAGNOSE_WORTH && strcmp(c->row->id, "host") == 0)
 		judged_set_text(j, c, IS_CERTAIN, idle,
 				"empty_cache() takes %.0f %% of the main thread's stack samples: "
 				"freed memory is allocated again, and no kernel runs for %.0f %%",
 				100 * emptied, 100 * idle);
+	else if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
+		judged_set_text(j, c, IS_LIKELY, most,
+				"%.0f %% of main-thread stack samples show this cause", 100 * most);
+	else if (strcmp(c->row->id, "host") == 0 && c->how == IS_UNSEEN)
+		host_by_gaps(j, c);
 	/* Waits for a GPU that hardly works are many: with each, nothing is launched ahead. */
 	else if (fetched > DIAGNOSE_WORTH && idle > WATCHED_IDLE && c->how == IS_UNSEEN &&
 		 strcmp(c->row->id, "sync") == 0)
-		judged_set_text(j, c, IS_LIKELY, idle,
+		judged_set_text(j, c, IS_LIKELY, fmax(0, idle - judging_other_work(j)),
 				"%.0f %% of the main thread's stack samples fetch values from the "
 				"GPU, and no kernel runs for %.0f %% of the time",
 				100 * fetched, 100 * idle);
@@ -426,14 +481,15 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_EXCLUDED, idle - watched_long_gaps(r),
 				"the GPU idles in gaps of 10 ms or longer, while slow launches "
 				"would cause short gaps");
-	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
+	} else if (judging_syncs_many(j)) {
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 		out->against = arena_printf(j->a,
 					    "the host synchronizes with the GPU %.0f times per "
-					    "step, so it cannot launch kernels ahead",
-					    r->sums[FIGURE_SYNCS].median);
+					    "%s, so it cannot launch kernels ahead",
+					    r->sums[FIGURE_SYNCS].median,
+					    r->split.window ? "look" : "step");
 	} else if (each < 15e-6 || r->split.step_s < LAUNCH_S * kernels || launch > 0.5) {
 		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",
@@ -511,6 +567,8 @@ const struct cause_row cause_rows[CAUSES] = {
 	  NULL },
 	{ "host", "the program does other work in the loop", NULL,
 	  "run it less often or remove it; the evidence names the line", RECORD, NULL },
+	{ "evaluation", "evaluations take a large part of the run", NULL,
+	  "evaluate less often, or on fewer batches", RECORD, NULL },
 	{ "starved", "too few or shared CPUs", rule_starved,
 	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
 	  "OMP_NUM_THREADS",
@@ -598,7 +656,8 @@ static void small_pieces(const struct judging *j, struct judged_cause *out, doub
 	/* With a token for four kernels they are small because nothing joins them. */
 	bool enough = 4 * j->r->tokens_s_gpu * j->r->step_s > j->r->sums[FIGURE_KERNELS].mean;
 
-	if (!(judging_idle(j) > 0.3) ||
+	/* Without steps nothing says how much work one is. */
+	if ((j->r->split.window && !few) || !(judging_idle(j) > 0.3) ||
 	    !(few || (!enough && !isfinite(j->r->micro_batch) && each < KERNEL_S)))
 		return;
 	judged_set_text(j, out, IS_LIKELY, judging_idle(j),
@@ -714,6 +773,7 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	const struct figure_sum *util = &j->r->sums[FIGURE_GPU_UTIL];
 	double idle = judging_share(j, PART_IDLE);
 	bool traced = j->r->split.gpu_clock && isfinite(idle);
+	double from_s, to_s;
 
 	if (!traced && !util->n)
 		return;
@@ -735,7 +795,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	}
 	/* Without a step the recording may be of what comes before training. */
 	if (!traced && out->how == IS_LIKELY &&
-	    (idle < WATCHED_IDLE || !(j->r->live || j->r->steps || isfinite(j->r->tokens_s_gpu)))) {
+	    (idle < WATCHED_IDLE || !(j->r->live || j->r->steps || isfinite(j->r->tokens_s_gpu) ||
+				      evidence_training(j->r->ev, j->r->run, &from_s, &to_s)))) {
 		out->how = IS_POSSIBLE;
 		out->against = "in a healthy run, gaps between launches can take as long; gputune "
 			       "record --trace distinguishes them from waiting";

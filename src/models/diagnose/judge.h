@@ -24,6 +24,10 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 double judging_share(const struct judging *j, enum step_part p);
 /* Part of the time in which the GPUs idle, by a trace or by NVML; NAN: not known. */
 double judging_idle(const struct judging *j);
+/* Share of the main thread's stack samples in work that is a cause of its own. */
+double judging_other_work(const struct judging *j);
+/* The host waits for the GPU so often that it can launch nothing ahead. */
+bool judging_syncs_many(const struct judging *j);
 /* Share of the main thread's stack samples in places of this kind ("saving: "). The larger
  * shares are added to c as evidence, unless it is NULL. */
 double judging_places(const struct judging *j, const char *kind, struct judged_cause *c);

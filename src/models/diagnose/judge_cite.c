@@ -58,19 +58,24 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 double judging_places(const struct judging *j, const char *kind, struct judged_cause *c)
 {
 	const struct run_evidence *ev = j->r->ev;
-	double sum = 0;
+	double most = 0, sum = 0;
+	const struct run_attribute *last = NULL;
 
+	/* Of the process with the largest share: its places are one line. */
 	for (size_t i = 0; i < ev->n_traits; i++) {
 		const struct run_attribute *t = &ev->traits[i];
 
 		if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
 		    !str_starts(t->text, kind))
 			continue;
+		sum = last && last->file == t->file && last->line == t->line ? sum : 0;
 		sum += t->value;
+		most = fmax(most, sum);
+		last = t;
 		if (c && t->value >= DIAGNOSE_WORTH)
 			judged_cite_trait(j, c, t);
 	}
-	return sum;
+	return most;
 }
 
 double judging_share(const struct judging *j, enum step_part p)

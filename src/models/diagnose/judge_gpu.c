@@ -195,15 +195,18 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 static void pageable_by_stacks(const struct judging *j, struct judged_cause *out)
 {
 	double copying = judging_places(j, "copying: ", NULL), gaps = watched_long_gaps(j->r);
+	bool traced = isfinite(gaps);
 
-	if (!(fmin(copying, gaps) >= DIAGNOSE_WORTH))
+	gaps = traced ? gaps : judging_idle(j);
+	if (!(copying >= DIAGNOSE_WORTH) ||
+	    !(gaps >= (traced ? DIAGNOSE_WORTH : 2 * DIAGNOSE_WORTH)))
 		return;
 	judging_places(j, "copying: ", out);
 	judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
 	judged_set_text(j, out, IS_LIKELY, fmin(copying, gaps),
 			"%.0f %% of the main thread's stack samples are in copies to the GPU, "
-			"which idles in gaps of 10 ms or longer",
-			100 * copying);
+			"which idles for %.0f %% of the time%s",
+			100 * copying, 100 * gaps, traced ? " in gaps of 10 ms or longer" : "");
 }
 
 void rule_pageable(const struct judging *j, struct judged_cause *out)
@@ -330,6 +333,13 @@ void rule_disk(const struct judging *j, struct judged_cause *out)
 				100 * io);
 }
 
+bool judging_syncs_many(const struct judging *j)
+{
+	double n = j->r->sums[FIGURE_SYNCS].median;
+
+	return j->r->split.window ? 40 * n >= j->r->sums[FIGURE_KERNELS].mean : n >= SYNCS_MANY;
+}
+
 void rule_sync(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *sync = &j->r->sums[FIGURE_SYNC_S], *n = &j->r->sums[FIGURE_SYNCS];
@@ -357,8 +367,15 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	}
 	if (!isfinite(idle))
 		return;
-	/* A wait costs only what the GPU then idles, until work is launched again. */
-	if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
+	/* A wait costs only what the GPU then idles, until work is launched again: briefly. */
+	if (watched_long_gaps(j->r) > 0)
+		idle -= watched_long_gaps(j->r);
+	if (j->r->split.window && judging_syncs_many(j) && idle >= 2 * DIAGNOSE_WORTH)
+		judged_set_text(j, out, IS_LIKELY, idle,
+				"the host synchronizes %.0f times per 1000 kernels, and the GPU "
+				"idles %.0f %% of the time in gaps shorter than 10 ms",
+				1000 * n->median / j->r->sums[FIGURE_KERNELS].mean, 100 * idle);
+	else if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"the host synchronizes %.0f times in %.3g s, and the GPU idles "
 				"%.0f %% of that time; the number of steps is unknown",
@@ -471,11 +488,16 @@ bool judging_one_cpu(const struct judging *j)
 	       j->r->sums[FIGURE_CPU_BUSY].mean * j->r->sums[FIGURE_CPUS].high < 1.4;
 }
 
-/* Share of the main thread's stack samples in work that is a cause of its own. */
-static double thread_places(const struct judging *j)
+double judging_other_work(const struct judging *j)
 {
-	return judging_places(j, "saving: ", NULL) + judging_places(j, "collecting: ", NULL) +
-	       judging_places(j, "compiling: ", NULL) + judging_places(j, "computing: ", NULL);
+	static const char *const kinds[] = { "saving: ",      "collecting: ", "compiling: ",
+					     "computing: ",   "emptying: ",   "copying: ",
+					     "data-loader: ", "preparing: ",  "sleep: " };
+	double sum = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		sum += judging_places(j, kinds[i], NULL);
+	return sum;
 }
 
 void rule_thread(const struct judging *j, struct judged_cause *out)
@@ -500,7 +522,7 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 			: own->text ? own->text
 				    : "a thread of the job",
 			100 * busy, 100 * fmax(idle, 0));
-	if (out->how == IS_LIKELY && thread_places(j) > WATCHED_IDLE / 2) {
+	if (out->how == IS_LIKELY && judging_other_work(j) > WATCHED_IDLE / 2) {
 		out->how = IS_POSSIBLE;
 		out->against = "its stack samples show other work";
 	}

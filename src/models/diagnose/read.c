@@ -103,6 +103,21 @@ static const char *evidence_once(struct run_evidence *ev, const char *text)
 	return key;
 }
 
+bool evidence_training(const struct run_evidence *ev, size_t run, double *from_s, double *to_s)
+{
+	*from_s = INFINITY;
+	*to_s = 0;
+	for (size_t i = 0; i < ev->n_files; i++) {
+		const struct evidence_file *f = &ev->files[i];
+
+		if (f->run != run || !(f->trains_to_s > 0))
+			continue;
+		*from_s = fmin(*from_s, f->trains_from_s);
+		*to_s = fmax(*to_s, f->trains_to_s);
+	}
+	return *to_s > *from_s;
+}
+
 void evidence_figure(struct run_evidence *ev, struct metric_sample f)
 {
 	if (!isfinite(f.value) || (f.value < 0 && f.kind != FIGURE_LOSS) || f.value >= 1e18)

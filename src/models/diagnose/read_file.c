@@ -165,6 +165,7 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 	if (!f)
 		return err_set(e, -ENOTSUP, "%s: unknown format", path);
 	n = with_format(ev, f, path, run, e);
-	n = n ? n : with_beside(ev, f, path, &evidence_inject, ".trace", run, e);
-	return n ? n : with_beside(ev, f, path, &evidence_stacks, ".stacks", run, e);
+	/* Stacks first: they say when the job trained. */
+	n = n ? n : with_beside(ev, f, path, &evidence_stacks, ".stacks", run, e);
+	return n ? n : with_beside(ev, f, path, &evidence_inject, ".trace", run, e);
 }

@@ -15,6 +15,7 @@ enum { LOOKS_MOST = 100000, PIDS_MOST = 4096, DEVICES = 16 };
 struct seen {
 	int pid, rank, device;
 	size_t line;
+	double ends_s; /* seconds since 1970 */
 	double ns, compute, comm, copy, kernels_ns, any, kernels, comms, copies, long_gaps;
 	double pageable;
 	double waits;	  /* of the host for the GPU; NAN: not looked at */
@@ -45,6 +46,7 @@ static void inject_line(void *ctx, const json_t *o)
 
 	base.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
 	base.ns = of(o, "ns");
+	base.ends_s = of(o, "at_s");
 	base.pageable = of(o, "pageable_ns");
 	base.waits = json_object_get(o, "waits") ? of(o, "waits") : (double)NAN;
 	base.copies_seen = !json_is_false(json_object_get(o, "copies_seen"));
@@ -125,13 +127,40 @@ static void inject_names(struct seeing *w, const struct seen *s, double over_s,
 /* A forward pass that runs twice for each backward pass is recomputed. */
 static void inject_passes(struct seeing *w, const struct kernel_names *k)
 {
+	double from_s, to_s;
+	bool stacked = evidence_training(w->at.ev, w->at.ev->files[w->at.file].run, &from_s, &to_s);
+
 	for (size_t p = 0; p < PASSES; p++) {
 		if (!(k->backward[p] >= 8))
 			continue;
-		read_trait(&w->at, TRAIT_CHECKPOINTING,
-			   k->forward[p] > 1.7 * k->backward[p] ? "full" : "none", (double)NAN);
+		/* Few looks may see one pass more often than the other: stacks know better. */
+		if (!stacked)
+			read_trait(&w->at, TRAIT_CHECKPOINTING,
+				   k->forward[p] > 1.7 * k->backward[p] ? "full" : "none",
+				   (double)NAN);
 		return;
 	}
+}
+
+/* Looks of the time in which the job trained by its stacks; false: none is. */
+static bool inject_trained(const struct seeing *w, int pid, size_t *from, size_t *to)
+{
+	double from_s, to_s;
+	size_t first = w->n, last = 0;
+
+	if (!evidence_training(w->at.ev, w->at.ev->files[w->at.file].run, &from_s, &to_s))
+		return false;
+	for (size_t i = 0; i < w->n; i++) {
+		const struct seen *x = &w->items[i];
+
+		if (x->pid != pid || x->ends_s - 1e-9 * x->ns < from_s || x->ends_s > to_s)
+			continue;
+		first = i < first ? i : first;
+		last = i;
+	}
+	*from = first;
+	*to = last;
+	return first <= last;
 }
 
 /* The looks of a process from the first to the last that had work, without the two themselves,
@@ -147,7 +176,11 @@ static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, siz
 			all += kernels[n++] = w->items[i].kernels;
 	if (all < 200) /* a step of training launches more, nearly always */
 		return false;
-	middle = stat_median_in_place(kernels, n);
+	if (inject_trained(w, pid, from, to))
+		return true;
+	/* What runs before training launches less. */
+	stat_sort(kernels, n);
+	middle = stat_quantile(kernels, n, 0.75);
 	for (size_t i = 0; i < w->n; i++) {
 		if (w->items[i].pid != pid || w->items[i].kernels < 0.1 * middle)
 			continue;

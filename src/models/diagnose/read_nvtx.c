@@ -46,13 +46,14 @@ const char *span_gemm(const char *kernel)
 	static const struct {
 		const char *word, *format;
 	} formats[] = {
-		{ "bf16", "bf16" },    { "tf32", "tf32" },    { "e4m3", "fp8" },
-		{ "e5m2", "fp8" },     { "fp8", "fp8" },      { "f16", "fp16" },
-		{ "fp16", "fp16" },    { "hgemm", "fp16" },   { "h1688", "fp16" },
-		{ "h16816", "fp16" },  { "s1688", "fp16" },   { "s16816", "fp16" },
-		{ "_qqt", "fp8" },     { "_tst_", "bf16" },   { "_hsh_", "fp16" },
-		{ "nvjet_t", "bf16" }, { "nvjet_h", "fp16" }, { "sgemm", "fp32" },
-		{ "f32f32", "fp32" },  { "dgemm", "fp64" },
+		{ "bfloat16", "bf16" }, { "6__half", "fp16" }, { "bf16", "bf16" },
+		{ "tf32", "tf32" },	{ "e4m3", "fp8" },     { "e5m2", "fp8" },
+		{ "fp8", "fp8" },	{ "f16", "fp16" },     { "fp16", "fp16" },
+		{ "hgemm", "fp16" },	{ "h1688", "fp16" },   { "h16816", "fp16" },
+		{ "s1688", "fp16" },	{ "s16816", "fp16" },  { "_qqt", "fp8" },
+		{ "_tst_", "bf16" },	{ "_hsh_", "fp16" },   { "nvjet_t", "bf16" },
+		{ "nvjet_h", "fp16" },	{ "sgemm", "fp32" },   { "f32f32", "fp32" },
+		{ "dgemm", "fp64" },
 	};
 	bool is = str_has_any("gemm|nvjet|cutlass|xmma|GemmUniversal", kernel);
 

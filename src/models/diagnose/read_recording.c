@@ -192,6 +192,7 @@ static int open_recording(struct run_evidence *ev, size_t file, const char *path
 		return code;
 	ev->files[file].lines = w.row + 1 + w.rec.end.whole;
 	ev->files[file].used = w.row;
+	ev->files[file].begins_s = (double)w.rec.started_s;
 	w.every = 1 + w.row * w.rec.mon.n / FIGURES_TOLD;
 	w.v = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.v));
 	recording_head(&w);

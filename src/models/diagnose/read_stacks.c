@@ -10,7 +10,7 @@
 
 /* What happens in the loop is come to again; each job compiles at its begin, and saves at its end.
  */
-enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, TIMES_LEAST = 3, PLACE_LEAST = 3 };
+enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, PLACES_READ = 4096, TIMES_LEAST = 3, PLACE_LEAST = 3 };
 #define SAVING_MUCH 0.3
 #define NATIVE_LEAST 0.2 /* of a place's samples */
 
@@ -43,7 +43,8 @@ static const char *stacks_native(struct arena *a, const json_t *counts, double s
 			    sign ? sign->says : "", sign ? ")" : "");
 }
 
-static void stacks_place(const struct read_place *at, const json_t *p, double samples)
+/* False: it is too short to be told alone. */
+static bool stacks_place(const struct read_place *at, const json_t *p, double samples)
 {
 	struct arena *a = at->ev->arena;
 	double n = json_number_value(json_object_get(p, "samples")), share = n / samples, most;
@@ -53,12 +54,13 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 	long long line = json_integer_value(json_object_get(p, "line"));
 
 	if (!*kind || !(share > 0) || share > 1 || n < PLACE_LEAST)
-		return;
-	if (json_object_get(p, "times") &&
+		return false;
+	/* Samples of the training alone are none of its begin and end. */
+	if (!(at->ev->files[at->file].trains_to_s > 0) && json_object_get(p, "times") &&
 	    json_integer_value(json_object_get(p, "times")) < TIMES_LEAST &&
 	    (strcmp(kind, "compiling") == 0 ||
 	     (strcmp(kind, "saving") == 0 && share < SAVING_MUCH)))
-		return;
+		return true;
 	read_trait(at, TRAIT_PLACE,
 		   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples%s%s%s", kind,
 					      100 * share, samples,
@@ -68,6 +70,36 @@ static void stacks_place(const struct read_place *at, const json_t *p, double sa
 						    : "",
 					      *native ? "; C code: " : "", native)),
 		   share);
+	return true;
+}
+
+/* Many short places of a kind are one. */
+static void stacks_places(const struct read_place *at, json_t *list, double samples)
+{
+	struct arena *a = at->ev->arena;
+	size_t n = json_array_size(list) < PLACES_READ ? json_array_size(list) : PLACES_READ;
+	bool *told = arena_array(a, n + 1, sizeof(*told));
+
+	for (size_t i = 0; i < n && i < PLACES_TOLD; i++)
+		told[i] = stacks_place(at, json_array_get(list, i), samples);
+	for (size_t i = 0; i < n && at->ev->files[at->file].trains_to_s > 0; i++) {
+		const char *kind = stacks_text(json_array_get(list, i), "kind");
+		double sum = 0;
+
+		for (size_t k = i; k < n; k++) {
+			const json_t *p = json_array_get(list, k);
+
+			if (told[k] || strcmp(stacks_text(p, "kind"), kind) != 0)
+				continue;
+			sum += json_number_value(json_object_get(p, "samples"));
+			told[k] = true;
+		}
+		if (*kind && sum >= PLACE_LEAST && sum <= samples)
+			read_trait(at, TRAIT_PLACE,
+				   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples",
+							      kind, 100 * sum / samples, samples)),
+				   sum / samples);
+	}
 }
 
 /* What the modules in its stack show it to do: the first row of which both are there. */
@@ -118,12 +150,20 @@ static void stacks_work(const struct read_place *at, const json_t *o, double sam
 static void stacks_line(void *ctx, const json_t *o)
 {
 	struct read_place *at = ctx;
-	const json_t *list = json_object_get(o, "places"), *p;
+	const json_t *list = json_object_get(o, "places"), *p,
+		     *trains = json_object_get(o, "training");
+	struct evidence_file *f = &at->ev->files[at->file];
+	double from_s = json_number_value(json_array_get(trains, 0)),
+	       to_s = json_number_value(json_array_get(trains, 1));
 	double samples = json_number_value(json_object_get(o, "samples")), share;
 	const char *native;
 	size_t i;
 
 	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+	if (from_s > 0 && to_s > from_s) {
+		f->trains_from_s = f->trains_to_s > 0 ? fmin(f->trains_from_s, from_s) : from_s;
+		f->trains_to_s = fmax(f->trains_to_s, to_s);
+	}
 	/* Before all modules are there nothing is trained. */
 	json_array_foreach((json_t *)(uintptr_t)list, i,
 			   p) if (strcmp(stacks_text(p, "kind"), "importing") == 0) samples -=
@@ -131,9 +171,8 @@ static void stacks_line(void *ctx, const json_t *o)
 	if (samples >= SAMPLES_LEAST &&
 	    stacks_module(o, "torch/utils/checkpoint", samples) >= RECOMPUTING)
 		read_trait(at, TRAIT_CHECKPOINTING, "full", (double)NAN);
-	json_array_foreach((json_t *)(uintptr_t)list, i,
-			   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
-		stacks_place(at, p, samples);
+	if (samples >= SAMPLES_LEAST)
+		stacks_places(at, (json_t *)(uintptr_t)list, samples);
 	native = stacks_native(at->ev->arena, json_object_get(o, "threads"), samples, &share);
 	if (samples >= SAMPLES_LEAST && *native)
 		read_trait(at, TRAIT_PLACE,
@@ -142,7 +181,7 @@ static void stacks_line(void *ctx, const json_t *o)
 			   share);
 	if (samples >= SAMPLES_LEAST)
 		stacks_work(at, o, samples);
-	at->ev->files[at->file].used++;
+	f->used++;
 }
 
 static int stacks_read_file(struct run_evidence *ev, size_t file, const char *text, size_t size,

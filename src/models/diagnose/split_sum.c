@@ -447,6 +447,28 @@ static void run_window_analyze(struct arena *a, const struct run_evidence *ev, s
 /* Below this part of the most that a GPU had to do a model is built, not trained. The first look,
  * at 0 s, is of the time before. */
 #define BUSY_LEAST 0.25
+/* Stacks and looks of a recording have other clocks: shorter is no training to speak of. */
+#define TRAINING_LEAST_S 3
+
+/* Of a recording counts when the job trained by its stacks. */
+static void keep_training(const struct run_evidence *ev, struct run_files *rf)
+{
+	double from_s, to_s;
+
+	if (!evidence_training(ev, rf->run, &from_s, &to_s))
+		return;
+	for (size_t i = 0; i < ev->n_files; i++) {
+		struct file_steps *s = &rf->files[i];
+		double begins_s = ev->files[i].begins_s, first = from_s - begins_s,
+		       last = to_s - begins_s;
+
+		if (ev->files[i].run != rf->run || !(begins_s > 0) || !isfinite(s->busy_first) ||
+		    !(last - first > TRAINING_LEAST_S))
+			continue;
+		s->busy_first = first;
+		s->busy_last = last;
+	}
+}
 
 /* First and last step with a time in a file, and their number. */
 void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
@@ -482,6 +504,7 @@ void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t ru
 	}
 	out->run = run;
 	out->files = f;
+	keep_training(ev, out);
 	for (size_t i = 0; i < ev->n_files; i++) {
 		struct file_steps *s = &f[i];
 		double skip = (double)evidence_warming_up(s->n);

@@ -7,15 +7,20 @@
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-/* A function is named as a whole: "wait" is not "waiting", but is the end of "Event.wait". */
+/* A function is named as a whole, or by how it begins ("eval*"): "wait" is not "waiting", but is
+ * the end of "Event.wait". */
 static bool is_function(const char *words, const char *function)
 {
 	const char *last = strrchr(function, '.');
 
 	last = last ? last + 1 : function;
-	for (; words && *words; words += strcspn(words, "|"), words += *words == '|')
-		if (strcspn(words, "|") == strlen(last) && strncmp(words, last, strlen(last)) == 0)
+	for (; words && *words; words += strcspn(words, "|"), words += *words == '|') {
+		size_t n = strcspn(words, "|");
+		bool part = words[n - 1] == '*';
+
+		if ((part || n == strlen(last)) && strncmp(words, last, n - part) == 0)
 			return true;
+	}
 	return !words;
 }
 
