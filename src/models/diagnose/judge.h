@@ -24,6 +24,8 @@ void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 double judging_share(const struct judging *j, enum step_part p);
 /* Part of the time in which the GPUs idle, by a trace or by NVML; NAN: not known. */
 double judging_idle(const struct judging *j);
+/* Adds what sampled stacks say of a cause; the row's own rule comes first. */
+void judged_by_stacks(const struct judging *j, struct judged_cause *c);
 /* Share of the main thread's stack samples in work that is a cause of its own. */
 double judging_other_work(const struct judging *j);
 /* The host waits for the GPU so often that it can launch nothing ahead. */
