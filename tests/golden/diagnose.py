@@ -162,7 +162,13 @@ for name, model, plain, stacks, traced in (
         ("scored", None, "idle", "host", "host"), ("none-neox", None, None, None, "healthy"),
         # On a third one: "if tensor:" of each gradient, a Trainer that saves on one CPU, copies that no look has.
         ("finite", None, "idle", "sync", "sync"), ("trainer-saves", None, "thread", "checkpoint", "checkpoint"),
-        ("pictures", None, None, "pageable", "pageable")):
+        ("pictures", None, None, "pageable", "pageable"),
+        # Programs of other people's hands, recorded with the time of their training: a U-Net whose first step searches for 13 s, .item() in hooks,
+        # a graph that is compiled in each step, wav2vec 2.0 that saves, gc.collect(), copies of logits, a thread that reads HDF5, recomputation.
+        ("none-unet", None, None, None, "healthy"), ("item-hooks", None, None, "sync", "sync"), ("recompiled", None, "loader", "compile", "compile"),
+        ("wav2vec-saves", None, None, "checkpoint", "checkpoint"), ("collect-each", None, None, "host", "host"),
+        ("logits-copied", None, None, "pageable", "pageable"), ("queue-reader", None, "thread", "loader", "loader"),
+        ("wrapped-towers", None, None, "recompute", "recompute")):
     for how, files, want in (("log and recording", without(f"seen-{name}"), plain), ("stacks", without(f"seen-{name}", "run.rec.stacks"), stacks),
                              ("a trace", [data / f"seen-{name}"], traced)):
         j = diagnose("training", *files, *(("--model", data / f"seen-{model}.json") if model else ()), what=f"seen-{name}, {how}")

@@ -349,9 +349,15 @@ static const char *kernels_of(const struct judging *j, double kernels)
  * waits nor copies, it needs for launching. */
 static void launch_by_host(const struct judging *j, struct judged_cause *out)
 {
-	double idle = judging_idle(j),
-	       works = fmax(judging_places(j, "spinning: ", NULL), judging_share(j, PART_COMPUTE)),
-	       waits = fmax(judging_share(j, PART_COPY), 0) + fmax(judging_share(j, PART_DATA), 0);
+	double from_s, to_s,
+		idle = judging_idle(j),
+		/* A backward pass is launched by another thread, while the main one waits. */
+		backward = evidence_training(j->r->ev, j->r->run, &from_s, &to_s)
+				   ? judging_places(j, "other: ", NULL)
+				   : 0,
+		works = fmax(judging_places(j, "spinning: ", NULL) + backward,
+			     judging_share(j, PART_COMPUTE)),
+		waits = fmax(judging_share(j, PART_COPY), 0) + fmax(judging_share(j, PART_DATA), 0);
 
 	if (judging_gpu(j) && !j->r->live)
 		judged_set_text(j, out, IS_UNSEEN, NAN, "no file contains a GPU timeline");

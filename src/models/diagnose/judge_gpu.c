@@ -490,9 +490,11 @@ bool judging_one_cpu(const struct judging *j)
 
 double judging_other_work(const struct judging *j)
 {
-	static const char *const kinds[] = { "saving: ",      "collecting: ", "compiling: ",
-					     "computing: ",   "emptying: ",   "copying: ",
-					     "data-loader: ", "preparing: ",  "sleep: " };
+	static const char *const kinds[] = {
+		"saving: ",	 "collecting: ", "compiling: ", "computing: ", "emptying: ",
+		"copying: ",	 "queue: ",	 "lock: ",	"storage: ",   "network: ",
+		"data-loader: ", "preparing: ",	 "sleep: "
+	};
 	double sum = 0;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

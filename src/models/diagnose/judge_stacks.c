@@ -34,8 +34,8 @@ static void host_by_gaps(const struct judging *j, struct judged_cause *c)
 	judging_places(j, "spinning: ", c);
 	judged_cite_sum(j, c, FIGURE_LONG_IDLE_S);
 	judged_set_text(j, c, IS_LIKELY, share,
-			"the GPU idles for %.0f %% of the time in gaps of 10 ms or longer, and the "
-			"main thread computes in %.0f %% of its stack samples",
+			"the GPU idles for %.0f %% of the time in gaps of 10 ms or longer; %.0f %% "
+			"of the main thread's stack samples compute",
 			100 * gaps, 100 * works);
 }
 
