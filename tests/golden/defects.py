@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 
 import jsonschema
@@ -477,6 +478,98 @@ def many(tmp):
         print(f"40 containers: {took * 1000:.0f} ms of a processor, {used[-1]} kB")
 
 
+def slow(tmp):
+    """Libraries and trees that are made to take long: in time, and what is not read is said."""
+    tree = tmp / "slow"
+    lib = tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2"
+
+    def sections(n, name, size):
+        names = b"\0" + name + b"\0.shstrtab\0"
+        head = bytearray(64)
+        head[0:7] = b"\x7fELF\2\1\1"
+        struct.pack_into("<HHI", head, 16, 3, ARM, 1)
+        struct.pack_into("<Q", head, 40, 64 + len(names))
+        struct.pack_into("<HHHHHH", head, 52, 64, 0, 0, 64, n, n - 1)
+        one = struct.pack("<IIQQQQIIQQ", 1, 1, 2, 0, 0x10000, size, 0, 0, 1, 0)
+        return bytes(head) + names + one * (n - 1) + struct.pack("<IIQQQQIIQQ", len(name) + 2, 3, 0, 0, 64, len(names), 0, 0, 1, 0)
+
+    def timed(what, most=3):
+        before = time.monotonic()
+        j = check(what, tree)
+        expect(f"{what}: in time", time.monotonic() - before < most or common.sanitized(gputune), time.monotonic() - before)
+        return j
+
+    put(lib, sections(65535, b".rodata", 1 << 40))
+    timed("65535 sections")
+    for name in (b".rodata", b".comment", b".dynsym", b".note.gnu.build-id", b".nv_fatbin"):
+        put(lib, sections(4, name, (1 << 36) - 0x10000))
+        try:
+            os.truncate(lib, 1 << 36)
+        except OSError:
+            continue  # a file system that has no such files
+        timed(f"64 GiB of {name.decode()}")
+    lib.unlink()
+    for i in range(400):
+        put(lib.with_name(f"libnccl.so.{i}"), library(b"GCC: (GNU) 8.5.0\0", b"NCCL version x" * (1 << 16)))
+    j = timed("400 libraries of near hits")
+    expect("what was not read is said", j and (j["libraries"] == 400 or any("400 ms" in t for t in j["left_out"])), j and j["left_out"])
+    shutil.rmtree(tree)
+    for h in range(200):
+        for d in range(20):
+            (tree / f"home/u{h}/d{d}").mkdir(parents=True)
+    site = tree / "opt/v/lib/python3.12/site-packages"
+    for i in range(5000):
+        (site / f"m{i}-1.{i}.dist-info").mkdir(parents=True)
+    put(site / "a.pth", "x")
+    j = timed("200 homes and 5000 packages")
+    expect("all packages are seen", j and j["packages"] == 5000, j and j["packages"])
+
+
+def changing(tmp):
+    """A tree that changes while it is read, links that come and go among it, and processes that end: an answer each time."""
+    tree = tmp / "changing"
+    lib = put(tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2", nccl())
+    outside = put(tmp / "outside2/libnccl.so.2", nccl()).parent
+    stop = threading.Event()
+
+    def change():
+        r = random.Random(3)
+        while not stop.is_set():
+            what = r.randrange(5)
+            with contextlib.suppress(OSError):
+                if what == 0:
+                    put(tree / "opt/venv/lib/python3.12/site-packages/torch-2.9.0.dist-info/METADATA", "x")
+                elif what == 1:
+                    shutil.rmtree(tree / "opt", ignore_errors=True)
+                    os.symlink(outside, tree / "opt")
+                elif what == 2:
+                    os.unlink(tree / "opt")
+                elif what == 3:
+                    put(lib, nccl()[:r.randrange(400)])
+                else:
+                    put(tree / "new", "Package: a\nStatus: install ok installed\nVersion: 1\n\n")
+                    os.makedirs(tree / "var/lib/dpkg", exist_ok=True)
+                    os.replace(tree / "new", tree / "var/lib/dpkg/status")
+
+    def churn():
+        while not stop.is_set():
+            for p in [subprocess.Popen(["true"]) for _ in range(10)]:
+                p.wait()
+
+    threads = [threading.Thread(target=f) for f in (change, churn)]
+    for t in threads:
+        t.start()
+    try:
+        for i in range(8):
+            j = check(f"a tree that changes, {i}", tree)
+            expect("nothing outside of it", j and "outside2" not in json.dumps(j), j)
+            follows(f"processes that end, {i}", ["defects", "check"], (0, 1), "defects")
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+
+
 def tar(*files):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as t:
@@ -777,6 +870,8 @@ places(tmp)
 many_in_range(tmp)
 firmware(tmp)
 many(tmp)
+slow(tmp)
+changing(tmp)
 images(tmp)
 package(tmp)
 history(tmp)
