@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,17 +93,137 @@ static void garbage(void **state)
 				       rand() % 2 ? &(uint64_t){ code }
 						  : &(uint64_t){ at + (uint64_t)(rand() % 300) },
 				       8);
-		assert_true(
-			native_read(&m,
-				    (struct stack_regs){ code, at, at + (uint64_t)(rand() % 300) },
-				    stack, n, f, 16) <= 16);
+		assert_true(native_read(&m,
+					(struct stack_regs){ code, at,
+							     at + (uint64_t)(rand() % 300), 0 },
+					stack, n, f, 16) <= 16);
 		free(stack);
 	}
 }
 
+/* This program's own image, with the file that it is of. */
+static void own_image(struct arena *a, struct stack_maps *m)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4096], rights[5], path[2048], own[2048] = "";
+
+	*m = (struct stack_maps){ .a = a, .pid = getpid() };
+	assert_true(readlink("/proc/self/exe", own, sizeof(own) - 1) > 0);
+	while (f && fgets(line, sizeof(line), f)) {
+		struct stack_map x = { 0 };
+
+		if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %2047s", &x.from, &x.to, rights,
+			   &x.offset, path) == 5 &&
+		    strcmp(path, own) == 0) {
+			x.path = arena_strdup(a, path);
+			x.code = rights[2] == 'x';
+			ARENA_ADD(a, m->items, m->n) = x;
+		}
+	}
+	fclose(f);
+	assert_true(m->n > 0);
+}
+
+static struct stack_maps image;
+static struct stack_frame seen[16];
+static size_t n_seen;
+
+/* Its own stack, without a frame pointer to go by. */
+__attribute__((noinline)) static void innermost(volatile char *room)
+{
+	static unsigned char copy[16384];
+	struct stack_regs r = { 0 };
+	size_t n = 0;
+
+#if defined(__aarch64__)
+	__asm__ volatile("mov %0, sp\n\tadr %1, .\n\tmov %2, x30\n\tmov %3, x29"
+			 : "=&r"(r.sp), "=&r"(r.pc), "=&r"(r.link), "=&r"(r.fp));
+#else
+	__asm__ volatile("mov %%rsp, %0\n\tlea (%%rip), %1\n\tmov %%rbp, %2"
+			 : "=&r"(r.sp), "=&r"(r.pc), "=&r"(r.fp));
+#endif
+	/* As of another process: a sanitizer watches what is read of this one. */
+	while (n < sizeof(copy) && stacks_peek(getpid(), r.sp + n, copy + n, 512))
+		n += 512;
+	n_seen = native_read(&image, r, copy, n, seen, 16);
+	room[0] = 1;
+}
+
+__attribute__((noinline)) static void between(volatile char *room)
+{
+	volatile char more[200];
+
+	more[3] = room[0];
+	innermost(more);
+	room[1] = more[0];
+}
+
+__attribute__((noinline)) static void outermost(void)
+{
+	volatile char room[48] = { 0 };
+
+	between(room);
+	room[2] = 1;
+}
+
+static void rules(void **state)
+{
+	static const char *const names[] = { "innermost", "between", "outermost", "rules" };
+	ARENA_AUTO a = { 0 };
+
+	(void)state;
+	own_image(&a, &image);
+	outermost();
+	assert_true(n_seen >= 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(seen[i].function, names[i]);
+}
+
+/* A copy of the image in which bytes are wrong: its rules, and the headers that lead to them. */
+static void wrong_rules(void **state)
+{
+	ARENA_AUTO a = { 0 };
+	struct stack_maps m, own;
+	size_t size;
+	unsigned char *copy;
+	struct stack_frame f[16];
+
+	(void)state;
+	own_image(&a, &own);
+	size = (size_t)(own.items[own.n - 1].to - own.items[0].from);
+	copy = calloc(1, size + 1);
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		ARENA_AUTO scratch = { 0 };
+		unsigned char *at = copy + (size_t)rand() % (i % 4 ? size : 4096);
+		unsigned char was = *at;
+		uint64_t stack[64];
+
+		for (size_t k = 0; i == 0 && k < own.n; k++)
+			assert_true(stacks_peek(getpid(), own.items[k].from,
+						copy + (own.items[k].from - own.items[0].from),
+						(size_t)(own.items[k].to - own.items[k].from)));
+		*at = (unsigned char)rand();
+		m = (struct stack_maps){ .a = &scratch, .pid = getpid() };
+		ARENA_ADD(&scratch, m.items, m.n) =
+			(struct stack_map){ (uintptr_t)copy, (uintptr_t)copy + size, 0, "/none",
+					    true };
+		for (int k = 0; k < 64; k++)
+			stack[k] = (uintptr_t)copy + (uint64_t)rand() % size;
+		for (int k = 0; k < 8; k++)
+			native_read(&m,
+				    (struct stack_regs){ stack[k], (uintptr_t)stack,
+							 (uintptr_t)(stack + 8), stack[9] },
+				    (void *)stack, sizeof(stack), f, 16);
+		*at = i % 16 ? *at : was; /* more and more of it is wrong */
+	}
+	free(copy);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(walks), cmocka_unit_test(garbage) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(walks), cmocka_unit_test(garbage),
+					    cmocka_unit_test(rules),
+					    cmocka_unit_test(wrong_rules) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

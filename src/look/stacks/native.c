@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C frames, from registers and the top of a stack: by frame pointers, else by the next word that
- * points behind a call instruction, which can be of a call that has returned. So the innermost is
- * right, and those around it are a help. Names are those of the files' symbol tables, which are not
- * kept: large libraries have 30 MB.
+ * C frames, from registers and the top of a stack: by the rules of .eh_frame (unwind.c), else by
+ * frame pointers, else by the next word that points behind a call instruction, which can be of a
+ * call that has returned. So the innermost is right, and those around it nearly always. Names are
+ * those of the files' symbol tables, which are not kept: large libraries have 30 MB.
  */
 #include <string.h>
 
@@ -141,44 +141,35 @@ bool native_libc(const char *file)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-struct walk {
-	const struct stack_maps *m;
-	const unsigned char *stack;
-	at_t begin;
-	size_t n;
-};
-
-static at_t word(const struct walk *w, at_t at)
-{
-	return at >= w->begin && at - w->begin + 8 <= w->n ? le64(w->stack + (at - w->begin)) : 0;
-}
-
 /* By the frame pointer, or by what looks like a return address: that of a function without a frame
  * is first of all. */
-static bool to_caller(const struct walk *w, bool first, struct stack_regs *r)
+static bool by_words(const struct stack_maps *m, const struct stack_top *t, bool first,
+		     struct stack_regs *r)
 {
-	at_t back = r->fp >= r->sp ? word(w, r->fp + 8) : 0;
+	at_t back = r->fp >= r->sp ? stack_word(t, r->fp + 8) : 0, pc;
 
-	if (returns(w->m, back) && !(first && returns(w->m, word(w, r->sp)))) {
-		*r = (struct stack_regs){ .pc = back, .sp = r->fp + 16, .fp = word(w, r->fp) };
+	if (returns(m, back) && !(first && returns(m, stack_word(t, r->sp)))) {
+		*r = (struct stack_regs){ back, r->fp + 16, stack_word(t, r->fp), 0 };
 		return true;
 	}
-	for (at_t at = r->sp; at - w->begin + 8 <= w->n; at += 8)
-		if (returns(w->m, word(w, at))) {
-			*r = (struct stack_regs){ .pc = word(w, at), .sp = at + 8, .fp = r->fp };
+	for (at_t at = r->sp; at - t->begin + 8 <= t->n; at += 8) {
+		pc = stack_word(t, at);
+		if (returns(m, pc)) {
+			*r = (struct stack_regs){ pc, at + 8, r->fp, 0 };
 			return true;
 		}
+	}
 	return false;
 }
 
 size_t native_read(struct stack_maps *m, struct stack_regs r, const unsigned char *stack, size_t n,
 		   struct stack_frame *out, size_t most)
 {
-	const struct walk w = { m, stack, r.sp, n };
+	const struct stack_top t = { stack, r.sp, n };
 	bool first = true;
 	size_t found = 0;
 
-	for (; found < most; first = false) {
+	for (; found < most && r.pc; first = false) {
 		const struct stack_map *map = map_of(m, r.pc - !first);
 		const char *name = map && map->code ? function_at(m, map, r.pc - !first) : NULL;
 
@@ -186,7 +177,9 @@ size_t native_read(struct stack_maps *m, struct stack_regs r, const unsigned cha
 		if (name)
 			out[found++] = (struct stack_frame){ .function = name,
 							     .file = path_name(map->path) };
-		if ((name && str_starts(name, "_PyEval_EvalFrame")) || !to_caller(&w, first, &r))
+		if (name && str_starts(name, "_PyEval_EvalFrame"))
+			break;
+		if (!(name && unwind_step(m, map, &t, first, &r)) && !by_words(m, &t, first, &r))
 			break;
 	}
 	return found;

@@ -259,37 +259,22 @@ static const char *library_at(const struct stack_reader *r, unsigned long long p
 	return "";
 }
 
+struct call_number {
+	const char *id;
+	long x86, arm;
+};
+#include "look/stacks_calls_rows.h"
+
 /* Calls that threads wait in, by number. */
 static const char *call_name(struct arena *a, long n)
 {
-	static const struct {
-		long x86, arm;
-		const char *name;
-	} calls[] = {
-		{ 202, 98, "futex" },	    { 0, 63, "read" },
-		{ 1, 64, "write" },	    { 7, -1, "poll" },
-		{ 271, 73, "ppoll" },	    { 232, -1, "epoll_wait" },
-		{ 281, 22, "epoll_pwait" }, { 23, -1, "select" },
-		{ 270, 72, "pselect6" },    { 45, 207, "recvfrom" },
-		{ 47, 212, "recvmsg" },	    { 44, 206, "sendto" },
-		{ 46, 211, "sendmsg" },	    { 43, 202, "accept" },
-		{ 288, 242, "accept4" },    { 42, 203, "connect" },
-		{ 61, 260, "wait4" },	    { 247, 95, "waitid" },
-		{ 35, 101, "nanosleep" },   { 230, 115, "clock_nanosleep" },
-		{ 16, 29, "ioctl" },	    { 74, 82, "fsync" },
-		{ 75, 83, "fdatasync" },    { 257, 56, "openat" },
-		{ 17, 67, "pread64" },	    { 18, 68, "pwrite64" },
-		{ 34, -1, "pause" },	    { 72, 25, "fcntl" },
-		{ 73, 32, "flock" },	    { 24, 124, "sched_yield" },
-	};
-
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 #if defined(__aarch64__)
 		if (calls[i].arm == n)
 #else
 		if (calls[i].x86 == n)
 #endif
-			return calls[i].name;
+			return calls[i].id;
 	return arena_printf(a, "call %ld", n);
 }
 

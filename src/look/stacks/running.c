@@ -15,19 +15,21 @@
 #include "look/stack/input.h"
 #include "look/stacks/stacks.h"
 
-/* Frame pointer, stack pointer and place, in this order. */
+/* Frame pointer, link, stack pointer and place, in this order. */
 #if defined(__aarch64__)
-#define REGISTERS (1ULL << 29 | 1ULL << 31 | 1ULL << 32)
+#define REGISTERS (1ULL << 29 | 1ULL << 30 | 1ULL << 31 | 1ULL << 32)
+enum { N_REGISTERS = 4 };
 #else
 #define REGISTERS (1ULL << 6 | 1ULL << 7 | 1ULL << 8)
+enum { N_REGISTERS = 3 };
 #endif
 enum {
 	SOON_NS = 100000, /* of its CPU time, after it was armed */
 	STACK_BYTES = 8192,
 	RING_BYTES = 1 << 16, /* behind the first page; a multiple of all sizes of pages */
 	HEAD = sizeof(struct perf_event_header),
-	REGS = HEAD + 8,	  /* behind their kind */
-	STACK = REGS + 3 * 8 + 8, /* behind its size */
+	REGS = HEAD + 8,		    /* behind their kind */
+	STACK = REGS + 8 * N_REGISTERS + 8, /* behind its size */
 	LOOK = STACK + STACK_BYTES + 8
 };
 
@@ -110,8 +112,9 @@ size_t stack_watch_take(struct stack_watch *w, struct stack_maps *m, struct stac
 	    le64(b + HEAD) != PERF_SAMPLE_REGS_ABI_64 || le64(b + STACK - 8) != STACK_BYTES)
 		return 0;
 	r = (struct stack_regs){ .fp = le64(b + REGS),
-				 .sp = le64(b + REGS + 8),
-				 .pc = le64(b + REGS + 16) };
+				 .link = N_REGISTERS == 4 ? le64(b + REGS + 8) : 0,
+				 .sp = le64(b + STACK - 24),
+				 .pc = le64(b + STACK - 16) };
 	if ((h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL &&
 	    !is_call(m->pid, r.pc))
 		out[found++] = (struct stack_frame){ .function = "[page fault]", .file = "kernel" };

@@ -108,12 +108,25 @@ struct stack_maps {
 		const char *name;
 	} * names;
 	size_t n_names;
-	bool missed; /* a place was in no file */
+	struct stack_rules *rules; /* unwind.c's; NULL: nothing yet */
+	bool missed;		   /* a place was in no file */
 };
 /* Registers of a thread; 0: not known. */
 struct stack_regs {
-	unsigned long long pc, sp, fp;
+	unsigned long long pc, sp, fp, link; /* link: the return address, where a register has it */
 };
+/* The top of a stack: n bytes from begin on. */
+struct stack_top {
+	const unsigned char *bytes;
+	unsigned long long begin;
+	size_t n;
+};
+/* The word at this address; 0: it is not there. */
+unsigned long long stack_word(const struct stack_top *t, unsigned long long at);
+/* To the caller, by the rules of the file of this map; pc is 0 then where there is none. first: the
+ * registers are the thread's own. False: no rule. */
+bool unwind_step(struct stack_maps *m, const struct stack_map *map, const struct stack_top *t,
+		 bool first, struct stack_regs *r);
 
 struct input_file;
 /* The mapped file itself, or, where the right for that is missing, what bears its name. */

@@ -327,13 +327,6 @@ int diagnose_code(const struct diagnosis_of_runs *d)
 
 /* The causes: one row each, with what mends it and what would show it. */
 
-#define TRACE                                                                                      \
-	"a torch.profiler trace of a few steps: with profile(...) as p: ...; "                     \
-	"p.export_chrome_trace(FILE)"
-#define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
-#define RECORD "gputune record -o job.rec -- COMMAND"
-#define NCCL_LOG "the log of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,ENV"
-
 /* "1220 kernels a step"; where no file tells a step, in all that was watched. */
 static const char *kernels_of(const struct judging *j, double kernels)
 {
@@ -455,89 +448,7 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 			100 * d);
 }
 
-const struct cause_row cause_rows[CAUSES] = {
-	{ "loader", "the data loader is too slow", rule_loader,
-	  "use more loader workers (num_workers, prefetch_factor, persistent_workers); tokenise in "
-	  "advance; keep the data on a local disk",
-	  TRACE, "loader" },
-	{ "disk", "data loading waits for the disk", rule_disk,
-	  "use a faster or local disk, larger reads, more page cache", RECORD, NULL },
-	{ "small-batch", "too little work per step: the micro-batch is too small", rule_small_batch,
-	  "use a larger micro-batch, longer sequences or packing", TRACE, "micro-batch" },
-	{ "launch", "the GPU waits for kernel launches", rule_launch,
-	  "use a larger micro-batch, torch.compile or CUDA graphs, fused optimizer and norms", NSYS,
-	  "compile" },
-	{ "sync", "the host synchronizes with the GPU or logs in every step", rule_sync,
-	  "fetch values (.item(), print, grad norms) every 10 to 100 steps; log from another "
-	  "thread",
-	  TRACE, NULL },
-	{ "checkpoint", "checkpoints are saved inside the training loop", rule_checkpoint,
-	  "save less often, asynchronously (torch.distributed.checkpoint async_save), or to a "
-	  "local disk first",
-	  "log lines with the checkpoint time", NULL },
-	{ "compile", "graphs are compiled again and again", NULL,
-	  "pad or bucket lengths, or mark_dynamic(); TORCH_LOGS=recompiles says why", RECORD,
-	  NULL },
-	{ "host", "the program does other work in the loop", NULL,
-	  "run it less often or remove it; the evidence names the line", RECORD, NULL },
-	{ "evaluation", "evaluations take a large part of the run", NULL,
-	  "evaluate less often, or on fewer batches", RECORD, NULL },
-	{ "starved", "too few or shared CPUs", rule_starved,
-	  "give ranks and loader workers enough CPUs (cgroup, --cpus-per-task, numactl), and set "
-	  "OMP_NUM_THREADS",
-	  RECORD, NULL },
-	{ "thread", "one thread of the host is the limit", rule_thread,
-	  "run less Python between launches: torch.compile, CUDA graphs; governor \"performance\"",
-	  RECORD, NULL },
-	{ "overlap", "communication is not overlapped with computation", rule_overlap,
-	  "reduce gradients in buckets during the backward pass (DDP bucket_cap_mb, FSDP backward "
-	  "prefetch, overlap_comm, --overlap-grad-reduce); no_sync() while accumulating",
-	  TRACE, "overlap" },
-	{ "network", "collectives take longer than the computation that could overlap them",
-	  rule_network,
-	  "check the links (gputune check, bench collectives); send fewer bytes: accumulate "
-	  "gradients, reduce in BF16, shard inside a machine",
-	  NCCL_LOG, "no-sync" },
-	{ "straggler", "one rank is slower than the others", rule_straggler,
-	  "on that rank's machine: gputune check and doctor; compare clocks, loader and share of "
-	  "the work",
-	  "logs or traces of every rank, each with its rank number", NULL },
-	{ "uneven", "the slowest rank changes from step to step", rule_uneven,
-	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), run no "
-	  "other jobs",
-	  "logs or traces of every rank, each with its rank number", NULL },
-	{ "scaling", "poor scaling to more GPUs", rule_scaling, "make the measurements named above",
-	  NULL, NULL },
-	{ "socket", "NCCL uses TCP sockets", rule_socket,
-	  "let NCCL use the RDMA ports: unset NCCL_IB_DISABLE, install libibverbs in the "
-	  "container, check NCCL_IB_HCA and NCCL_NET_PLUGIN",
-	  NCCL_LOG, NULL },
-	{ "peer", "GPUs of one machine have no peer-to-peer access", rule_peer,
-	  "unset NCCL_P2P_DISABLE, turn IOMMU and ACS off, and give one container all GPUs; see "
-	  "gputune check",
-	  NCCL_LOG, NULL },
-	{ "forced", "a variable overrides NCCL's choice", rule_forced,
-	  "unset the variable and measure again: gputune bench collectives", NULL, NULL },
-	{ "nccl-warning", "NCCL logs a warning", rule_warning, "see the quoted log line", NULL,
-	  NULL },
-	{ "throttled", "the GPU is throttled by power or heat", rule_throttled,
-	  "check cooling and power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD,
-	  NULL },
-	{ "memory", "GPU memory is nearly full", rule_memory,
-	  "use a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free",
-	  RECORD, "zero-1" },
-	{ "recompute", "activations are recomputed although memory is free", rule_recompute,
-	  "turn activation checkpointing off, or make it selective", RECORD, "no-checkpointing" },
-	{ "precision", "matrix multiplications use a slow number format", rule_precision,
-	  "autocast, BF16 weights or torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
-	{ "pageable", "copies use pageable memory", rule_pageable,
-	  "use pin_memory=True and non_blocking=True", NSYS, NULL },
-	{ "accumulation", "gradients are all-reduced in every micro-batch", rule_accumulation,
-	  "accumulate gradients under no_sync()", NULL, "no-sync" },
-	{ "drift", "steps get slower", rule_drift,
-	  "check clocks, memory and page cache over the run", NULL, NULL },
-	{ "idle", "the GPU is idle", rule_idle, "see the other causes", NSYS, NULL },
-};
+#include "models/diagnose_causes_rows.h"
 
 /* Causes in the amount of work: batches that are too small, launches, idle GPUs, slower steps. */
 

@@ -14,80 +14,6 @@
 
 enum { NAME_MOST = 64 };
 
-/* Figures that are no times: the unit is in the name or there is none. */
-static const struct {
-	const char *key;
-	enum figure_kind kind;
-} rates[] = {
-	{ "loss", FIGURE_LOSS },
-	{ "tokens_per_s", FIGURE_TOKENS_PER_S },
-	{ "tokens_per_sec", FIGURE_TOKENS_PER_S },
-	{ "tokens_per_second", FIGURE_TOKENS_PER_S },
-	{ "tokens/s", FIGURE_TOKENS_PER_S },
-	{ "tokens/sec", FIGURE_TOKENS_PER_S },
-	{ "tokens/second", FIGURE_TOKENS_PER_S },
-	{ "tok_per_s", FIGURE_TOKENS_PER_S },
-	{ "tok_per_sec", FIGURE_TOKENS_PER_S },
-	{ "tok/s", FIGURE_TOKENS_PER_S },
-	{ "tok/sec", FIGURE_TOKENS_PER_S },
-	{ "tokens_per_s_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tokens_per_sec_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tokens_per_gpu_per_second", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tokens_per_gpu_per_sec", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tokens/s/gpu", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tokens/sec/gpu", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "tok/s/gpu", FIGURE_TOKENS_PER_S_PER_GPU },
-	{ "samples_per_s", FIGURE_SAMPLES_PER_S },
-	{ "samples_per_second", FIGURE_SAMPLES_PER_S },
-	{ "samples/s", FIGURE_SAMPLES_PER_S },
-	{ "samples/sec", FIGURE_SAMPLES_PER_S },
-	{ "tflops_per_gpu", FIGURE_TFLOPS_PER_GPU },
-	{ "mfu", FIGURE_MFU },
-	{ "gpu_memory_bytes", FIGURE_GPU_MEMORY },
-};
-
-/* Parts of a step, as names of times have them without "_time" and without the unit; range: those
- * that ranges of profilers have as well. */
-static const struct {
-	const char *stem;
-	enum figure_kind kind;
-	bool range;
-} parts[] = {
-	{ "step", FIGURE_STEP_S, false },
-	{ "train_step", FIGURE_STEP_S, false },
-	{ "iter", FIGURE_STEP_S, false },
-	{ "iteration", FIGURE_STEP_S, false },
-	{ "data", FIGURE_DATA_S, true },
-	{ "data_load", FIGURE_DATA_S, false },
-	{ "data_loading", FIGURE_DATA_S, true },
-	{ "data_wait", FIGURE_DATA_S, false },
-	{ "dataloader", FIGURE_DATA_S, true },
-	{ "get_batch", FIGURE_DATA_S, true },
-	{ "batch_generator", FIGURE_DATA_S, true },
-	{ "forward", FIGURE_FORWARD_S, true },
-	{ "fwd", FIGURE_FORWARD_S, true },
-	{ "backward", FIGURE_BACKWARD_S, true },
-	{ "bwd", FIGURE_BACKWARD_S, true },
-	{ "optimizer", FIGURE_OPTIMIZER_S, true },
-	{ "optimizer_step", FIGURE_OPTIMIZER_S, true },
-	{ "optim", FIGURE_OPTIMIZER_S, false },
-	{ "opt", FIGURE_OPTIMIZER_S, false },
-	{ "opt_step", FIGURE_OPTIMIZER_S, true },
-	{ "compute", FIGURE_COMPUTE_S, false },
-	{ "comm", FIGURE_COMM_S, false },
-	{ "communication", FIGURE_COMM_S, false },
-	{ "comm_exposed", FIGURE_COMM_EXPOSED_S, false },
-	{ "exposed_comm", FIGURE_COMM_EXPOSED_S, false },
-	{ "copy", FIGURE_COPY_S, false },
-	{ "idle", FIGURE_IDLE_S, false },
-	{ "sync", FIGURE_SYNC_S, false },
-	{ "launch", FIGURE_LAUNCH_S, false },
-	{ "checkpoint", FIGURE_CHECKPOINT_S, true },
-	{ "ckpt", FIGURE_CHECKPOINT_S, false },
-	{ "checkpoint_save", FIGURE_CHECKPOINT_S, false },
-	{ "save_checkpoint", FIGURE_CHECKPOINT_S, true },
-};
-
 /* Seconds without saying so, by the tool that has the name. */
 static const char *const in_seconds[] = {
 	"step_time",	  /* TRL; read_hf.c and read_plain.c take it as well */
@@ -96,23 +22,17 @@ static const char *const in_seconds[] = {
 	"iteration-time", /* Megatron-LM's TensorBoard */
 };
 
-static const struct {
-	const char *ending;
-	double s;
-} units[] = {
-	{ "_milliseconds", 1e-3 },
-	{ "_microseconds", 1e-6 },
-	{ "_seconds", 1 },
-	{ "_msec", 1e-3 },
-	{ "_secs", 1 },
-	{ "_sec", 1 },
-	{ "_ms", 1e-3 },
-	{ "_us", 1e-6 },
-	{ "_s", 1 },
-	{ "(ms)", 1e-3 },
-	{ "(us)", 1e-6 },
-	{ "(s)", 1 },
+/* Figures by names, and parts of a step by the names of their times; range: of profilers too. */
+struct figure_name {
+	const char *id;
+	enum figure_kind kind;
+	bool part, range;
 };
+struct unit_ending {
+	const char *id;
+	double s;
+};
+#include "models/diagnose_names_rows.h"
 
 const char read_names_said[] =
 	"key=value, JSON and CSV may have step_s, tokens_per_s, samples_per_s, tflops_per_gpu, "
@@ -170,7 +90,7 @@ static double cut_unit(char *name)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		size_t n = strlen(name);
 
-		cut(name, units[i].ending);
+		cut(name, units[i].id);
 		if (strlen(name) < n) {
 			cut(name, "_");
 			return units[i].s;
@@ -197,18 +117,18 @@ static enum figure_kind names_kind_of(const char *key, double unit_s, double *fa
 	*factor = 1;
 	if (!names_plain(key, name))
 		return FIGURE_KINDS;
-	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
-		if (strcmp(rates[i].key, name) == 0)
-			return isnan(unit_s) ? rates[i].kind : FIGURE_KINDS;
+	for (size_t i = 0; i < sizeof(figure_names) / sizeof(figure_names[0]); i++)
+		if (!figure_names[i].part && strcmp(figure_names[i].id, name) == 0)
+			return isnan(unit_s) ? figure_names[i].kind : FIGURE_KINDS;
 	own = cut_unit(name);
 	*factor = isfinite(own) ? own : isfinite(unit_s) ? unit_s : by_convention(key);
 	/* "step=3" counts. */
 	if (!isfinite(*factor))
 		return FIGURE_KINDS;
 	cut(name, "_time");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strcmp(parts[i].stem, name) == 0)
-			return parts[i].kind;
+	for (size_t i = 0; i < sizeof(figure_names) / sizeof(figure_names[0]); i++)
+		if (figure_names[i].part && strcmp(figure_names[i].id, name) == 0)
+			return figure_names[i].kind;
 	return FIGURE_KINDS;
 }
 
@@ -225,9 +145,9 @@ enum figure_kind read_range(const char *name)
 	const char *colon = strrchr(name, ':');
 
 	name = colon ? colon + 1 : name;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].range && read_is_named(name, parts[i].stem))
-			return parts[i].kind;
+	for (size_t i = 0; i < sizeof(figure_names) / sizeof(figure_names[0]); i++)
+		if (figure_names[i].range && read_is_named(name, figure_names[i].id))
+			return figure_names[i].kind;
 	return FIGURE_KINDS;
 }
 

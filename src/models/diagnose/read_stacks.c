@@ -103,21 +103,11 @@ static void stacks_places(const struct read_place *at, json_t *list, double samp
 }
 
 /* What the modules in its stack show it to do: the first row of which both are there. */
-static const struct {
-	const char *module, *beside, *work;
-	double least;	  /* share of samples */
-	const char *less; /* than the first one this is there for; NULL: all the same */
-} works[] = {
-	{ "trl/trainer/grpo_trainer", NULL, "reinforcement learning (GRPO)", 0.2, NULL },
-	{ "transformers/generation", "torch/autograd/graph",
-	  "reinforcement learning (generation and training)", 0.1, NULL },
-	{ "transformers/generation", NULL, "generation", 0.1, NULL },
-	{ "peft/tuners", NULL, "fine-tuning of adapters (LoRA)", 0.05, NULL },
-	{ "diffusers", NULL, "diffusion", 0.1, NULL },
-	/* Vision transformers have one convolution: it makes their patches. */
-	{ "torch/nn/modules/conv", NULL, "training of a convolutional network", 0.03,
-	  "torch/nn/modules/linear" },
+struct module_work {
+	const char *id, *beside, *work, *less;
+	double least;
 };
+#include "models/diagnose_works_rows.h"
 
 static double stacks_module(const json_t *o, const char *begins, double samples)
 {
@@ -136,7 +126,7 @@ static double stacks_module(const json_t *o, const char *begins, double samples)
 static void stacks_work(const struct read_place *at, const json_t *o, double samples)
 {
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
-		double share = stacks_module(o, works[i].module, samples);
+		double share = stacks_module(o, works[i].id, samples);
 
 		if (share < works[i].least ||
 		    (works[i].beside && !(stacks_module(o, works[i].beside, samples) > 0)) ||
