@@ -256,7 +256,8 @@ static const char *path_of(struct door *d, const struct state_ask *state,
 int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state,
 		   const struct calibrate_place *at, const struct calibration *c, const char **path)
 {
-	struct calibration_file f = { .taken = at->taken,
+	struct calibration_file f = { .version = GPUTUNE_VERSION,
+				      .taken = at->taken,
 				      .from = calibration_from(d->arena, c),
 				      .pairs = at->pairs,
 				      .n_pairs = at->n };
@@ -298,6 +299,9 @@ int calibrate_forget(struct door *d, struct host *h, const struct state_ask *sta
 static const char *calibration_changed(struct arena *a, const struct calibration_file *k,
 				       const struct calibrate_place *at)
 {
+	if (strcmp(k->version, GPUTUNE_VERSION) != 0)
+		return arena_printf(a, "gputune %s stored it, this is %s: calibrate again",
+				    k->version, GPUTUNE_VERSION);
 	for (size_t i = 0; i < at->n; i++) {
 		const char *was = NULL;
 

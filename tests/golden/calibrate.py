@@ -112,6 +112,8 @@ def found_again(tmp):
     for what, text in (("cut", whole[:100]), ("another schema", whole.replace("calibration/1", "bench/1")),
                        ("a constant that is none", whole.replace('"dense"', '"dense = 3\\nx"')),
                        ("a value out of range", whole.replace('"constants": {', '"constants": {"link": 1e99, ')),
+                       ("more than a peak", whole.replace('"constants": {', '"constants": {"math_cache": 1.5, ')),
+                       ("another release", whole.replace('"tool_version": "', '"tool_version": "9')),
                        ("an unknown one", whole.replace('"dense"', '"density"'))):
         broken.write_text(text)
         bad = follows(f"predict beside a broken file: {what}", 0, *ask)
@@ -121,6 +123,14 @@ def found_again(tmp):
     says("forget", 0, (), "calibrate", "--forget", "--on", "dgx-spark", "--state", state)
     expect("forgotten", not broken.exists())
     says("forget twice", 2, ("cannot remove",), "calibrate", "--forget", "--on", "dgx-spark", "--state", state)
+
+
+def lines_of_constants(tmp):
+    """A file of constants: a line that cannot be is refused by its number and its text."""
+    fit = tmp / "constants"
+    for text in ("vllm.unified.density = 1", "vllm.unified.dense = 90", "vllm.unified.dense 0.9", "vllm.unified.dense = -1"):
+        fit.write_text("# own\n" + text + "\n")
+        says(f"refused: {text}", 2, ("line 2", text), "predict", "inference", "--model", "Qwen3-8B", "--on", "dgx-spark", "--calibration", fit)
 
 
 def every_model(tmp):
@@ -406,7 +416,7 @@ def database(tmp, on):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for step in (found_again, every_model, a_machine, formats, wrong, from_bench, roofline):
+    for step in (found_again, lines_of_constants, every_model, a_machine, formats, wrong, from_bench, roofline):
         try:
             step(pathlib.Path(folder))
         except Exception as e:  # noqa: BLE001

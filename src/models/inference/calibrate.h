@@ -101,12 +101,6 @@ void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_
 void calibrate_run_make(struct arena *a, const struct log_run *l, const struct infer_options *told,
 			const struct fits *base, struct calibrate_run *r);
 
-/* Which measurement decides a constant, in words that follow "missing: ". */
-const char *calibrate_missing(enum fit_id id);
-/* Standard deviation of the logarithm that a constant has before anything is measured here, and its
- * bounds; 0: it is never fitted. */
-double calibrate_prior(enum fit_id id, double *low, double *high);
-
 /* The fit itself, apart from where its numbers come from. Not for others. */
 
 /* One group's fit: constants as logarithms over where they begin. */

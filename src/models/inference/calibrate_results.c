@@ -185,6 +185,7 @@ static const struct shape pair_value_shape = SHAPE_OF(record_pair, pair_value,
 	{ NULL, NULL, SHAPE_TEXT(record_pair, value) });
 
 static const struct shape calibration_file_shape = SHAPE_OF(calibration_file, calibration_file,
+	{ "tool_version", NULL, SHAPE_TEXT(calibration_file, version) },
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time) },
 	{ "machine", NULL, SHAPE_TEXT(calibration_file, taken) },
 	{ "fingerprint", "Fingerprint of the machine at that time.",
@@ -199,4 +200,5 @@ const struct result_shape calibration_result = {
 	.meaning = "The file that gputune calibrate stores in the state folder.",
 	.shape = &calibration_file_shape,
 	.no_time = true,
+	.no_version = true,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file that keeps a calibration: written from one, read back as anybody's text. */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -75,15 +74,10 @@ void calibration_file_make(struct arena *a, const struct calibration *c,
 	}
 }
 
-/* Names go into lines that fits_read splits: nothing but what such names are made of. */
+/* Names go into lines that fits_read splits, and refuses where it does not know them. */
 static bool valid_name(const char *s)
 {
-	size_t n = strlen(s);
-
-	for (size_t i = 0; i < n; i++)
-		if (!isalnum((unsigned char)s[i]) && !strchr("._-", s[i]))
-			return false;
-	return n > 0 && n < 96;
+	return strlen(s) < 96 && !strpbrk(s, "\n=#");
 }
 
 /* False: a name or a value cannot be. */
@@ -129,24 +123,4 @@ int calibration_file_read(struct arena *a, const char *text, struct calibration_
 	got.path = out->path;
 	*out = got;
 	return 0;
-}
-
-/* What each constant can be, how well it is known, and what decides it. */
-static const struct {
-	double sigma, low, high; /* of the logarithm; of the value */
-	const char *missing;
-} rows[FITS] = {
-#include "models/inference/calibration_priors.rows"
-};
-
-const char *calibrate_missing(enum fit_id id)
-{
-	return rows[id].missing;
-}
-
-double calibrate_prior(enum fit_id id, double *low, double *high)
-{
-	*low = rows[id].low;
-	*high = rows[id].high;
-	return rows[id].sigma;
 }

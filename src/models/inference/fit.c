@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fitted constants are fit.rows, written by scripts/fit from tests/predict/measured.csv.xz; an
- * engine never measured on a kind of hardware takes its neighbour's.
+ * engine never measured on a kind of hardware takes its neighbour's. And what each can be.
  */
 #include "models/inference/fit.h"
 
@@ -24,6 +24,26 @@ const char *const fit_names[FITS] = {
 const char *const engine_names[ENGINES] = { "vllm", "sglang", "tensorrt-llm", "llama.cpp",
 					    "pytorch" };
 const char *const hardware_names[HARDWARES] = { "unified", "server", "blackwell" };
+
+/* What each constant can be, how well it is known, and what decides it. */
+static const struct {
+	double sigma, low, high; /* of the logarithm; of the value */
+	const char *missing;
+} rows[FITS] = {
+#include "models/inference/calibration_priors.rows"
+};
+
+const char *calibrate_missing(enum fit_id id)
+{
+	return rows[id].missing;
+}
+
+double calibrate_prior(enum fit_id id, double *low, double *high)
+{
+	*low = rows[id].low;
+	*high = rows[id].high;
+	return rows[id].sigma;
+}
 
 static int name_in(const char *const *names, int n, const char *s, size_t len)
 {
@@ -51,7 +71,7 @@ static size_t fit_line(const char *line, size_t len, double *v)
 	return parse_real(number, v) || *v <= 0 || *v > 1e6 ? 0 : key;
 }
 
-int fit_lines(const char *text, fit_taker *take, void *ctx)
+int fit_lines(const char *text, fit_taker *take, void *ctx, const char *form, struct err *e)
 {
 	int number = 1;
 
@@ -64,7 +84,8 @@ int fit_lines(const char *text, fit_taker *take, void *ctx)
 			continue;
 		key = fit_line(line, n, &v);
 		if (!key || take(ctx, line, key, v) < 0)
-			return number;
+			return err_set(e, -EINVAL, "line %d: expected %s, not \"%.*s\"", number,
+				       form, n < 80 ? (int)n : 80, line);
 	}
 	return 0;
 }
@@ -75,6 +96,7 @@ static int take_of_engine(void *fits, const char *line, size_t key, double v)
 	const char *second = memrchr(line, '.', key);
 	const char *first = second ? memrchr(line, '.', (size_t)(second - line)) : NULL;
 	int engine, hardware, id;
+	double low, high;
 
 	if (!first)
 		return -EINVAL;
@@ -83,17 +105,20 @@ static int take_of_engine(void *fits, const char *line, size_t key, double v)
 	id = name_in(fit_names, FITS, second + 1, key - (size_t)(second + 1 - line));
 	if (engine < 0 || hardware < 0 || id < 0)
 		return -EINVAL;
+	calibrate_prior((enum fit_id)id, &low, &high);
+	if (high == 1 && v > 1)
+		return -EINVAL; /* a part of a peak */
 	((struct fits *)fits)->of[engine][hardware].v[id] = v;
 	return 0;
 }
 
 int fits_read(struct fits *f, const char *text, struct err *e)
 {
-	int line = fit_lines(text, take_of_engine, f);
-
-	return line ? err_set(e, -EINVAL,
-			      "line %d: expected \"engine.hardware.name = value\", above 0", line)
-		    : 0;
+	return fit_lines(
+		text, take_of_engine, f,
+		"\"engine.hardware.name = value\" of a known constant, above 0 (parts of a "
+		"peak: at most 1)",
+		e);
 }
 
 extern const char fit_constants[];
@@ -124,7 +149,7 @@ static int fits_table(struct fits *f, const char *text)
 			value = word_of(value, &n_value);
 			snprintf(line, sizeof(line), "%.*s.%.*s = %.*s", (int)n_set, set,
 				 (int)n_name, name, value ? (int)n_value : 0, value ? value : "");
-			if (!value || fit_lines(line, take_of_engine, f))
+			if (!value || fit_lines(line, take_of_engine, f, "", NULL))
 				return -EINVAL;
 		}
 	}

@@ -65,6 +65,12 @@ extern const char *const fit_names[FITS];
 extern const char *const engine_names[ENGINES];
 extern const char *const hardware_names[HARDWARES];
 
+/* Which measurement decides a constant, in words that follow "missing: ". */
+const char *calibrate_missing(enum fit_id id);
+/* Standard deviation of the logarithm that a constant has before anything is measured here, and its
+ * bounds; 0: it is never fitted. */
+double calibrate_prior(enum fit_id id, double *low, double *high);
+
 /* All sets; the built-in ones unless a file replaced some. */
 struct fits {
 	struct fit of[ENGINES][HARDWARES];
@@ -72,10 +78,10 @@ struct fits {
 };
 
 void fits_default(struct fits *f);
-/* Each line "name = value" (above 0, up to 1e6) to take; blank lines and # are skipped. 0, or the
- * number of the line that is another, or that take refuses. */
+/* Each line "name = value" (above 0, up to 1e6) to take; blank lines and # are skipped. -EINVAL
+ * names a line that is another or that take refuses, and form: what a line is. */
 typedef int fit_taker(void *ctx, const char *name, size_t len, double value);
-int fit_lines(const char *text, fit_taker *take, void *ctx);
+int fit_lines(const char *text, fit_taker *take, void *ctx, const char *form, struct err *e);
 /* Lines "vllm.unified.dense = 0.85"; blank lines and # are skipped. -EINVAL names the line. */
 int fits_read(struct fits *f, const char *text, struct err *e);
 /* "vllm", "TensorRT-LLM", "ollama"; ENGINES: none of them. */

@@ -36,7 +36,7 @@ struct calibration_set {
 
 /* What is kept of a calibration. Later sets go over earlier ones. */
 struct calibration_file {
-	const char *path, *time, *taken, *from;
+	const char *path, *version, *time, *taken, *from;
 	struct calibration_set *sets;
 	size_t n_sets;
 	struct record_pair *pairs; /* the machine's fingerprint then */

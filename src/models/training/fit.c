@@ -40,11 +40,6 @@ static int take_constant(void *fit, const char *name, size_t len, double v)
 
 int train_fit_read(struct train_fit *f, const char *text, struct err *e)
 {
-	int line = fit_lines(text, take_constant, f);
-
-	return line ? err_set(e, -EINVAL,
-			      "line %d: expected \"NAME = VALUE\" of a training constant, above 0 "
-			      "and at most 1000000",
-			      line)
-		    : 0;
+	return fit_lines(text, take_constant, f,
+			 "\"NAME = VALUE\" of a training constant, above 0 and at most 1000000", e);
 }
