@@ -43,7 +43,7 @@ static const char *stacks_native(struct arena *a, const json_t *counts, double s
 			    sign ? sign->says : "", sign ? ")" : "");
 }
 
-/* False: it is too short to be told alone. */
+/* False: it is too short for a line of its own. */
 static bool stacks_place(const struct read_place *at, const json_t *p, double samples)
 {
 	struct arena *a = at->ev->arena;
@@ -78,10 +78,10 @@ static void stacks_places(const struct read_place *at, json_t *list, double samp
 {
 	struct arena *a = at->ev->arena;
 	size_t n = json_array_size(list) < PLACES_READ ? json_array_size(list) : PLACES_READ;
-	bool *told = arena_array(a, n + 1, sizeof(*told));
+	bool *done = arena_array(a, n + 1, sizeof(*done));
 
 	for (size_t i = 0; i < n && i < PLACES_TOLD; i++)
-		told[i] = stacks_place(at, json_array_get(list, i), samples);
+		done[i] = stacks_place(at, json_array_get(list, i), samples);
 	for (size_t i = 0; i < n && at->ev->files[at->file].trains_to_s > 0; i++) {
 		const char *kind = stacks_text(json_array_get(list, i), "kind");
 		double sum = 0;
@@ -89,10 +89,10 @@ static void stacks_places(const struct read_place *at, json_t *list, double samp
 		for (size_t k = i; k < n; k++) {
 			const json_t *p = json_array_get(list, k);
 
-			if (told[k] || strcmp(stacks_text(p, "kind"), kind) != 0)
+			if (done[k] || strcmp(stacks_text(p, "kind"), kind) != 0)
 				continue;
 			sum += json_number_value(json_object_get(p, "samples"));
-			told[k] = true;
+			done[k] = true;
 		}
 		if (*kind && sum >= PLACE_LEAST && sum <= samples)
 			read_trait(at, TRAIT_PLACE,
