@@ -68,7 +68,9 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("everything compares", j and len(j["rows"]) == 3 and all(r["ratio"] for r in j["rows"]) and code in (0, 1, 5) and
            all(r["verdict"] != "not-comparable" or "busy" in r["reason"] for r in j["rows"]), (code, err))
     code, out, err = run("compare", f"{tmp}/0.json", f"{tmp}/0.json")
-    expect("the same is the same", code == 0 and "no difference" in out and "1.000" in out, (code, out, err))
+    # On a busy machine samples scatter too much to exclude a difference.
+    expect("the same is the same", "1.000" in out and "0 better, 0 worse" in out and
+           (code == 0 and "no difference" in out or code == 5 and "the machine was busy" in out), (code, out, err))
     code, out, err = run("compare", ids[0], *state)
     expect("the B that was taken is named", f"B is the last saved result, {ids[1]}" in err, (code, err))
     code, out, err = run("bench", "timer-wake-up/100us", "--for", "50ms", *state)

@@ -501,6 +501,7 @@ else:
     tmux("send-keys", "h")
     expect("h is help", "sort processes" in until("sort processes"), tmux("capture-pane", "-p"))
     tmux("send-keys", "Escape")
+    until(r"(?s)\A(?!.*sort processes).*uses .* of a CPU")  # with the next key it would be one of Alt
     tmux("send-keys", "/")
     tmux("send-keys", "q")
     expect("a filter is typed, q too", "filter: q_" in until("filter: q_"), tmux("capture-pane", "-p"))
