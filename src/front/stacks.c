@@ -96,7 +96,7 @@ static void watch(struct stack_samples *s, struct looked_at *at, pid_t tid)
 	code = stack_watch_open(&at->watches[at->n_watches], tid, &e);
 	at->n_watches += !code;
 	s->n_watches += !code;
-	if (code && code != -ESRCH && !s->native_missing)
+	if (code && code != -ESRCH && !at->n_watches && !s->native_missing)
 		s->native_missing = arena_strdup(&s->a, e.text);
 }
 
@@ -239,14 +239,16 @@ static int module_of(const char *file, const char **name)
 /* Whether code belongs to PyTorch or CUDA, or to a trainer that calls them. */
 static bool is_training(const char *name)
 {
-	static const char *const words[] = { "torch",	      "libc10",	     "libcu",
-					     "libnv",	      "libnccl",     "triton",
-					     "transformers/", "accelerate/", "lightning",
-					     "deepspeed/",    "peft/" };
+	static const char *const words[] = { "torch/",	    "libtorch",	 "libc10",
+					     "libcuda",	    "libcub",	 "libcudnn",
+					     "libcufft",    "libcurand", "libcus",
+					     "libnv",	    "libnccl",	 "triton",
+					     "libtriton",   "libcupti",	 "transformers/",
+					     "accelerate/", "lightning", "pytorch_lightning/",
+					     "deepspeed/",  "peft/" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0 ||
-		    (str_starts(name, "lib") && str_starts(name + 3, words[i])))
+		if (str_starts(name, words[i]))
 			return true;
 	return false;
 }
@@ -301,7 +303,7 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 	count_native(&s->places[i].native, p->thread->c_frames, p->thread->n_c);
 }
 
-/* Puts what came since the last backward pass to the places; keep: what was before counts, too. */
+/* Adds the samples since the last backward pass to those of the places; keep: false drops all. */
 static void settle(struct stack_samples *s, size_t process, bool keep)
 {
 	for (size_t k = 0; k < s->n_places; k++) {
@@ -329,19 +331,26 @@ static bool in_backward(const struct stack_thread *t)
 	return false;
 }
 
+/* Seconds since 1970. */
+static double wall_s(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Begins the training at the second backward pass: the first step loads and compiles. */
 static void follow_training(struct stack_samples *s, size_t process, const struct stack_thread *t)
 {
 	struct looked_at *at = &s->at[process];
 	unsigned now = at->samples + 1;
-	struct timespec t_now = { 0 };
 
 	if (!in_backward(t))
 		return;
 	at->passes += !at->backward || now - at->backward > 1;
 	at->backward = now;
-	clock_gettime(CLOCK_REALTIME, &t_now);
-	at->to_s = (double)t_now.tv_sec + 1e-9 * (double)t_now.tv_nsec;
+	at->to_s = wall_s();
 	if (at->passes < 2)
 		return;
 	settle(s, process, at->from_s > 0);
@@ -531,9 +540,10 @@ void stack_samples_end(struct stack_samples *s, const char *recording, bool quie
 		close_reader(s, at);
 		/* A job that never comes back to the next step is not at its end. */
 		if (!(at->from_s > 0) ||
-		    at->samples - at->backward > (at->backward - at->trained) / 2)
+		    at->samples - at->backward > (at->backward - at->trained) / 2) {
 			settle(s, i, true);
-		else
+			at->to_s = wall_s();
+		} else
 			at->samples = at->backward;
 		at->samples -= at->trained;
 	}

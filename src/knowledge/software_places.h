@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where software lies that packages do not tell of: src/knowledge/software_places.rows. */
+/* Places of software that no package manager lists: src/knowledge/software_places.rows. */
 #ifndef KNOWLEDGE_SOFTWARE_PLACES_H
 #define KNOWLEDGE_SOFTWARE_PLACES_H
 

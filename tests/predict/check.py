@@ -230,6 +230,10 @@ def check_limits():
     (few, step), (many, slow) = asked(*(("llama-3.1-8b", "h200-sxm x8", "sglang", "fp8", 8, 512, 1000, out, "") for out in (500, 2000)))
     rate = [512e3 * out / (first + out * each) for out, first, each in ((500, few, step), (2000, many, slow))]
     expect("SGLang's front end passes on 20,000 tokens a second", all(15e3 < r < 21.2e3 for r in rate), rate)
+    for engine in ("vllm", "sglang", "tensorrt-llm"):
+        j = ask("--model", "llama-3.1-8b", "--on", "h200", "--engine", engine, "--rate", "2")
+        expect(f"{engine}, two requests a second wait for nothing", j["ttft_ms"]["value"] < 300 and 3 < j["tpot_ms"]["value"] < 12 and
+               1.5 < j["schedule"]["answered_per_s"] < 2.5, (j["ttft_ms"], j["tpot_ms"]))
     expect("longer answers make later first tokens", many > 1.5 * few, (few, many))
     long = ("deepseek-r1", "h200-sxm x16", "tensorrt-llm", "fp8", 1, 32, 8192, 8192, apart + "; attention_dp=8; depth=")
     (_, short), (_, deep) = asked(*((*long[:-1], long[-1] + str(depth)) for depth in (4096, 4096 + 24576)))

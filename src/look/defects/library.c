@@ -254,7 +254,6 @@ static const char *version_by_text(struct seeing *w, const struct defect_place *
 	return NULL;
 }
 
-/* Its own words go before its package and its name. */
 /* {"libcublas": {"version": "13.0.0.19"}} of the toolkit that it lies in. */
 static const char *version_by_toolkit(struct arena *a, struct host *h, const char *path)
 {
@@ -282,7 +281,7 @@ static json_t *version_of(struct seeing *w, const struct defect_place *p, json_t
 	const struct place_own *own = p->own;
 	const char *path = defect_text(lib, "path"), *v = version_by_text(w, p, lib);
 
-	/* What lies at its path now is another file. */
+	/* Its path has another file now. */
 	bool removed = json_is_true(json_object_get(lib, "removed"));
 
 	v = v ? v : version_by_name(w->a, removed ? NULL : own->root.h, path);

@@ -197,8 +197,9 @@ int paths_of(struct arena *a, struct host *h, const char *path, const char ***ou
 		;
 	to = star + strcspn(star, "/");
 	code = host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n_names);
-	for (size_t i = 0; !code && i < n_names && *n < PATHS_MAX; i++)
-		if (defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
+	for (size_t i = 0, fit = 0; !code && i < n_names && *n < PATHS_MAX && fit < PATHS_MAX; i++)
+		if (defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]) &&
+		    ++fit)
 			(void)paths_of(
 				a, h,
 				arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to),

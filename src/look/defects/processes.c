@@ -190,8 +190,8 @@ static void removed_take(struct seeing *w, const struct process *x, struct defec
 		input_close(&f);
 		json_object_set_new(lib, "old", json_string(old));
 	} else {
-		world_left_out(w, "the removed %s%.200s, which process %s still runs: restart it",
-			       root->prefix, path, x->pid);
+		world_left_out(w, "the removed %s%.200s, which a process still runs: restart it",
+			       root->prefix, path);
 	}
 }
 

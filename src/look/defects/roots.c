@@ -297,6 +297,15 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 							 kinds[k]));
 }
 
+static bool search_over(struct seeing *w, long long until)
+{
+	if (w->how->deep || clock_mono_ms() <= until)
+		return false;
+	world_left_out(w, "Python environments not found within %d ms: --deep finds all",
+		       WORLD_SEARCH_MS);
+	return true;
+}
+
 /* below: what in each may be one as well. */
 static void environments_at(struct seeing *w, struct defect_place *root, const char *path,
 			    const char *below, long long until)
@@ -305,16 +314,12 @@ static void environments_at(struct seeing *w, struct defect_place *root, const c
 	const char **paths = NULL;
 	size_t n = 0;
 
+	if (search_over(w, until))
+		return;
 	(void)paths_of(&scratch, root_of(root)->h, path, &paths, &n);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !search_over(w, until); i++) {
 		char *each = arena_strdup(&scratch, below), *save = NULL;
 
-		if (!w->how->deep && clock_mono_ms() > until) {
-			world_left_out(
-				w, "Python environments not found within %d ms: --deep finds all",
-				WORLD_SEARCH_MS);
-			return;
-		}
 		environment_try(w, root, paths[i]);
 		for (char *b = strtok_r(each, " ", &save); b; b = strtok_r(NULL, " ", &save))
 			environments_at(w, root, arena_printf(&scratch, "%s/%s", paths[i], b), "",

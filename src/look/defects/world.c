@@ -11,7 +11,7 @@
 static void stored_open(struct seeing *w, const struct software_place *r, const char *path)
 {
 	struct place_own own = { .root = { NULL, -1, true } };
-	/* What stands for the last '*' of the row's path. */
+	/* What the last '*' of the row's path matched. */
 	const char *end = path + strlen(path) - strlen(strrchr(r->path, '*') + 1),
 		   *name = memrchr(path, '/', (size_t)(end - path)), *label;
 	struct err e = { 0 };

@@ -103,7 +103,7 @@ static void name_in(struct input *in, const struct elf *elf, const char *table, 
 static const char *function_at(struct stack_maps *m, const struct stack_map *at, at_t pc)
 {
 	const struct stack_map *base = at;
-	struct stack_name x = { 0 };
+	struct stack_name x = { at->from, at->to, NULL };
 	char name[NAME_BYTES] = "";
 	struct err e = { 0 };
 	struct input_file in;
@@ -118,7 +118,8 @@ static const char *function_at(struct stack_maps *m, const struct stack_map *at,
 	if (stacks_open_mapped(m, at, &in)) {
 		if (elf_open(&in.in, &elf, &e) == 0) {
 			moved = elf.type == 3 ? base->from : 0;
-			x = (struct stack_name){ at->from - moved, at->to - moved, NULL };
+			x.from -= moved;
+			x.to -= moved;
 			name_in(&in.in, &elf, ".symtab", ".strtab", pc - moved, &x, name);
 			name_in(&in.in, &elf, ".dynsym", ".dynstr", pc - moved, &x, name);
 		}
@@ -152,7 +153,7 @@ static bool by_words(const struct stack_maps *m, const struct stack_top *t, bool
 		*r = (struct stack_regs){ back, r->fp + 16, stack_word(t, r->fp), 0 };
 		return true;
 	}
-	for (at_t at = r->sp; at - t->begin + 8 <= t->n; at += 8) {
+	for (at_t at = r->sp; t->n >= 8 && at - t->begin <= t->n - 8; at += 8) {
 		pc = stack_word(t, at);
 		if (returns(m, pc)) {
 			*r = (struct stack_regs){ pc, at + 8, r->fp, 0 };

@@ -54,16 +54,17 @@ int stack_watch_open(struct stack_watch *w, pid_t tid, struct err *e)
 	}
 	*w = (struct stack_watch){ .fd = w->fd };
 	if (w->fd < 0)
-		return err_set(
-			e, -errno,
-			"perf_event_open: %s (kernel.perf_event_paranoid above 2, or a sandbox)",
-			strerror(errno));
+		return err_set(e, -errno, "perf_event_open: %s%s", strerror(errno),
+			       errno == EACCES || errno == EPERM
+				       ? " (kernel.perf_event_paranoid above 2, or a sandbox)"
+				       : "");
 	w->ring = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, w->fd, 0);
 	if (w->ring != MAP_FAILED)
 		return 0;
+	err_set(e, -errno, "memory for perf_event_open: %s", strerror(errno));
 	close(w->fd);
-	return err_set(e, -errno, "memory for perf_event_open: %s", strerror(errno));
+	return e->code;
 }
 
 void stack_watch_close(struct stack_watch *w)

@@ -52,7 +52,7 @@ static const struct known_file *file_of(const struct stack_maps *m, const struct
 	for (size_t n = 0; n < k->n_files; n++)
 		if (strcmp(k->files[n].path, at->path) == 0)
 			return &k->files[n];
-	while (i && strcmp(m->items[i].path, at->path) == 0 && m->items[i].offset)
+	while (i && m->items[i].offset && strcmp(m->items[i - 1].path, at->path) == 0)
 		i--;
 	base = m->items[i].from;
 	f = &ARENA_ADD(m->a, k->files, k->n_files);
@@ -227,7 +227,9 @@ static struct rule rule_at(pid_t pid, const struct known_file *f, at_t pc)
 
 at_t stack_word(const struct stack_top *t, at_t at)
 {
-	return at >= t->begin && at - t->begin + 8 <= t->n ? le64(t->bytes + (at - t->begin)) : 0;
+	return at >= t->begin && t->n >= 8 && at - t->begin <= t->n - 8
+		       ? le64(t->bytes + (at - t->begin))
+		       : 0;
 }
 
 bool unwind_step(struct stack_maps *m, const struct stack_map *map, const struct stack_top *t,

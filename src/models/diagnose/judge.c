@@ -391,11 +391,13 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
-		out->against = arena_printf(j->a,
-					    "the host synchronizes with the GPU %.0f times per "
-					    "%s, so it cannot launch kernels ahead",
-					    r->sums[FIGURE_SYNCS].median,
-					    r->split.window ? "look" : "step");
+		out->against = arena_printf(
+			j->a,
+			"the host synchronizes with the GPU %.0f times %s, so "
+			"it cannot launch kernels ahead",
+			r->sums[FIGURE_SYNCS].median,
+			r->split.window ? arena_printf(j->a, "in %.3g s", r->split.step_s)
+					: "per step");
 	} else if (each < 15e-6 || r->split.step_s < LAUNCH_S * kernels || launch > 0.5) {
 		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
 				"%s of %.1f us each; the GPU idles %.0f %% between them",

@@ -343,7 +343,7 @@ bool judging_syncs_many(const struct judging *j)
 void rule_sync(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *sync = &j->r->sums[FIGURE_SYNC_S], *n = &j->r->sums[FIGURE_SYNCS];
-	double share = judging_share(j, PART_HOST), idle = judging_share(j, PART_IDLE);
+	double share = judging_share(j, PART_HOST), idle = judging_share(j, PART_IDLE), brief;
 	/* The log's own clock around it, beside the trace. */
 	bool told = sync->mean / j->r->step_s >= DIAGNOSE_WORTH;
 
@@ -368,23 +368,22 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (!isfinite(idle))
 		return;
 	/* A wait costs only what the GPU then idles, until work is launched again: briefly. */
-	if (watched_long_gaps(j->r) > 0)
-		idle -= watched_long_gaps(j->r);
-	if (j->r->split.window && judging_syncs_many(j) && idle >= 2 * DIAGNOSE_WORTH)
-		judged_set_text(j, out, IS_LIKELY, idle,
+	brief = watched_long_gaps(j->r) > 0 ? idle - watched_long_gaps(j->r) : idle;
+	if (j->r->split.window && judging_syncs_many(j) && brief >= 2 * DIAGNOSE_WORTH)
+		judged_set_text(j, out, IS_LIKELY, brief,
 				"the host synchronizes %.0f times per 1000 kernels, and the GPU "
 				"idles %.0f %% of the time in gaps shorter than 10 ms",
-				1000 * n->median / j->r->sums[FIGURE_KERNELS].mean, 100 * idle);
-	else if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
-		judged_set_text(j, out, IS_POSSIBLE, idle,
+				1000 * n->median / j->r->sums[FIGURE_KERNELS].mean, 100 * brief);
+	else if (j->r->split.window && n->median > 0 && brief >= DIAGNOSE_WORTH)
+		judged_set_text(j, out, IS_POSSIBLE, brief,
 				"the host synchronizes %.0f times in %.3g s, and the GPU idles "
 				"%.0f %% of that time; the number of steps is unknown",
 				n->median, j->r->split.step_s, 100 * idle);
-	else if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
+	else if (n->median >= 4 && brief >= DIAGNOSE_WORTH)
 		judged_set_text(j, out,
 				n->median < SYNCS_MANY ? IS_POSSIBLE
 						       : (told ? IS_CERTAIN : IS_LIKELY),
-				idle,
+				brief,
 				"the host synchronizes %.0f times per step, and the GPU idles %.0f "
 				"%% of the step",
 				n->median, 100 * idle);

@@ -72,7 +72,7 @@ void judged_by_stacks(const struct judging *j, struct judged_cause *c)
 	    evidence_training(j->r->ev, j->r->run, &from_s, &to_s))
 		most += judging_places(j, "other: ", NULL);
 	if (strcmp(c->row->id, "evaluation") == 0)
-		idle = most > EVALUATING_MUCH;
+		idle = most > EVALUATING_MUCH ? 1 : 0;
 	/* What GPUs do not wait for costs nothing. Looks with work are not those of saving. */
 	if (strcmp(c->row->id, "checkpoint") == 0)
 		idle = fmax(idle, 1 - j->r->sums[FIGURE_GPU_UTIL].mean);

@@ -10,7 +10,7 @@
 
 /* What happens in the loop is come to again; each job compiles at its begin, and saves at its end.
  */
-enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, PLACES_READ = 4096, TIMES_LEAST = 3, PLACE_LEAST = 3 };
+enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12, PLACES_READ = 512, TIMES_LEAST = 3, PLACE_LEAST = 3 };
 #define SAVING_MUCH 0.3
 #define NATIVE_LEAST 0.2 /* of a place's samples */
 
@@ -36,6 +36,7 @@ static const char *stacks_native(struct arena *a, const json_t *counts, double s
 		*share = json_number_value(n) / samples;
 		most = key;
 	}
+	*share = fmin(*share, 1);
 	sign = hang_native(most);
 	if (!(*share >= NATIVE_LEAST))
 		return "";
@@ -86,6 +87,8 @@ static void stacks_places(const struct read_place *at, json_t *list, double samp
 		const char *kind = stacks_text(json_array_get(list, i), "kind");
 		double sum = 0;
 
+		if (done[i])
+			continue;
 		for (size_t k = i; k < n; k++) {
 			const json_t *p = json_array_get(list, k);
 
@@ -150,14 +153,14 @@ static void stacks_line(void *ctx, const json_t *o)
 	size_t i;
 
 	at->rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
-	if (from_s > 0 && to_s > from_s) {
-		f->trains_from_s = f->trains_to_s > 0 ? fmin(f->trains_from_s, from_s) : from_s;
-		f->trains_to_s = fmax(f->trains_to_s, to_s);
-	}
 	/* Before all modules are there nothing is trained. */
 	json_array_foreach((json_t *)(uintptr_t)list, i,
 			   p) if (strcmp(stacks_text(p, "kind"), "importing") == 0) samples -=
 		json_number_value(json_object_get(p, "samples"));
+	if (samples >= SAMPLES_LEAST && from_s > 0 && to_s > from_s) {
+		f->trains_from_s = f->trains_to_s > 0 ? fmin(f->trains_from_s, from_s) : from_s;
+		f->trains_to_s = fmax(f->trains_to_s, to_s);
+	}
 	if (samples >= SAMPLES_LEAST &&
 	    stacks_module(o, "torch/utils/checkpoint", samples) >= RECOMPUTING)
 		read_trait(at, TRAIT_CHECKPOINTING, "full", (double)NAN);

@@ -450,7 +450,7 @@ static void run_window_analyze(struct arena *a, const struct run_evidence *ev, s
 /* Stacks and looks of a recording have other clocks: shorter is no training to speak of. */
 #define TRAINING_LEAST_S 3
 
-/* Of a recording counts when the job trained by its stacks. */
+/* Keeps of a recording the time in which the job trained. */
 static void keep_training(const struct run_evidence *ev, struct run_files *rf)
 {
 	double from_s, to_s;

@@ -16,7 +16,7 @@ static bool is_function(const char *words, const char *function)
 	last = last ? last + 1 : function;
 	for (; words && *words; words += strcspn(words, "|"), words += *words == '|') {
 		size_t n = strcspn(words, "|");
-		bool part = words[n - 1] == '*';
+		bool part = n && words[n - 1] == '*';
 
 		if ((part || n == strlen(last)) && strncmp(words, last, n - part) == 0)
 			return true;

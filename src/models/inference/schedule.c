@@ -526,6 +526,8 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 		if (q->rate > 0)
 			at += -1e3 * log(uniform(s)) / q->rate;
 	}
+	/* Those that come at a rate are issued ahead: the front end has none of them yet. */
+	s->front = q->rate > 0 ? 0 : s->front;
 }
 
 static void schedule_run(struct arena *a, struct simulation *s, const struct memory_footprint *m,
