@@ -67,7 +67,7 @@ bool stacks_open_mapped(const struct stack_maps *m, const struct stack_map *at,
 	return false;
 }
 
-/* The function at pc, or what lies between two others. */
+/* The function at pc, or the gap between two others. */
 static void name_in(struct input *in, const struct elf *elf, const char *table, const char *texts,
 		    at_t pc, struct stack_name *x, char *name)
 {

@@ -102,7 +102,7 @@ struct stack_maps {
 	pid_t pid;
 	struct stack_map *items; /* in the order of addresses */
 	size_t n;
-	/* Functions that were found, or what lies between them: threads come there again. */
+	/* Functions that were found, and gaps between them: threads come there again. */
 	struct stack_name {
 		unsigned long long from, to;
 		const char *name;

@@ -73,7 +73,7 @@ static const struct known_file *file_of(const struct stack_maps *m, const struct
 	return f;
 }
 
-/* What is left of an entry; p is NULL once more was asked for. */
+/* The unread rest of an entry; p: NULL after reading past its end. */
 struct cursor {
 	const unsigned char *p, *end;
 };
@@ -146,7 +146,7 @@ static bool set_rule(struct cursor *c, unsigned op, int data, const struct rule 
 	return true;
 }
 
-/* To so many bytes from the function's begin. */
+/* Runs the rules up to this offset in the function. */
 static bool run(struct cursor c, uint64_t code, int data, at_t place, struct rule *r)
 {
 	struct rule first = *r, kept[REMEMBERED];

@@ -34,7 +34,7 @@ static double deployment_activations(const struct ask *q)
 		      2.0 * fmax(a->ffn, a->shared_ffn + a->top * a->expert_ffn) / q->tp +
 		      3.0 * a->heads * fmax(a->head_dim, a->nope_dim) / q->tp;
 
-	/* Who only decodes has no chunk. */
+	/* An engine that only decodes has no chunk. */
 	return fmax(q->prefills > 0 ? 0 : q->chunk, q->batch) * wide * 2 +
 	       fmax(q->batch, 16) * (double)a->vocab * 4;
 }
