@@ -311,8 +311,8 @@ static void settle(struct stack_samples *s, size_t process, bool keep)
 
 		if (x->process != process)
 			continue;
-		x->samples = (keep ? x->samples : 0) + x->late * keep;
-		x->times = (keep ? x->times : 0) + x->late_times * keep;
+		x->samples = keep ? x->samples + x->late : 0;
+		x->times = keep ? x->times + x->late_times : 0;
 		x->late = x->late_times = 0;
 		if (!keep) {
 			json_decref(x->native);
